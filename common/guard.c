@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Guards: one function a check, by table. Addresses are modular 64-bit numbers, ranges are refused when they wrap. */
+#include "common/guard.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static bool read_value(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size, uint64_t *value)
+{
+    if (step >= view->steps || size > 8 || offset > view->argument_sizes[step]) return false;
+    if (size > view->argument_sizes[step] - offset) return false;
+    *value = 0;
+    memcpy(value, view->arguments[step] + offset, size);
+    return true;
+}
+
+static bool range_at(uint64_t pointer, int64_t from, int64_t to, uint64_t *start, uint64_t *end)
+{
+    *start = pointer + (uint64_t)from;
+    *end = pointer + (uint64_t)to;
+    bool start_wraps = from < 0 ? *start > pointer : *start < pointer;
+    bool end_wraps = to < 0 ? *end > pointer : *end < pointer;
+    return !start_wraps && !end_wraps && *start <= *end;
+}
+
+static bool is_inside(const struct guard_view *view, uint64_t start, uint64_t end)
+{
+    uint64_t from, size;
+    if (!view->allocation || !view->allocation(view->context, start, &from, &size)) return false;
+    return start >= from && end >= start && end - from <= size;
+}
+
+static bool are_disjoint(const struct guard_check *check, uint64_t a, uint64_t b)
+{
+    uint64_t a_start, a_end, b_start, b_end;
+    if (!range_at(a, check->value[0], check->value[1], &a_start, &a_end)) return false;
+    if (!range_at(b, check->value[2], check->value[3], &b_start, &b_end)) return false;
+    return a_end <= b_start || b_end <= a_start;
+}
+
+static bool are_apart(const struct guard_view *view, uint64_t a, uint64_t b)
+{
+    uint64_t a_start, a_size, b_start, b_size;
+    if (!view->allocation || !view->allocation(view->context, a, &a_start, &a_size)) return false;
+    return view->allocation(view->context, b, &b_start, &b_size) && a_start != b_start;
+}
+
+static bool check_holds(const struct guard_check *check, const struct guard_view *view)
+{
+    uint64_t a, b = 0, start, end;
+    bool is_pair = check->kind == GUARD_DIFFERENCE || check->kind == GUARD_DISJOINT || check->kind == GUARD_APART;
+    if (!read_value(view, check->step_a, check->offset_a, check->kind == GUARD_VALUE ? check->size : 8, &a))
+        return false;
+    if (is_pair && !read_value(view, check->step_b, check->offset_b, 8, &b)) return false;
+    switch ((enum guard_check_kind)check->kind) {
+    case GUARD_VALUE: return a == (uint64_t)check->value[0];
+    case GUARD_DIFFERENCE: return b - a == (uint64_t)check->value[0];
+    case GUARD_DISJOINT: return are_disjoint(check, a, b);
+    case GUARD_INSIDE:
+        return range_at(a, check->value[0], check->value[1], &start, &end) && is_inside(view, start, end);
+    case GUARD_APART: return are_apart(view, a, b);
+    case GUARD_ALIGNED: return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
+    case GUARD_KINDS: break;
+    }
+    return false;
+}
+
+bool guard_holds(const struct guard_check *checks, uint32_t count, const struct guard_view *view)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!check_holds(&checks[i], view)) return false;
+    return true;
+}

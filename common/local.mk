@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LTLIBRARIES += libcommon.la
+libcommon_la_SOURCES = \
+	common/arena.c common/arena.h \
+	common/guard.c common/guard.h \
+	common/hash.c common/hash.h \
+	common/image.c common/image.h \
+	common/log.c common/log.h \
+	common/plan.h \
+	common/trace.h

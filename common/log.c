@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Log: formats one line on the stack and writes it with one write(2). */
+#include "common/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int log_file = -1;
+static enum log_level log_limit = LOG_INFO;
+
+void log_open(void)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    const char *path = getenv("KFUSE_LOG"), *level = getenv("KFUSE_LOG_LEVEL");
+    if (path && *path)
+        log_file = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDERR_FILENO;
+    for (int i = 0; level && i < 4; i++)
+        if (!strcmp(level, names[i])) log_limit = (enum log_level)i;
+}
+
+bool log_enabled(enum log_level level)
+{
+    return log_file >= 0 && level <= log_limit;
+}
+
+void log_write(enum log_level level, const char *domain, const char *format, ...)
+{
+    if (!log_enabled(level)) return;
+    int saved = errno;
+    char line[1024];
+    int used = snprintf(line, sizeof line, "kfuse: %s: ", domain);
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    va_end(arguments);
+    size_t length = strlen(line);
+    if (more >= 0) line[length++] = '\n';
+    ssize_t written = write(log_file, line, length);
+    (void)written;
+    errno = saved;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.bin: what replay maps. Flat, hashed, position independent; all offsets are from the start of the file, all
+ * tables are 8-byte aligned. The planner writes it (fuser/planner/plan_write.c), replay maps it read-only and
+ * refuses it whole on any mismatch of version, hash, device or driver. See kfuse-plan(5).
+ *
+ * A group's pattern is a list of steps: consecutive launches of one stream. The patterns of all groups form one
+ * automaton: a trie over steps, in which two groups share a node as long as their steps, masks and guards are equal.
+ * When the last step has arrived and its guards hold, replay issues: the passed-over launches marked BEFORE, in
+ * order; the group's kernel; those marked AFTER, in order. */
+#ifndef KFUSE_COMMON_PLAN_H
+#define KFUSE_COMMON_PLAN_H
+
+#include "common/guard.h"
+#include "common/hash.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_MAGIC "KFPLAN\0"
+enum { PLAN_VERSION = 1 };
+
+struct plan_table { /* count entries of a fixed struct */
+    uint64_t offset;
+    uint32_t count, reserved;
+};
+
+struct plan_header {
+    char magic[8];
+    uint32_t version, header_size;
+    uint64_t file_size;
+    uint64_t check;            /* hash_check of the bytes after this field up to file_size */
+    struct hash128 plan_hash;  /* of plan.json beside it as the planner wrote it: an edited one is noticed */
+    char device_name[64];
+    uint32_t compute_major, compute_minor, driver_version, is_emulated;
+    struct plan_table modules, kernels, groups, steps, guards, masks, parameters, effects, variants;
+    struct plan_table strings; /* bytes */
+    struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
+};
+
+struct plan_module {
+    struct hash128 hash; /* as in trace_module: image and JIT options */
+};
+
+struct plan_kernel { /* a member or a launch passed over; its attributes must be as recorded */
+    uint32_t module, name; /* name: offset in strings */
+    uint32_t registers, static_shared, local_bytes, parameter_bytes;
+    int32_t max_dynamic_shared, reserved;
+};
+
+enum plan_step_role { PLAN_MEMBER, PLAN_BEFORE, PLAN_AFTER };
+struct plan_step {
+    uint32_t kernel, role;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared, arguments_size;
+    /* arguments[i] & mask[i] must equal value[i]: arguments_size bytes of mask, then as many of value */
+    uint32_t mask;         /* offset in masks (bytes) */
+    uint32_t first_guard, guard_count;
+    uint32_t max_gap_ns;   /* longest recorded gap between this arrival and the one before; 0: first step */
+};
+
+struct plan_parameter { /* copies one piece of a member's parameter buffer into the fused kernel's */
+    uint32_t step, source_offset, destination_offset, size;
+};
+
+enum plan_effect_kind { PLAN_WRITES, PLAN_STALE };
+struct plan_effect { /* bytes [p+from, p+to) that the group writes, or leaves stale (none yet) */
+    uint32_t kind, step, offset, is_exact;
+    int64_t from, to;
+};
+
+struct plan_variant { /* one compiled form of a group; replay takes the first whose guards hold. One so far. */
+    uint32_t first_guard, guard_count;
+    uint64_t code;        /* offset in code of a fatbin with machine code and PTX */
+    uint64_t code_size;
+    uint32_t entry;       /* name: offset in strings */
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared, parameter_bytes;
+    uint32_t first_parameter, parameter_count;
+    uint32_t registers;
+};
+
+enum plan_group_flags { PLAN_NEEDS_VERIFICATION = 1 };
+struct plan_group {
+    uint32_t name; /* offset in strings */
+    uint32_t flags;
+    uint32_t first_step, step_count;
+    uint32_t first_variant, variant_count;
+    uint32_t first_effect, effect_count;
+    uint64_t projected_gain_ns; /* per use */
+};
+
+/* --- map: plan_map.c; used by replay and by `kfuse report` ------------------------------------------------- */
+struct plan {
+    const struct plan_header *header;
+    const struct plan_module *modules;
+    const struct plan_kernel *kernels;
+    const struct plan_group *groups;
+    const struct plan_step *steps;
+    const struct guard_check *guards;
+    const unsigned char *masks;
+    const struct plan_parameter *parameters;
+    const struct plan_effect *effects;
+    const struct plan_variant *variants;
+    const char *strings;
+    const unsigned char *code;
+    size_t size;
+};
+/* Maps DIRECTORY/plan.bin and checks every offset, count and index in it. False with a message in error (file, what
+ * is wrong, what to do). Device and driver are left to the caller. */
+bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size);
+void plan_unmap(struct plan *plan);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The emulated device's memory: one reserved range of host addresses. A device address is the host address of the
+ * same byte, so copies are memcpy. Thread safe. */
+#ifndef KFUSE_EMULATOR_MEMORY_H
+#define KFUSE_EMULATOR_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum emu_memory_kind { EMU_MEMORY_DEVICE, EMU_MEMORY_MANAGED, EMU_MEMORY_HOST, EMU_MEMORY_VARIABLE };
+
+struct emu_allocation {
+    uint64_t start, size;
+    enum emu_memory_kind kind;
+};
+
+/* Reserves capacity bytes of addresses (untouched pages cost nothing). False when that fails. */
+bool emu_memory_open(uint64_t capacity);
+/* Aligned to 256 bytes; 0 when out of memory. HOST allocations come from the heap of the host. */
+uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind);
+/* Makes a range of host memory (registered) readable by kernels. */
+bool emu_memory_register(uint64_t start, uint64_t size);
+/* False when address is not the start of an allocation. Freed bytes are filled with 0xdd. */
+bool emu_memory_release(uint64_t address);
+/* The allocation that holds the byte at address. */
+bool emu_memory_find(uint64_t address, struct emu_allocation *allocation);
+void emu_memory_usage(uint64_t *free_bytes, uint64_t *total_bytes);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What one launch reads and writes in global memory, as isl relations (design: section 5). A launch is analysed with
+ * its concrete grid, block and integer arguments; the pointers in its arguments stay symbolic bases.
+ *
+ * Instance spaces: { L[bz, by, bx, tz, ty, tx, i0, i1, ...] }: block, thread, and the counters (from 0) of the loops around the
+ * instruction, outermost first. An access maps an instance to the first byte that it touches, relative to the base:
+ * { L[...] -> [byte] }, the bytes [byte, byte + width) are touched. */
+#ifndef KFUSE_FUSER_ANALYSIS_ACCESS_H
+#define KFUSE_FUSER_ANALYSIS_ACCESS_H
+
+#include "ptx/ptx.h"
+
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/set.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ACCESS_THREAD_DIMENSIONS = 6 };
+
+struct launch_pointer { /* an 8-byte word of the arguments that points into a device allocation */
+    uint32_t offset;
+};
+struct launch_variable { /* a module variable whose contents the host wrote and the trace holds */
+    const char *name;
+    const unsigned char *contents; /* NULL: unknown */
+    uint64_t size;
+};
+struct launch_input {
+    const struct ptx_function *function;
+    uint32_t grid[3], block[3], dynamic_shared;
+    const unsigned char *arguments;
+    uint32_t arguments_size;
+    const struct launch_pointer *pointers; /* in order of offset */
+    uint32_t pointer_count;
+    const struct launch_variable *variables;
+    uint32_t variable_count;
+};
+
+enum access_base_kind { ACCESS_BASE_ARGUMENT, ACCESS_BASE_VARIABLE, ACCESS_BASE_UNKNOWN };
+struct access_base {
+    enum access_base_kind kind;
+    uint32_t argument_offset; /* ARGUMENT: of the pointer in the parameter buffer */
+    const char *variable;     /* VARIABLE: name */
+    /* Hull of all accesses through it, bytes relative to the base: [from, to). is_bounded false: anything in the
+     * allocation that the pointer lies in. */
+    int64_t from, to;
+    bool is_bounded, is_read, is_written;
+};
+
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+struct access {
+    enum access_kind kind;
+    uint32_t instruction;    /* index in the function */
+    uint32_t line;           /* in the PTX text */
+    uint32_t base;           /* index in bases */
+    uint32_t width;          /* bytes a thread touches: type times vector */
+    isl_map *relation;       /* over-approximation of instances and bytes; NULL: any byte of the allocation */
+    bool address_is_exact;   /* each instance in the domain touches exactly its image */
+    bool domain_is_exact;    /* the domain is exactly the instances that execute; else a superset */
+    bool is_once;            /* in no loop: at most one instance a thread */
+    bool is_uncached_order;  /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
+    const char *reason;      /* of what is not exact, with the PTX line; NULL */
+};
+
+struct access_words { /* argument bytes whose values the analysis used: they must be guarded */
+    uint32_t offset, size;
+};
+
+struct access_summary {
+    struct arena *arena;         /* owns everything here but the isl objects */
+    const struct ptx_function *function;
+    uint32_t grid[3], block[3];
+    /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
+    const char *refusal;
+    /* NULL, or why it cannot be a member of an inner-thread fusion (barrier, shared memory, warp collective, opcode not
+     * on the whitelist, ...). It may still be passed over. */
+    const char *no_member;
+    struct access *accesses;     /* global memory only, in program order */
+    uint32_t access_count;
+    struct access_base *bases;
+    uint32_t base_count;
+    struct access_words *words;  /* sorted, disjoint */
+    uint32_t word_count;
+    isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
+    isl_set *effective;          /* threads that may execute a store or atomic; a superset */
+    bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
+};
+
+/* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have
+ * isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE); a quota (isl_ctx_set_max_operations) may be set by the caller
+ * and running into it is a refusal too. */
+struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *input);
+void access_summary_free(struct access_summary *summary);
+/* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */
+__isl_give isl_map *access_thread_relation(const struct access *access);
+/* For people: IR, blocks, loops, affine forms and relations. Used by `kfuse ptx` and golden tests. */
+void access_print(FILE *out, const struct access_summary *summary);
+
+#endif

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# C tests use cmocka and are named tests/AREA/test_NOUN.c; shell tests are tests/AREA/NOUN.sh. Exit 77 skips.
+c_tests =
+include tests/common/local.mk
+include tests/ptx/local.mk
+include tests/emulator/local.mk
+include tests/interpose/local.mk
+include tests/profiler/local.mk
+include tests/analysis/local.mk
+include tests/codegen/local.mk
+include tests/planner/local.mk
+include tests/tools/local.mk
+include tests/bench/local.mk
+check_PROGRAMS += $(c_tests)
+TESTS += $(c_tests) $(dist_check_SCRIPTS)
+TEST_EXTENSIONS = .sh
+AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; export top_srcdir top_builddir CUDA_HOME;
