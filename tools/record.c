@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kfuse record: runs a program with the recorder on. Replaced by the program, whose exit status is the
+ * command's. */
+#include "tools/commands.h"
+#include "tools/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_help(void)
+{
+    printf("usage: kfuse record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+           "Run PROGRAM unchanged and write its kernel launches into a trace.\n\n"
+           "  -o, --output FILE   the trace [PROGRAM.kftrace in this folder]\n"
+           "  -n, --launches N    stop recording after N launches; the program runs on\n"
+           "  -e, --emulate       run on the CPU instead of a GPU\n"
+           "  -h, --help          print this text\n\n"
+           "Next: kfuse plan FILE\n");
+}
+
+/* Says at once, not after a long run, that the trace cannot be written. The program runs all the same. */
+static void check_writable(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (file >= 0)
+        close(file);
+    else
+        command_error("record",
+                      "%s: %s; the program runs without being recorded (choose another file with -o)", path,
+                      strerror(errno));
+}
+
+int command_record(int argc, char **argv)
+{
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"launches", required_argument, NULL, 'n'},
+                                            {"emulate", no_argument, NULL, 'e'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    const char *output = NULL, *launches = NULL;
+    bool emulate = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "+o:n:eh", options, NULL)) != -1) switch (option) {
+        case 'o':
+            output = optarg;
+            break;
+        case 'n':
+            launches = optarg;
+            if (command_number(optarg) == 0)
+                return command_usage("record", "%s: not a number of launches", optarg);
+            break;
+        case 'e':
+            emulate = true;
+            break;
+        case 'h':
+            print_help();
+            return COMMAND_DONE;
+        default:
+            return command_usage("record", NULL);
+        }
+    if (optind == argc) return command_usage("record", "which program?");
+
+    char named[NAME_MAX + 16], path[PATH_MAX];
+    if (!output) {
+        const char *slash = strrchr(argv[optind], '/');
+        snprintf(named, sizeof named, "%s.kftrace", slash ? slash + 1 : argv[optind]);
+        output = named;
+    }
+    if (!preload_absolute(output, path, sizeof path))
+        return command_error("record", "%s: path too long", output);
+    check_writable(path);
+    setenv("KFUSE_RECORD", path, 1);
+    unsetenv("KFUSE_PLAN");
+    if (launches) setenv("KFUSE_RECORD_LAUNCHES", launches, 1);
+    return preload_program("record", argv + optind, emulate);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kfuse run: runs a program with a plan's fused kernels. Replaced by the program, whose exit status is the
+ * command's. A plan that cannot be used is reported, and the program runs as it would without kfuse. */
+#include "tools/commands.h"
+#include "tools/preload.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_help(void)
+{
+    printf("usage: kfuse run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+           "Run PROGRAM with the fused kernels of a plan. Results stay bit-identical.\n\n"
+           "  -p, --plan DIR      the plan [the one in the user's cache folder for PROGRAM's modules]\n"
+           "  -s, --stats FILE    write counts of launches and groups at the end; - is standard error\n"
+           "      --hold-us N     hold a launch for at most N microseconds [100]\n"
+           "  -e, --emulate       run on the CPU instead of a GPU\n"
+           "  -h, --help          print this text\n");
+}
+
+int command_run(int argc, char **argv)
+{
+    enum { HOLD = 256 };
+    static const struct option options[] = {
+        {"plan", required_argument, NULL, 'p'},     {"stats", required_argument, NULL, 's'},
+        {"hold-us", required_argument, NULL, HOLD}, {"emulate", no_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    const char *plan = NULL, *stats = NULL, *hold = NULL;
+    bool emulate = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "+p:s:eh", options, NULL)) != -1) switch (option) {
+        case 'p':
+            plan = optarg;
+            break;
+        case 's':
+            stats = optarg;
+            break;
+        case HOLD:
+            hold = optarg;
+            if (command_number(optarg) == 0)
+                return command_usage("run", "%s: not a number of microseconds", optarg);
+            break;
+        case 'e':
+            emulate = true;
+            break;
+        case 'h':
+            print_help();
+            return COMMAND_DONE;
+        default:
+            return command_usage("run", NULL);
+        }
+    if (optind == argc) return command_usage("run", "which program?");
+
+    char path[PATH_MAX];
+    unsetenv("KFUSE_RECORD");
+    if (plan) {
+        if (!preload_absolute(plan, path, sizeof path))
+            return command_error("run", "%s: path too long", plan);
+        setenv("KFUSE_PLAN", path, 1);
+    }
+    if (stats) {
+        bool is_file = !(stats[0] == '-' && stats[1] == '\0');
+        if (is_file && !preload_absolute(stats, path, sizeof path))
+            return command_error("run", "%s: path too long", stats);
+        setenv("KFUSE_STATS", is_file ? path : "-", 1);
+    }
+    if (hold) setenv("KFUSE_HOLD_US", hold, 1);
+    return preload_program("run", argv + optind, emulate);
+}
