@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Guards: one function a check, by table. Addresses are modular 64-bit numbers, ranges are refused when they wrap. */
+ * Guards: one function a check, by table. Addresses are modular 64-bit numbers, ranges are refused when they
+ * wrap. */
 #include "common/guard.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static bool read_value(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size, uint64_t *value)
+static bool read_value(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size,
+                       uint64_t *value)
 {
-    if (step >= view->steps || size > 8 || offset > view->argument_sizes[step]) return false;
+    if (size != 1 && size != 2 && size != 4 && size != 8) return false;
+    if (step >= view->steps || offset > view->argument_sizes[step]) return false;
     if (size > view->argument_sizes[step] - offset) return false;
     *value = 0;
     memcpy(value, view->arguments[step] + offset, size);
@@ -48,19 +51,24 @@ static bool are_apart(const struct guard_view *view, uint64_t a, uint64_t b)
 static bool check_holds(const struct guard_check *check, const struct guard_view *view)
 {
     uint64_t a, b = 0, start, end;
-    bool is_pair = check->kind == GUARD_DIFFERENCE || check->kind == GUARD_DISJOINT || check->kind == GUARD_APART;
     if (!read_value(view, check->step_a, check->offset_a, check->kind == GUARD_VALUE ? check->size : 8, &a))
         return false;
-    if (is_pair && !read_value(view, check->step_b, check->offset_b, 8, &b)) return false;
+    if (guard_is_pair(check->kind) && !read_value(view, check->step_b, check->offset_b, 8, &b)) return false;
     switch ((enum guard_check_kind)check->kind) {
-    case GUARD_VALUE: return a == (uint64_t)check->value[0];
-    case GUARD_DIFFERENCE: return b - a == (uint64_t)check->value[0];
-    case GUARD_DISJOINT: return are_disjoint(check, a, b);
+    case GUARD_VALUE:
+        return a == (uint64_t)check->value[0];
+    case GUARD_DIFFERENCE:
+        return b - a == (uint64_t)check->value[0];
+    case GUARD_DISJOINT:
+        return are_disjoint(check, a, b);
     case GUARD_INSIDE:
         return range_at(a, check->value[0], check->value[1], &start, &end) && is_inside(view, start, end);
-    case GUARD_APART: return are_apart(view, a, b);
-    case GUARD_ALIGNED: return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
-    case GUARD_KINDS: break;
+    case GUARD_APART:
+        return are_apart(view, a, b);
+    case GUARD_ALIGNED:
+        return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
+    case GUARD_KINDS:
+        break;
     }
     return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Guards: the conditions under which a group is legal, as a flat list of checks over the launches that have arrived
- * (design: section 3). The planner writes them; replay evaluates each as soon as the launch it names has arrived. A
- * check never fails loudly: false means that the originals run. Offsets are into a launch's parameter buffer. */
+ * Guards: the conditions under which a group is legal, as a flat list of checks over the launches that have
+ * arrived (design: section 3). The planner writes them; replay evaluates each as soon as the launch it names
+ * has arrived. A check never fails loudly: false means that the originals run. Offsets are into a launch's
+ * parameter buffer. */
 #ifndef KFUSE_COMMON_GUARD_H
 #define KFUSE_COMMON_GUARD_H
 
@@ -9,12 +10,12 @@
 #include <stdint.h>
 
 /* X(NAME, meaning); a and b are (step, offset) pairs; p(x) is the 8-byte pointer at x */
-#define GUARD_CHECKS(X)                                                                                           \
-    X(VALUE, "the size bytes at a equal value[0] (size 1, 2, 4 or 8)")                                            \
-    X(DIFFERENCE, "p(b) - p(a) == value[0]")                                                                      \
-    X(DISJOINT, "[p(a)+value[0], p(a)+value[1]) and [p(b)+value[2], p(b)+value[3]) share no byte")                \
-    X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context")           \
-    X(APART, "p(a) and p(b) lie in different plain device allocations")                                           \
+#define GUARD_CHECKS(X)                                                                                      \
+    X(VALUE, "the size bytes at a equal value[0] (size 1, 2, 4 or 8)")                                       \
+    X(DIFFERENCE, "p(b) - p(a) == value[0]")                                                                 \
+    X(DISJOINT, "[p(a)+value[0], p(a)+value[1]) and [p(b)+value[2], p(b)+value[3]) share no byte")           \
+    X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context")      \
+    X(APART, "p(a) and p(b) lie in different plain device allocations")                                      \
     X(ALIGNED, "p(a) is a multiple of value[0]")
 
 enum guard_check_kind {
@@ -26,12 +27,18 @@ enum guard_check_kind {
 
 struct guard_check {
     uint16_t kind;
-    uint16_t size;               /* VALUE only */
-    uint16_t step_a, step_b;     /* steps of the group's pattern; evaluated when max(step_a, step_b) arrives */
+    uint16_t size;           /* VALUE only */
+    uint16_t step_a, step_b; /* steps of the group's pattern; evaluated when max(step_a, step_b) arrives */
     uint32_t offset_a, offset_b;
     int64_t value[4];
 };
 _Static_assert(sizeof(struct guard_check) == 48, "guard check");
+
+/* Whether a check of this kind reads b as well as a. */
+static inline bool guard_is_pair(uint16_t kind)
+{
+    return kind == GUARD_DIFFERENCE || kind == GUARD_DISJOINT || kind == GUARD_APART;
+}
 
 /* What a guard may look at: supplied by replay, and by tests. */
 struct guard_view {
@@ -44,8 +51,8 @@ struct guard_view {
     const void *context;
 };
 
-/* True when every check holds. A check that reads outside a parameter buffer or names a step that has not arrived
- * is false. */
+/* True when every check holds. A check that reads outside a parameter buffer or names a step that has not
+ * arrived is false. */
 bool guard_holds(const struct guard_check *checks, uint32_t count, const struct guard_view *view);
 
 #endif

@@ -10,7 +10,7 @@ static size_t elf_size(const unsigned char *bytes, size_t limit)
     Elf64_Ehdr header;
     if (limit < sizeof header) return 0;
     memcpy(&header, bytes, sizeof header);
-    if (header.e_ident[EI_CLASS] != ELFCLASS64) return 0;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > limit || header.e_phoff > limit) return 0;
     uint64_t end = header.e_ehsize, table;
     table = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
     if (header.e_shoff < limit && table > end && table <= limit) end = table;
@@ -36,7 +36,7 @@ static size_t containers_size(const unsigned char *bytes, size_t limit)
     while (limit - size >= sizeof header) {
         memcpy(&header, bytes + size, sizeof header);
         if (header.magic != (uint32_t)FATBIN_MAGIC || header.header_size < sizeof header) break;
-        if (header.size > limit - size - header.header_size) break;
+        if (header.header_size > limit - size || header.size > limit - size - header.header_size) break;
         size += header.header_size + header.size;
         if (limit == SIZE_MAX) break; /* nothing says that more may be read */
     }
@@ -51,12 +51,16 @@ const struct fatbin_entry *image_next_entry(const struct image *image, const str
     while ((size_t)(end - at) >= sizeof(struct fatbin_header)) {
         uint32_t magic;
         memcpy(&magic, at, sizeof magic);
+        size_t left = (size_t)(end - at);
         if (magic == (uint32_t)FATBIN_MAGIC) {
-            at += ((const struct fatbin_header *)at)->header_size;
+            struct fatbin_header header;
+            memcpy(&header, at, sizeof header);
+            if (header.header_size < sizeof header || header.header_size > left) return NULL;
+            at += header.header_size;
             continue;
         }
         const struct fatbin_entry *next = (const struct fatbin_entry *)at;
-        size_t left = (size_t)(end - at);
+        if ((uintptr_t)at % _Alignof(struct fatbin_entry)) return NULL; /* nothing writes such files */
         if (left < sizeof *next || next->header_size < sizeof *next || next->header_size > left) return NULL;
         if (next->padded_size > left - next->header_size) return NULL;
         if (next->compressed_size > next->padded_size) return NULL;
@@ -83,6 +87,8 @@ struct image image_examine(const void *address, size_t limit)
     if (magic == FATBIN_WRAPPER_MAGIC && limit >= sizeof(struct fatbin_wrapper)) {
         struct fatbin_wrapper wrapper;
         memcpy(&wrapper, address, sizeof wrapper);
+        memcpy(&magic, limit == SIZE_MAX && wrapper.data ? wrapper.data : address, sizeof magic);
+        if (magic == FATBIN_WRAPPER_MAGIC) return image; /* one inside another, or the bytes of a file */
         image = image_examine(wrapper.data, SIZE_MAX);
         image.is_relocatable = wrapper.version == 2;
         return image;

@@ -55,10 +55,12 @@ struct image {
 };
 
 /* Measures the image at address, trusting only its own lengths, as the driver does.
- * limit: bytes that may be read, or SIZE_MAX when the caller's contract gives none. */
+ * limit: bytes that may be read, or SIZE_MAX when the caller's contract gives none. A wrapper's pointer is followed
+ * only then: in the bytes of a file it means nothing. */
 struct image image_examine(const void *address, size_t limit);
 /* Steps through the entries of a fatbin image: pass NULL first; NULL at the end or at the first malformed entry.
- * The payload follows the entry at header_size and lies inside the image. */
+ * The payload follows the entry at header_size and lies inside the image. Entries that are not aligned to 8 bytes end
+ * the walk. */
 const struct fatbin_entry *image_next_entry(const struct image *image, const struct fatbin_entry *entry);
 
 #endif
