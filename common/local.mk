@@ -6,5 +6,5 @@ libcommon_la_SOURCES = \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
-	common/plan.h \
+	common/plan.h common/plan_build.c common/plan_build.h common/plan_map.c \
 	common/trace.h

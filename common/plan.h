@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan.bin: what replay maps. Flat, hashed, position independent; all offsets are from the start of the file, all
- * tables are 8-byte aligned. The planner writes it (fuser/planner/plan_write.c), replay maps it read-only and
+ * tables are 8-byte aligned. The planner writes it (through common/plan_build.h), replay maps it read-only and
  * refuses it whole on any mismatch of version, hash, device or driver. See kfuse-plan(5).
  *
  * A group's pattern is a list of steps: consecutive launches of one stream. The patterns of all groups form one
@@ -88,6 +88,20 @@ struct plan_group {
     uint32_t first_effect, effect_count;
     uint64_t projected_gain_ns; /* per use */
 };
+
+_Static_assert(sizeof(struct plan_header) == 304, "plan header");
+_Static_assert(sizeof(struct plan_kernel) == 32, "plan kernel");
+_Static_assert(sizeof(struct plan_step) == 56, "plan step");
+_Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
+_Static_assert(sizeof(struct plan_variant) == 72, "plan variant");
+_Static_assert(sizeof(struct plan_group) == 40, "plan group");
+
+/* What header.check must be: bytes is the whole file. */
+static inline uint64_t plan_check(const void *bytes, size_t size)
+{
+    enum { START = offsetof(struct plan_header, plan_hash) };
+    return hash_check((const char *)bytes + START, size - START);
+}
 
 /* --- map: plan_map.c; used by replay and by `kfuse report` ------------------------------------------------- */
 struct plan {

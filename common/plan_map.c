@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opens plan.bin and checks everything in it once, so that replay can follow any index blindly. The file is
+ * copied into read-only memory: a file that is cut short later must not raise SIGBUS in the program. Every
+ * check is linear in the file's size: entries may not be shared between groups. */
+#include "common/plan.h"
+#include "common/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PLAN_PATH = 4096,
+    PARAMETERS_LIMIT = 32764 /* bytes of one launch's parameters, CUDA 12.1 and later */
+};
+
+struct check { /* one file being checked */
+    const struct plan *plan;
+    char *error;
+    size_t error_size;
+    uint64_t steps, guards, parameters, effects, variants; /* entries used so far */
+};
+
+static bool reject(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool reject(const struct check *check, const char *format, ...)
+{
+    char what[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    size_t used = strnlen(check->error, check->error_size); /* the file's name is there already */
+    snprintf(check->error + used, check->error_size - used, "%s; make it again with `kfuse plan`", what);
+    return false;
+}
+
+static bool is_table_inside(const struct plan *plan, const struct plan_table *table, size_t entry_size)
+{
+    if (table->offset % 8 || table->offset < sizeof *plan->header || table->offset > plan->size) return false;
+    return (plan->size - table->offset) / entry_size >= table->count;
+}
+
+static bool check_header(const struct check *check)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_header *header = plan->header;
+    if (plan->size < sizeof *header || memcmp(header->magic, PLAN_MAGIC, sizeof header->magic))
+        return reject(check, "is not a kfuse plan");
+    if (header->version != PLAN_VERSION)
+        return reject(check, "has format version %u and this kfuse reads version %d", header->version,
+                      PLAN_VERSION);
+    if (header->header_size != sizeof *header) return reject(check, "has a header of an unknown size");
+    if (header->file_size != plan->size) return reject(check, "is cut short or has something appended");
+    if (header->check != plan_check(header, plan->size))
+        return reject(check, "is damaged (its check differs)");
+    if (!memchr(header->device_name, 0, sizeof header->device_name))
+        return reject(check, "has a bad device name");
+    return true;
+}
+
+static bool check_tables(const struct check *check)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_header *header = plan->header;
+#define CHECK_TABLE(name)                                                                                    \
+    if (!is_table_inside(plan, &header->name, sizeof *plan->name))                                           \
+        return reject(check, "has its table of " #name " outside the file");
+    CHECK_TABLE(modules)
+    CHECK_TABLE(kernels)
+    CHECK_TABLE(groups)
+    CHECK_TABLE(steps)
+    CHECK_TABLE(guards)
+    CHECK_TABLE(masks)
+    CHECK_TABLE(parameters)
+    CHECK_TABLE(effects)
+    CHECK_TABLE(variants)
+    CHECK_TABLE(strings)
+    CHECK_TABLE(code)
+#undef CHECK_TABLE
+    return true;
+}
+
+static void find_tables(struct plan *plan)
+{
+    const char *start = (const char *)plan->header;
+    const struct plan_header *header = plan->header;
+#define FIND_TABLE(name) plan->name = (const void *)(start + header->name.offset);
+    FIND_TABLE(modules)
+    FIND_TABLE(kernels)
+    FIND_TABLE(groups)
+    FIND_TABLE(steps)
+    FIND_TABLE(guards)
+    FIND_TABLE(masks)
+    FIND_TABLE(parameters)
+    FIND_TABLE(effects)
+    FIND_TABLE(variants)
+    FIND_TABLE(strings)
+    FIND_TABLE(code)
+#undef FIND_TABLE
+}
+
+/* first..first+count lies in a table of total entries, and all ranges together use no more than there are. */
+static bool take_range(uint32_t first, uint32_t count, uint32_t total, uint64_t *used)
+{
+    *used += count;
+    return first <= total && count <= total - first && *used <= total;
+}
+
+static bool is_name(const struct plan *plan, uint32_t offset)
+{
+    return offset < plan->header->strings.count && plan->strings[offset];
+}
+
+static bool is_shape(const uint32_t grid[3], const uint32_t block[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (!grid[i] || !block[i] || block[i] > 1024 || grid[i] > INT32_MAX) return false;
+    return (uint64_t)block[0] * block[1] * block[2] <= 1024;
+}
+
+static bool check_names_and_kernels(const struct check *check)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_table *strings = &plan->header->strings;
+    if (!strings->count || plan->strings[strings->count - 1])
+        return reject(check, "has names without an end");
+    for (uint32_t i = 0; i < plan->header->kernels.count; i++) {
+        const struct plan_kernel *kernel = &plan->kernels[i];
+        if (kernel->module >= plan->header->modules.count)
+            return reject(check, "kernel %u is of no module", i);
+        if (!is_name(plan, kernel->name)) return reject(check, "kernel %u has no name", i);
+    }
+    return true;
+}
+
+static bool is_inside_arguments(const struct plan_step *step, uint32_t offset, uint32_t size)
+{
+    return offset <= step->arguments_size && size <= step->arguments_size - offset;
+}
+
+/* steps: of the group; only the first `arrived` of them may be named. */
+static bool is_guard(const struct guard_check *guard, const struct plan_step *steps, uint32_t arrived)
+{
+    bool is_value = guard->kind == GUARD_VALUE;
+    bool is_size = guard->size == 1 || guard->size == 2 || guard->size == 4 || guard->size == 8;
+    if (guard->kind >= GUARD_KINDS || guard->step_a >= arrived || guard->step_b >= arrived) return false;
+    if (is_value && !is_size) return false;
+    if (!is_inside_arguments(&steps[guard->step_a], guard->offset_a, is_value ? guard->size : 8))
+        return false;
+    return !guard_is_pair(guard->kind) || is_inside_arguments(&steps[guard->step_b], guard->offset_b, 8);
+}
+
+static bool check_guards(struct check *check, uint32_t first, uint32_t count, const struct plan_step *steps,
+                         uint32_t arrived)
+{
+    const struct plan *plan = check->plan;
+    if (!take_range(first, count, plan->header->guards.count, &check->guards))
+        return reject(check, "has guards outside their table");
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_guard(&plan->guards[first + i], steps, arrived))
+            return reject(check, "guard %u is malformed", first + i);
+    return true;
+}
+
+static bool check_steps(struct check *check, const struct plan_group *group)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_step *steps = plan->steps + group->first_step;
+    bool has_member = false;
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        const struct plan_step *step = &steps[i];
+        uint64_t mask_end = step->mask + 2 * (uint64_t)step->arguments_size;
+        if (step->kernel >= plan->header->kernels.count || step->role > PLAN_AFTER ||
+            !is_shape(step->grid, step->block))
+            return reject(check, "step %u is malformed", group->first_step + i);
+        if (step->arguments_size > PARAMETERS_LIMIT || mask_end > plan->header->masks.count)
+            return reject(check, "step %u has arguments outside their table", group->first_step + i);
+        if (!check_guards(check, step->first_guard, step->guard_count, steps, i + 1)) return false;
+        has_member |= step->role == PLAN_MEMBER;
+    }
+    return has_member || reject(check, "a group has no member");
+}
+
+static bool is_code(const struct plan *plan, const struct plan_variant *variant)
+{
+    uint32_t total = plan->header->code.count;
+    if (variant->code % 8 || variant->code > total || variant->code_size > total - variant->code)
+        return false;
+    struct image image = image_examine(plan->code + variant->code, variant->code_size);
+    /* the driver reads text up to its NUL */
+    if (image.kind == IMAGE_PTX) return image.size < variant->code_size;
+    return image.kind != IMAGE_UNKNOWN && image.size <= variant->code_size;
+}
+
+static bool check_variant(struct check *check, const struct plan_group *group, uint32_t index)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_variant *variant = &plan->variants[index];
+    const struct plan_step *steps = plan->steps + group->first_step;
+    if (!is_name(plan, variant->entry) || !is_shape(variant->grid, variant->block))
+        return reject(check, "variant %u has no name or no shape", index);
+    if (!is_code(plan, variant)) return reject(check, "variant %u has no code that could be loaded", index);
+    if (variant->parameter_bytes > PARAMETERS_LIMIT ||
+        !take_range(variant->first_parameter, variant->parameter_count, plan->header->parameters.count,
+                    &check->parameters))
+        return reject(check, "variant %u has parameters outside their table", index);
+    for (uint32_t i = 0; i < variant->parameter_count; i++) {
+        const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + i];
+        if (parameter->step >= group->step_count ||
+            !is_inside_arguments(&steps[parameter->step], parameter->source_offset, parameter->size) ||
+            parameter->destination_offset > variant->parameter_bytes ||
+            parameter->size > variant->parameter_bytes - parameter->destination_offset)
+            return reject(check, "parameter %u lies outside its buffer", variant->first_parameter + i);
+    }
+    return check_guards(check, variant->first_guard, variant->guard_count, steps, group->step_count);
+}
+
+static bool check_effects(const struct check *check, const struct plan_group *group)
+{
+    const struct plan *plan = check->plan;
+    for (uint32_t i = group->first_effect; i < group->first_effect + group->effect_count; i++) {
+        const struct plan_effect *effect = &plan->effects[i];
+        if (effect->kind > PLAN_STALE || effect->step >= group->step_count || effect->from > effect->to ||
+            !is_inside_arguments(&plan->steps[group->first_step + effect->step], effect->offset, 8))
+            return reject(check, "effect %u is malformed", i);
+    }
+    return true;
+}
+
+static bool check_group(struct check *check, const struct plan_group *group)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_header *header = plan->header;
+    if (!is_name(plan, group->name)) return reject(check, "a group has no name");
+    if (!group->step_count || group->step_count > UINT16_MAX ||
+        !take_range(group->first_step, group->step_count, header->steps.count, &check->steps))
+        return reject(check, "group %s has steps outside their table", plan->strings + group->name);
+    if (!group->variant_count ||
+        !take_range(group->first_variant, group->variant_count, header->variants.count, &check->variants))
+        return reject(check, "group %s has variants outside their table", plan->strings + group->name);
+    if (!take_range(group->first_effect, group->effect_count, header->effects.count, &check->effects))
+        return reject(check, "group %s has effects outside their table", plan->strings + group->name);
+    if (!check_steps(check, group)) return false;
+    for (uint32_t i = 0; i < group->variant_count; i++)
+        if (!check_variant(check, group, group->first_variant + i)) return false;
+    return check_effects(check, group);
+}
+
+static bool check_plan(struct check *check, struct plan *plan)
+{
+    if (!check_header(check) || !check_tables(check)) return false;
+    find_tables(plan);
+    if (!check_names_and_kernels(check)) return false;
+    for (uint32_t i = 0; i < plan->header->groups.count; i++)
+        if (!check_group(check, &plan->groups[i])) return false;
+    return true;
+}
+
+static bool read_whole(int file, unsigned char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t got = read(file, bytes, size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got == 0) errno = EIO; /* shorter than it said */
+        if (got <= 0) return false;
+        bytes += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+/* Copies the file into read-only memory. */
+static bool load(struct plan *plan, int file, const struct check *check)
+{
+    struct stat status;
+    if (fstat(file, &status)) return reject(check, "cannot be read: %s", strerror(errno));
+    if (!S_ISREG(status.st_mode)) return reject(check, "is not a file");
+    if (status.st_size < (off_t)sizeof *plan->header) return reject(check, "is cut short");
+    size_t size = (size_t)status.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED) return reject(check, "cannot be read: %s", strerror(errno));
+    plan->header = bytes;
+    plan->size = size;
+    if (!read_whole(file, bytes, size)) return reject(check, "cannot be read: %s", strerror(errno));
+    mprotect(bytes, size, PROT_READ);
+    return true;
+}
+
+bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size)
+{
+    char path[PLAN_PATH];
+    struct check check = {.plan = plan, .error = error, .error_size = error_size};
+    *plan = (struct plan){0};
+    int length = snprintf(path, sizeof path, "%s/plan.bin", directory);
+    int file = length < PLAN_PATH ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (length >= PLAN_PATH) errno = ENAMETOOLONG;
+    snprintf(error, error_size, "%s: ", path);
+    if (file < 0) return reject(&check, "cannot be opened: %s", strerror(errno));
+    bool loaded = load(plan, file, &check);
+    close(file);
+    if (loaded && check_plan(&check, plan)) {
+        error[0] = 0;
+        return true;
+    }
+    plan_unmap(plan);
+    return false;
+}
+
+void plan_unmap(struct plan *plan)
+{
+    if (plan->header) munmap((void *)plan->header, plan->size);
+    *plan = (struct plan){0};
+}
