@@ -164,6 +164,20 @@ struct trace_end {
     uint32_t reason, reserved;
 };
 
+/* Bytes of the fixed struct of a kind (a multiple of 8). */
+static inline size_t trace_fixed_size(enum trace_kind kind)
+{
+    static const uint32_t sizes[TRACE_KINDS] = {
+#define X(name, type, payload) [TRACE_##name] = sizeof(struct type),
+        TRACE_RECORDS(X)
+#undef X
+    };
+    return sizes[kind];
+}
+#define X(name, type, payload) _Static_assert(sizeof(struct type) % 8 == 0, "payloads are aligned to 8 bytes");
+TRACE_RECORDS(X)
+#undef X
+
 /* --- writer: trace_writer.c; used in the preloaded library, thread safe ----------------------------------- */
 struct trace_writer;
 /* Creates the file (mode 0644). NULL with *error set (static text) when it cannot be. */
