@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a trace to a plan folder (design: section 6). Needs no GPU. Deterministic: same trace, same options, same bytes.
+ * From a trace to a plan folder (design: section 6). Needs no GPU. Deterministic: same trace, same options,
+ * same bytes.
  *
  * plan.json, for people and for `kfuse report` and `kfuse explain`:
  *   format, kfuse        versions
  *   trace, device        file name and whether the trace was damaged; the recorded device
  *   launches_before, launches_after, original_ns, planned_ns, windows     over the recorded run
- *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]           refusals are texts or null
- *   groups:  [ name, source, uses, members: [ kernel, name, grid, block ], passed_over: [ kernel, name, role ],
- *              grid, block, remaps: [ text ], registers, original_ns, projected_ns, bytes_saved,
- *              forwards: [ text ], drops: [ text ], guards: [ text ] ]
- *   pairs:   [ first, second (kernel ids), count, class, group (name or null), reason ]      neighbouring launches */
+ *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]           refusals are
+ * texts or null groups:  [ name, source, uses, members: [ kernel, name, grid, block ], passed_over: [ kernel,
+ * name, role ], grid, block, remaps: [ text ], registers, original_ns, projected_ns, bytes_saved, forwards: [
+ * text ], drops: [ text ], guards: [ text ] ] pairs:   [ first, second (kernel ids), count, class, group
+ * (name or null), reason ]      neighbouring launches */
 #ifndef KFUSE_FUSER_PLANNER_PLANNER_H
 #define KFUSE_FUSER_PLANNER_PLANNER_H
 
@@ -19,9 +20,9 @@
 
 struct planner_options {
     const char *trace_path;
-    const char *plan_path;      /* folder; created; an older plan in it is replaced */
-    double margin;              /* a group must gain at least this share of its original sum; 0.03 unless told */
-    uint32_t max_members;       /* of one group; 16 unless told */
+    const char *plan_path; /* folder; created; an older plan in it is replaced */
+    double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
+    uint32_t max_members;  /* of one group; 16 unless told */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

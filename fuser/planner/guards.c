@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
+ * one of them written, stay apart; every array lies in a tracked allocation. An array whose accesses the
+ * analysis could not bound, or bounds only beyond its allocation, counts as the whole allocation. */
+#include "fuser/planner/guards.h"
+
+#include <string.h>
+
+struct pointer { /* one base of one step */
+    uint32_t step, offset, array;
+    int64_t array_offset, array_size;
+    int64_t from, to; /* of its accesses */
+    bool is_bounded, is_written;
+};
+
+struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
+    const struct pointer *first;
+    int64_t from, to;  /* hull of the accesses */
+    int64_t low, high; /* hull of the pointers themselves */
+    bool is_bounded, is_written;
+};
+
+struct making {
+    struct search *search;
+    const struct search_group *group;
+    struct group_conditions *conditions;
+    struct pointer *pointers;
+    uint32_t pointer_count;
+    struct array_use *arrays;
+    uint32_t array_count, checks_capacity;
+};
+
+static void add_check(struct making *making, struct guard_check check)
+{
+    uint32_t step = check.step_a > check.step_b ? check.step_a : check.step_b;
+    struct step_condition *condition = &making->conditions->steps[step];
+    condition->checks[condition->check_count++] = check;
+}
+
+static void collect_pointers(struct making *making)
+{
+    for (uint32_t s = 0; s < making->group->step_count; s++) {
+        struct bound_launch bound = pairs_launch(making->search->pairs, making->group->launches[s]);
+        for (uint32_t b = 0; b < bound.summary->base_count; b++) {
+            const struct access_base *base = &bound.summary->bases[b];
+            const struct array_binding *binding = &bound.bindings[b];
+            if (base->kind != ACCESS_BASE_ARGUMENT) continue;
+            bool fits = base->is_bounded && binding->offset + base->from >= 0 &&
+                        binding->offset + base->to <= binding->size;
+            making->pointers[making->pointer_count++] = (struct pointer){s,
+                                                                         base->argument_offset,
+                                                                         binding->array,
+                                                                         binding->offset,
+                                                                         binding->size,
+                                                                         base->from,
+                                                                         base->to,
+                                                                         fits,
+                                                                         base->is_written};
+        }
+    }
+}
+
+static void merge_pointer(struct array_use *use, const struct pointer *pointer)
+{
+    int64_t distance = pointer->array_offset - use->first->array_offset;
+    if (distance + pointer->from < use->from) use->from = distance + pointer->from;
+    if (distance + pointer->to > use->to) use->to = distance + pointer->to;
+    if (distance < use->low) use->low = distance;
+    if (distance > use->high) use->high = distance;
+    use->is_bounded &= pointer->is_bounded;
+    use->is_written |= pointer->is_written;
+}
+
+static void collect_arrays(struct making *making)
+{
+    for (uint32_t i = 0; i < making->pointer_count; i++) {
+        const struct pointer *pointer = &making->pointers[i];
+        struct array_use *use = making->arrays, *end = making->arrays + making->array_count;
+        while (use < end && use->first->array != pointer->array) use++;
+        if (use == end) {
+            *use = (struct array_use){pointer, pointer->from,       pointer->to,        0,
+                                      0,       pointer->is_bounded, pointer->is_written};
+            making->array_count++;
+            continue;
+        }
+        merge_pointer(use, pointer);
+        add_check(making, (struct guard_check){.kind = GUARD_DIFFERENCE,
+                                               .step_a = (uint16_t)use->first->step,
+                                               .offset_a = use->first->offset,
+                                               .step_b = (uint16_t)pointer->step,
+                                               .offset_b = pointer->offset,
+                                               .value = {pointer->array_offset - use->first->array_offset}});
+    }
+}
+
+static void keep_inside(struct making *making, const struct array_use *use)
+{
+    struct guard_check check = {.kind = GUARD_INSIDE,
+                                .step_a = (uint16_t)use->first->step,
+                                .step_b = (uint16_t)use->first->step,
+                                .offset_a = use->first->offset};
+    check.value[0] = use->is_bounded && use->from < use->low ? use->from : use->low;
+    check.value[1] = use->is_bounded && use->to > use->high + 1 ? use->to : use->high + 1;
+    add_check(making, check);
+}
+
+static void keep_apart(struct making *making, const struct array_use *a, const struct array_use *b)
+{
+    if (!a->is_written && !b->is_written) return;
+    struct guard_check check = {.kind = a->is_bounded && b->is_bounded ? GUARD_DISJOINT : GUARD_APART,
+                                .step_a = (uint16_t)a->first->step,
+                                .offset_a = a->first->offset,
+                                .step_b = (uint16_t)b->first->step,
+                                .offset_b = b->first->offset};
+    if (check.kind == GUARD_DISJOINT) {
+        const int64_t ranges[4] = {a->from, a->to, b->from, b->to};
+        memcpy(check.value, ranges, sizeof ranges);
+    }
+    add_check(making, check);
+}
+
+static bool fill_masks(struct making *making)
+{
+    struct search *search = making->search;
+    for (uint32_t s = 0; s < making->group->step_count; s++) {
+        const struct program_launch *launch = &search->program->launches[making->group->launches[s]];
+        const struct access_summary *summary =
+            pairs_launch(search->pairs, making->group->launches[s]).summary;
+        struct step_condition *condition = &making->conditions->steps[s];
+        condition->mask = arena_alloc(search->arena, launch->record->arguments_size + 1);
+        condition->value = arena_alloc(search->arena, launch->record->arguments_size + 1);
+        condition->checks = arena_calloc(search->arena, making->checks_capacity, sizeof *condition->checks);
+        if (!condition->mask || !condition->value || !condition->checks) return false;
+        for (uint32_t w = 0; w < summary->word_count; w++) {
+            const struct access_words *words = &summary->words[w];
+            memset(condition->mask + words->offset, 0xff, words->size);
+            memcpy(condition->value + words->offset, launch->arguments + words->offset, words->size);
+        }
+    }
+    return true;
+}
+
+static void note_effects(struct making *making)
+{
+    for (uint32_t i = 0; i < making->array_count; i++) {
+        const struct array_use *use = &making->arrays[i];
+        if (!use->is_written) continue;
+        making->conditions->effects[making->conditions->effect_count++] = (struct plan_effect){
+            .kind = PLAN_WRITES,
+            .step = use->first->step,
+            .offset = use->first->offset,
+            .is_exact = false,
+            .from = use->is_bounded ? use->from : -use->first->array_offset,
+            .to = use->is_bounded ? use->to : use->first->array_size - use->first->array_offset};
+    }
+}
+
+struct group_conditions *guards_make(struct search *search, const struct search_group *group)
+{
+    struct arena *arena = search->arena;
+    struct making making = {.search = search, .group = group};
+    uint32_t bases = 0;
+    for (uint32_t s = 0; s < group->step_count; s++)
+        bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
+    making.checks_capacity = bases * (bases + 3) / 2 + 1;
+    making.conditions = arena_alloc(arena, sizeof *making.conditions);
+    making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
+    making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
+    if (!making.conditions || !making.pointers || !making.arrays) return NULL;
+    making.conditions->steps = arena_calloc(arena, group->step_count, sizeof *making.conditions->steps);
+    making.conditions->effects = arena_calloc(arena, bases + 1, sizeof *making.conditions->effects);
+    if (!making.conditions->steps || !making.conditions->effects || !fill_masks(&making)) return NULL;
+    collect_pointers(&making);
+    collect_arrays(&making);
+    for (uint32_t i = 0; i < making.array_count; i++) {
+        keep_inside(&making, &making.arrays[i]);
+        for (uint32_t j = 0; j < i; j++) keep_apart(&making, &making.arrays[j], &making.arrays[i]);
+    }
+    note_effects(&making);
+    return making.conditions;
+}
+
+const char *guards_text(struct arena *arena, const struct guard_check *check)
+{
+    const char *a = arena_printf(arena, "p(%u:%u)", check->step_a, check->offset_a);
+    const char *b = arena_printf(arena, "p(%u:%u)", check->step_b, check->offset_b);
+    const long long value[4] = {check->value[0], check->value[1], check->value[2], check->value[3]};
+    switch ((enum guard_check_kind)check->kind) {
+    case GUARD_VALUE:
+        return arena_printf(arena, "%s has the %u-byte value %lld", a, check->size, value[0]);
+    case GUARD_DIFFERENCE:
+        return arena_printf(arena, "%s is %s%+lld", b, a, value[0]);
+    case GUARD_DISJOINT:
+        return arena_printf(arena, "[%s%+lld, %s%+lld) and [%s%+lld, %s%+lld) are disjoint", a, value[0], a,
+                            value[1], b, value[2], b, value[3]);
+    case GUARD_INSIDE:
+        return arena_printf(arena, "[%s%+lld, %s%+lld) lies in one device allocation", a, value[0], a,
+                            value[1]);
+    case GUARD_APART:
+        return arena_printf(arena, "%s and %s lie in different device allocations", a, b);
+    case GUARD_ALIGNED:
+        return arena_printf(arena, "%s is a multiple of %lld", a, value[0]);
+    case GUARD_KINDS:
+        break;
+    }
+    return "";
+}

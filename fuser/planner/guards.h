@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The guards of a planned group: what replay must find true of the arguments for the recorded analysis to
+ * hold. */
+#ifndef KFUSE_FUSER_PLANNER_GUARDS_H
+#define KFUSE_FUSER_PLANNER_GUARDS_H
+
+#include "fuser/planner/search.h"
+
+struct step_condition {          /* of one step */
+    unsigned char *mask, *value; /* arguments_size bytes each: words that shaped addresses or control flow */
+    struct guard_check *checks;  /* that can be evaluated when this step has arrived */
+    uint32_t check_count;
+};
+struct group_conditions {
+    struct step_condition *steps; /* group->step_count */
+    struct plan_effect *effects;  /* what the members write */
+    uint32_t effect_count;
+};
+
+/* In the search's arena; NULL when memory is out. */
+struct group_conditions *guards_make(struct search *search, const struct search_group *group);
+/* One check in words, in the arena. */
+const char *guards_text(struct arena *arena, const struct guard_check *check);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Launch classes: a hash table by kernel, shape and pointer words; inside a bucket the argument words that
+ * the analysis used are compared. */
+#include "fuser/planner/launch_class.h"
+
+#include "common/hash.h"
+
+#include <isl/options.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { OPERATIONS_PER_LAUNCH = 20 * 1000 * 1000, VARIABLE_ARRAYS = 1u << 30, UNKNOWN_ARRAY = UINT32_MAX };
+
+struct class_bucket {
+    struct hash128 key;
+    uint32_t *classes;
+    uint32_t count, capacity;
+    UT_hash_handle hh;
+};
+
+static struct hash128 bucket_key(const struct program_launch *launch)
+{
+    const struct trace_launch *record = launch->record;
+    struct {
+        uint32_t kernel, grid[3], block[3], shared, size;
+    } fixed = {.kernel = record->kernel, .shared = record->dynamic_shared, .size = record->arguments_size};
+    memcpy(fixed.grid, record->grid, sizeof fixed.grid);
+    memcpy(fixed.block, record->block, sizeof fixed.block);
+    struct hash128 key = hash_bytes(&fixed, sizeof fixed);
+    for (uint32_t i = 0; i < launch->pointer_count; i++) {
+        uint64_t mixed[3] = {key.low, key.high, launch->pointers[i].offset};
+        key = hash_bytes(mixed, sizeof mixed);
+    }
+    return key;
+}
+
+static bool words_agree(const struct launch_class *class, const struct program_launch *launch)
+{
+    const struct access_summary *summary = class->summary;
+    for (uint32_t i = 0; summary && i < summary->word_count; i++) {
+        const struct access_words *words = &summary->words[i];
+        if (memcmp(launch->arguments + words->offset, class->example->arguments + words->offset, words->size))
+            return false;
+    }
+    return true;
+}
+
+static const char *special_launch(const struct trace_launch *record)
+{
+    static const struct {
+        uint32_t flag;
+        const char *reason;
+    } reasons[] = {
+        {TRACE_LAUNCH_ATTRIBUTES, "it was launched with attributes (cuLaunchKernelEx)"},
+        {TRACE_LAUNCH_COOPERATIVE, "it was launched cooperatively"},
+        {TRACE_LAUNCH_CAPTURED, "it was launched into a stream capture"},
+        {TRACE_LAUNCH_PER_THREAD, "it was launched on a per-thread default stream"},
+        {TRACE_LAUNCH_UNREADABLE, "its arguments could not be read"},
+    };
+    if (record->result) return "the launch failed";
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (record->flags & reasons[i].flag) return reasons[i].reason;
+    return NULL;
+}
+
+static void analyse(struct launch_classes *classes, struct launch_class *class)
+{
+    struct program *program = classes->program;
+    const struct program_launch *launch = class->example;
+    const struct trace_launch *record = launch->record;
+    struct program_kernel *kernel = &program->kernels[class->kernel];
+    class->refusal = special_launch(record);
+    const struct ptx_function *function = class->refusal ? NULL : program_function(program, kernel);
+    if (!function) {
+        if (!class->refusal) class->refusal = kernel->refusal;
+        return;
+    }
+    struct launch_pointer *pointers =
+        arena_calloc(program->arena, launch->pointer_count + 1, sizeof *pointers);
+    if (!pointers) {
+        class->refusal = "out of memory";
+        return;
+    }
+    for (uint32_t i = 0; i < launch->pointer_count; i++) pointers[i].offset = launch->pointers[i].offset;
+    struct launch_input input = {
+        .function = function,
+        .dynamic_shared = record->dynamic_shared,
+        .arguments = launch->arguments,
+        .arguments_size = record->arguments_size,
+        .pointers = pointers,
+        .pointer_count = launch->pointer_count,
+    };
+    memcpy(input.grid, record->grid, sizeof input.grid);
+    memcpy(input.block, record->block, sizeof input.block);
+    isl_ctx_reset_operations(classes->ctx);
+    isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
+    class->summary = access_analyse(classes->ctx, &input);
+    isl_ctx_set_max_operations(classes->ctx, 0);
+    isl_ctx_reset_error(classes->ctx);
+    class->refusal = class->summary ? class->summary->refusal : "out of memory";
+    class->no_member = class->summary ? class->summary->no_member : NULL;
+}
+
+static struct launch_class *add_class(struct launch_classes *classes, const struct program_launch *launch)
+{
+    struct arena *arena = classes->program->arena;
+    if (classes->count == classes->capacity) {
+        uint32_t capacity = classes->capacity ? 2 * classes->capacity : 64;
+        void *grown = arena_grow(arena, classes->classes, classes->count, capacity, sizeof *classes->classes);
+        if (!grown) return NULL;
+        classes->classes = grown;
+        classes->capacity = capacity;
+    }
+    struct launch_class *class = arena_alloc(arena, sizeof *class);
+    if (!class) return NULL;
+    *class = (struct launch_class){.id = classes->count, .kernel = launch->record->kernel, .example = launch};
+    classes->classes[classes->count++] = class;
+    analyse(classes, class);
+    return class;
+}
+
+static struct class_bucket *find_bucket(struct launch_classes *classes, struct hash128 key)
+{
+    struct class_bucket *bucket;
+    HASH_FIND(hh, classes->buckets, &key, sizeof key, bucket);
+    if (bucket) return bucket;
+    bucket = arena_alloc(classes->program->arena, sizeof *bucket);
+    if (!bucket) return NULL;
+    bucket->key = key;
+    HASH_ADD(hh, classes->buckets, key, sizeof key, bucket);
+    return bucket;
+}
+
+static struct launch_class *classify(struct launch_classes *classes, const struct program_launch *launch)
+{
+    struct class_bucket *bucket = find_bucket(classes, bucket_key(launch));
+    if (!bucket) return NULL;
+    for (uint32_t i = 0; i < bucket->count; i++) {
+        struct launch_class *class = classes->classes[bucket->classes[i]];
+        if (words_agree(class, launch) &&
+            !special_launch(class->example->record) == !special_launch(launch->record))
+            return class;
+    }
+    if (bucket->count == bucket->capacity) {
+        uint32_t capacity = bucket->capacity ? 2 * bucket->capacity : 4;
+        void *grown =
+            arena_grow(classes->program->arena, bucket->classes, bucket->count, capacity, sizeof(uint32_t));
+        if (!grown) return NULL;
+        bucket->classes = grown;
+        bucket->capacity = capacity;
+    }
+    struct launch_class *class = add_class(classes, launch);
+    if (class) bucket->classes[bucket->count++] = class->id;
+    return class;
+}
+
+bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
+                          void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
+                          void *context)
+{
+    *classes = (struct launch_classes){.program = program, .ctx = ctx};
+    classes->of_launch = arena_calloc(program->arena, program->launch_count + 1, sizeof *classes->of_launch);
+    if (!classes->of_launch) return false;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        const struct program_launch *launch = &program->launches[i];
+        struct launch_class *class = classify(classes, launch);
+        if (!class) return false;
+        classes->of_launch[i] = class->id;
+        class->launches++;
+        if (launch->end_ns) {
+            class->timed_launches++;
+            class->time_ns += launch->time_ns;
+        }
+        if (progress && (i % 256 == 0 || i + 1 == program->launch_count))
+            progress(context, "analysing launches", i + 1, program->launch_count);
+    }
+    return true;
+}
+
+void launch_classes_free(struct launch_classes *classes)
+{
+    for (uint32_t i = 0; i < classes->count; i++) access_summary_free(classes->classes[i]->summary);
+    HASH_CLEAR(hh, classes->buckets);
+    classes->count = 0;
+}
+
+uint64_t launch_class_time(const struct launch_class *class)
+{
+    return class->timed_launches ? class->time_ns / class->timed_launches : 0;
+}
+
+static struct array_binding bind_base(const struct launch_classes *classes, const struct access_base *base,
+                                      const struct program_launch *launch)
+{
+    const struct array_binding unknown = {.array = UNKNOWN_ARRAY, .size = INT64_MAX};
+    if (base->kind == ACCESS_BASE_UNKNOWN) return unknown;
+    if (base->kind == ACCESS_BASE_VARIABLE) {
+        uint32_t module = classes->program->kernels[launch->record->kernel].record->module;
+        uint64_t identity = hash_check(base->variable, strlen(base->variable)) * 31 + module;
+        return (struct array_binding){.array = VARIABLE_ARRAYS + (uint32_t)(identity % VARIABLE_ARRAYS),
+                                      .size = INT64_MAX,
+                                      .is_plain = true};
+    }
+    for (uint32_t i = 0; i < launch->pointer_count; i++) {
+        const struct program_pointer *pointer = &launch->pointers[i];
+        if (pointer->offset == base->argument_offset)
+            return (struct array_binding){pointer->array, pointer->array_offset, pointer->array_size,
+                                          pointer->is_plain};
+    }
+    return unknown;
+}
+
+const struct array_binding *launch_bindings(struct launch_classes *classes, uint32_t launch)
+{
+    const struct access_summary *summary = classes->classes[classes->of_launch[launch]]->summary;
+    struct array_binding *bindings =
+        arena_calloc(classes->program->arena, summary->base_count + 1, sizeof *bindings);
+    for (uint32_t i = 0; bindings && i < summary->base_count; i++)
+        bindings[i] = bind_base(classes, &summary->bases[i], &classes->program->launches[launch]);
+    return bindings;
+}

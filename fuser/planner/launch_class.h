@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Launch classes: launches of one kernel that the analysis can't tell apart (same shape, same values of every
+ * argument word that shapes addresses or control flow). The analysis runs once a class. */
+#ifndef KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
+#define KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
+
+#include "fuser/analysis/conflict.h"
+#include "fuser/planner/program.h"
+
+#include <isl/ctx.h>
+
+struct launch_class {
+    uint32_t id, kernel; /* kernel: number in the trace */
+    const struct program_launch *example;
+    struct access_summary *summary; /* NULL with a refusal */
+    const char *refusal;            /* nothing may be reordered across such a launch */
+    const char *no_member;          /* it may be passed over, not fused */
+    uint64_t launches, timed_launches, time_ns;
+};
+
+struct launch_classes {
+    struct program *program;
+    isl_ctx *ctx;
+    struct launch_class **classes;
+    uint32_t count, capacity;
+    struct class_bucket *buckets; /* uthash: by kernel, shape and pointer words */
+    uint32_t *of_launch;          /* launch -> class */
+};
+
+/* Classes of every launch of the program; progress may be NULL. False when memory is out. */
+bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
+                          void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
+                          void *context);
+void launch_classes_free(struct launch_classes *classes);
+/* Mean device time of one launch, or 0 when the trace has none. */
+uint64_t launch_class_time(const struct launch_class *class);
+/* Where the bases of a launch point; one binding a base of the class's summary, in the program's arena. */
+const struct array_binding *launch_bindings(struct launch_classes *classes, uint32_t launch);
+
+#endif

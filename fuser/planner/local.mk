@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+planner_sources = \
+	fuser/planner/guards.c fuser/planner/guards.h \
+	fuser/planner/launch_class.c fuser/planner/launch_class.h \
+	fuser/planner/pairs.c fuser/planner/pairs.h \
+	fuser/planner/plan_json.c fuser/planner/plan_write.c fuser/planner/plan_write.h \
+	fuser/planner/planner.c fuser/planner/planner.h \
+	fuser/planner/program.c fuser/planner/program.h \
+	fuser/planner/projection.c fuser/planner/projection.h \
+	fuser/planner/search.c fuser/planner/search.h

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Pairwise summaries in a hash table. A key hashes, in order, every launch's class and every base's array
+ * (numbered by first appearance), offset from the first base in that array, array size and kind. */
+#include "fuser/planner/pairs.h"
+
+#include <stdlib.h>
+#include <uthash.h>
+
+struct pair_entry {
+    struct hash128 key;
+    struct conflict conflict;
+    UT_hash_handle hh;
+};
+
+struct key_words { /* grows as needed; hashed at the end */
+    uint64_t *words;
+    size_t count, capacity;
+    bool failed;
+};
+
+struct seen_array {
+    uint32_t array;
+    int64_t offset;
+};
+
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes)
+{
+    *pairs = (struct pairs){.classes = classes};
+    pairs->bindings = calloc(classes->program->launch_count + 1, sizeof *pairs->bindings);
+    return pairs->bindings;
+}
+
+void pairs_close(struct pairs *pairs)
+{
+    struct pair_entry *entry, *next;
+    HASH_ITER(hh, pairs->entries, entry, next)
+    {
+        HASH_DEL(pairs->entries, entry);
+        conflict_clear(&entry->conflict);
+        free(entry);
+    }
+    free(pairs->bindings);
+}
+
+struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch)
+{
+    if (!pairs->bindings[launch]) pairs->bindings[launch] = launch_bindings(pairs->classes, launch);
+    uint32_t class = pairs->classes->of_launch[launch];
+    return (struct bound_launch){pairs->classes->classes[class]->summary, pairs->bindings[launch]};
+}
+
+static void key_add(struct key_words *key, uint64_t word)
+{
+    if (key->failed) return;
+    if (key->count == key->capacity) {
+        size_t capacity = key->capacity ? 2 * key->capacity : 64;
+        uint64_t *grown = realloc(key->words, capacity * sizeof *grown);
+        if (!grown) {
+            key->failed = true;
+            return;
+        }
+        key->words = grown;
+        key->capacity = capacity;
+    }
+    key->words[key->count++] = word;
+}
+
+static void key_add_binding(struct key_words *key, const struct array_binding *binding,
+                            struct seen_array *seen, uint32_t *seen_count)
+{
+    uint32_t number = 0;
+    while (number < *seen_count && seen[number].array != binding->array) number++;
+    if (number == *seen_count) seen[(*seen_count)++] = (struct seen_array){binding->array, binding->offset};
+    key_add(key, number);
+    key_add(key, (uint64_t)(binding->offset - seen[number].offset));
+    key_add(key, (uint64_t)binding->size);
+    key_add(key, binding->is_plain);
+}
+
+bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *result)
+{
+    struct key_words key = {0};
+    uint32_t bases = 0, seen_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct launch_class *class = pairs->classes->classes[pairs->classes->of_launch[launches[i]]];
+        bases += class->refusal ? 0 : class->summary->base_count;
+    }
+    struct seen_array *seen = calloc(bases + 1, sizeof *seen);
+    key.failed = !seen;
+    for (uint32_t i = 0; i < count && !key.failed; i++) {
+        uint32_t class = pairs->classes->of_launch[launches[i]];
+        key_add(&key, class);
+        if (pairs->classes->classes[class]->refusal) continue;
+        struct bound_launch bound = pairs_launch(pairs, launches[i]);
+        key.failed |= !bound.bindings;
+        for (uint32_t b = 0; !key.failed && b < bound.summary->base_count; b++)
+            key_add_binding(&key, &bound.bindings[b], seen, &seen_count);
+    }
+    if (!key.failed) *result = hash_bytes(key.words, key.count * sizeof *key.words);
+    free(key.words);
+    free(seen);
+    return !key.failed;
+}
+
+const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later)
+{
+    struct hash128 key;
+    struct pair_entry *entry;
+    if (!pairs_key(pairs, (uint32_t[]){earlier, later}, 2, &key)) return NULL;
+    HASH_FIND(hh, pairs->entries, &key, sizeof key, entry);
+    if (entry) return &entry->conflict;
+    entry = calloc(1, sizeof *entry);
+    if (!entry) return NULL;
+    entry->key = key;
+    struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
+    conflict_between(&p, &q, &entry->conflict);
+    HASH_ADD(hh, pairs->entries, key, sizeof key, entry);
+    pairs->computed++;
+    return &entry->conflict;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Pairwise summaries, computed once: conflicts between two launches depend only on their classes and on how
+ * their pointers relate (which are in one allocation, and how far apart). The same canonical text names a
+ * slice of launches. */
+#ifndef KFUSE_FUSER_PLANNER_PAIRS_H
+#define KFUSE_FUSER_PLANNER_PAIRS_H
+
+#include "common/hash.h"
+#include "fuser/planner/launch_class.h"
+
+struct pairs {
+    struct launch_classes *classes;
+    struct pair_entry *entries;            /* uthash by key */
+    const struct array_binding **bindings; /* per launch, made when first asked for */
+    uint32_t computed;
+};
+
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes);
+void pairs_close(struct pairs *pairs);
+/* The launch as conflict_between and group_decide want it. Only for launches of a class without a refusal. */
+struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);
+/* The conflict between two launches, earlier first. Owned by pairs. NULL when memory is out. */
+const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later);
+/* Names the situation of these launches: equal keys, equal decisions. False when memory is out. */
+bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *key);
+
+#endif

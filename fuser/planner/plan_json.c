@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
+#include "config.h"
+#include "fuser/planner/guards.h"
+#include "fuser/planner/plan_write.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <uthash.h>
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+static json_t *three(const uint32_t values[3])
+{
+    return json_pack("[i,i,i]", (int)values[0], (int)values[1], (int)values[2]);
+}
+
+static const struct program_kernel *kernel_of(const struct search *search, uint32_t launch)
+{
+    return &search->program->kernels[search->program->launches[launch].record->kernel];
+}
+
+/* The first reason that some class of this kernel has, so that the table of kernels can show one. */
+static const char *first_reason(const struct search *search, uint32_t kernel, bool refusal)
+{
+    for (uint32_t i = 0; i < search->classes->count; i++) {
+        const struct launch_class *class = search->classes->classes[i];
+        const char *reason = refusal ? class->refusal : class->no_member;
+        if (class->kernel == kernel && reason) return reason;
+    }
+    return NULL;
+}
+
+static json_t *kernels_json(const struct search *search)
+{
+    json_t *kernels = json_array();
+    for (uint32_t k = 0; k < search->program->kernel_count; k++) {
+        const struct program_kernel *kernel = &search->program->kernels[k];
+        if (!kernel->record || !kernel->launches) continue;
+        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o}", "id", (int)k, "name",
+                                                 kernel->name, "module", (int)kernel->record->module,
+                                                 "launches", (json_int_t)kernel->launches, "registers",
+                                                 (int)kernel->record->registers, "time_ns",
+                                                 (json_int_t)kernel->time_ns, "refusal",
+                                                 text_or_null(first_reason(search, k, true)), "no_member",
+                                                 text_or_null(first_reason(search, k, false))));
+    }
+    return kernels;
+}
+
+static const char *remap_text(const struct search *search, const struct remap *remap)
+{
+    switch (remap->kind) {
+    case REMAP_SAME:
+        return "same block and thread";
+    case REMAP_GLOBAL:
+        return "same global coordinates, other blocks";
+    case REMAP_LINEAR:
+        return "same linear thread number";
+    case REMAP_STRIDE:
+        return "several threads in turn, a stride apart";
+    case REMAP_AFFINE:
+        break;
+    }
+    char *text = isl_pw_multi_aff_to_str(remap->coordinates);
+    const char *copy = arena_printf(search->arena, "affine: %s", text ? text : "?");
+    free(text);
+    return copy;
+}
+
+static uint32_t line_of(const struct search_group *group, uint32_t member, uint32_t instruction)
+{
+    return group->bound[member].summary->function->instructions[instruction].line;
+}
+
+static json_t *forwards_json(const struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    for (uint32_t i = 0; i < planned->group->forward_count; i++) {
+        const struct group_forward *forward = &planned->group->forwards[i];
+        json_array_append_new(
+            texts,
+            json_string(arena_printf(
+                search->arena, "member %u line %u gets its value from member %u line %u%s",
+                forward->to_member, line_of(planned, forward->to_member, forward->to_instruction),
+                forward->from_member, line_of(planned, forward->from_member, forward->from_instruction),
+                forward->round_product ? " (product rounded)" : "")));
+    }
+    return texts;
+}
+
+static json_t *drops_json(const struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    for (uint32_t i = 0; i < planned->group->drop_count; i++) {
+        const struct group_drop *drop = &planned->group->drops[i];
+        json_array_append_new(
+            texts,
+            json_string(arena_printf(search->arena, "member %u line %u: store overwritten by the same thread",
+                                     drop->member, line_of(planned, drop->member, drop->instruction))));
+    }
+    return texts;
+}
+
+static json_t *guards_json(struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    const struct group_conditions *conditions = guards_make(search, planned);
+    for (uint32_t s = 0; conditions && s < planned->step_count; s++) {
+        const struct access_summary *summary = pairs_launch(search->pairs, planned->launches[s]).summary;
+        for (uint32_t w = 0; w < summary->word_count; w++)
+            json_array_append_new(
+                texts, json_string(arena_printf(search->arena,
+                                                "bytes %u to %u of the arguments of step %u are as recorded",
+                                                summary->words[w].offset,
+                                                summary->words[w].offset + summary->words[w].size - 1, s)));
+        for (uint32_t c = 0; c < conditions->steps[s].check_count; c++)
+            json_array_append_new(texts,
+                                  json_string(guards_text(search->arena, &conditions->steps[s].checks[c])));
+    }
+    return texts;
+}
+
+static void append_steps(const struct search *search, const struct search_group *planned, json_t *members,
+                         json_t *passed, json_t *remaps)
+{
+    static const char *const role_names[] = {"member", "before", "after"};
+    uint32_t member = 0;
+    for (uint32_t s = 0; s < planned->step_count; s++) {
+        const struct trace_launch *record = search->program->launches[planned->launches[s]].record;
+        const char *name = kernel_of(search, planned->launches[s])->name;
+        if (planned->roles[s] == PLAN_MEMBER) {
+            json_array_append_new(members,
+                                  json_pack("{s:i,s:s,s:o,s:o}", "kernel", (int)record->kernel, "name", name,
+                                            "grid", three(record->grid), "block", three(record->block)));
+            json_array_append_new(remaps, json_string(remap_text(search, &planned->group->remaps[member++])));
+        } else {
+            json_array_append_new(passed, json_pack("{s:i,s:s,s:s}", "kernel", (int)record->kernel, "name",
+                                                    name, "role", role_names[planned->roles[s]]));
+        }
+    }
+}
+
+static json_t *group_json(struct search *search, const struct search_group *planned)
+{
+    json_t *members = json_array(), *passed = json_array(), *remaps = json_array();
+    append_steps(search, planned, members, passed, remaps);
+    json_t *group = json_object();
+    json_object_set_new(group, "name", json_string(planned->name));
+    json_object_set_new(group, "source",
+                        json_string(arena_printf(search->arena, "group-%s.cu", planned->name)));
+    json_object_set_new(group, "uses", json_integer((json_int_t)planned->uses));
+    json_object_set_new(group, "members", members);
+    json_object_set_new(group, "passed_over", passed);
+    json_object_set_new(group, "grid", three(planned->group->grid));
+    json_object_set_new(group, "block", three(planned->group->block));
+    json_object_set_new(group, "remaps", remaps);
+    json_object_set_new(group, "registers", json_integer(planned->code.registers));
+    json_object_set_new(group, "original_ns", json_integer((json_int_t)planned->projected.original_ns));
+    json_object_set_new(group, "projected_ns", json_integer((json_int_t)planned->projected.fused_ns));
+    json_object_set_new(group, "bytes_saved", json_integer((json_int_t)planned->group->bytes_saved));
+    json_object_set_new(group, "forwards", forwards_json(search, planned));
+    json_object_set_new(group, "drops", drops_json(search, planned));
+    json_object_set_new(group, "guards", guards_json(search, planned));
+    return group;
+}
+
+struct pair_row { /* neighbouring launches of one situation */
+    struct hash128 key;
+    json_t *json;
+    json_int_t count;
+    UT_hash_handle hh;
+};
+
+static json_t *pair_json(struct search *search, uint32_t first)
+{
+    static const char *const class_names[] = {"none", "thread", "block", "other", "unknown"};
+    const struct launch_class *p = search->classes->classes[search->classes->of_launch[first]];
+    const struct launch_class *q = search->classes->classes[search->classes->of_launch[first + 1]];
+    const struct search_group *group = search->group_of[first];
+    bool together = group && group->is_kept && search->group_of[first + 1] == group;
+    const char *class = "unknown", *reason = p->refusal ? p->refusal : q->refusal;
+    if (!reason) {
+        const struct conflict *conflict = pairs_conflict(search->pairs, first, first + 1);
+        class = class_names[conflict->class];
+        reason = p->no_member ? p->no_member : q->no_member;
+        if (!reason && conflict->reason[0]) reason = conflict->reason;
+        if (!reason) reason = search->reason_of[first];
+        if (group && !group->is_kept)
+            reason = "holding the launches would leave the device idle for longer than the gain";
+    }
+    return json_pack("{s:i,s:i,s:i,s:s,s:o,s:o}", "first", (int)p->kernel, "second", (int)q->kernel, "count",
+                     0, "class", class, "group", text_or_null(together ? group->name : NULL), "reason",
+                     text_or_null(together ? NULL : reason));
+}
+
+static json_t *pairs_json(struct search *search)
+{
+    struct pair_row *rows = NULL, *row, *next;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i + 1 < search->program->launch_count; i++) {
+        if (search->program->launches[i].window != search->program->launches[i + 1].window) continue;
+        struct {
+            struct hash128 pair;
+            uint64_t group;
+        } key;
+        if (!pairs_key(search->pairs, (uint32_t[]){i, i + 1}, 2, &key.pair)) break;
+        bool together = search->group_of[i] && search->group_of[i] == search->group_of[i + 1];
+        key.group = together ? (uint64_t)(uintptr_t)search->group_of[i] : 0;
+        struct hash128 hash = hash_bytes(&key, sizeof key);
+        HASH_FIND(hh, rows, &hash, sizeof hash, row);
+        if (!row) {
+            row = arena_alloc(search->arena, sizeof *row);
+            if (!row) break;
+            row->key = hash;
+            row->json = pair_json(search, i);
+            json_array_append_new(list, row->json);
+            HASH_ADD(hh, rows, key, sizeof row->key, row);
+        }
+        json_object_set_new(row->json, "count", json_integer(++row->count));
+    }
+    HASH_ITER(hh, rows, row, next) HASH_DEL(rows, row);
+    return list;
+}
+
+static void count_launches(const struct search *search, struct planner_summary *summary)
+{
+    summary->launches_before = summary->launches_after = search->program->launch_count;
+    double original = 0, planned = 0;
+    for (uint32_t i = 0; i < search->program->launch_count; i++) {
+        const struct program_launch *launch = &search->program->launches[i];
+        original += (double)launch->time_ns;
+        if (i && launch->window == search->program->launches[i - 1].window)
+            original += search->projection.gap_ns;
+    }
+    planned = original;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        const struct search_group *group = search->groups[i];
+        if (!group->is_kept) continue;
+        summary->groups++;
+        summary->launches_after -= group->uses * (group->member_count - 1);
+        planned -= (double)group->uses * (group->projected.original_ns - group->projected.fused_ns);
+    }
+    summary->original_ns = (uint64_t)original;
+    summary->planned_ns = (uint64_t)(planned > 0 ? planned : 0);
+    for (uint32_t k = 0; k < search->program->kernel_count; k++) {
+        if (!search->program->kernels[k].record || !search->program->kernels[k].launches) continue;
+        summary->kernels++;
+        summary->kernels_analysed += !first_reason(search, k, true);
+    }
+}
+
+char *plan_json(struct search *search, const char *trace_name, struct planner_summary *summary)
+{
+    const struct trace_device *device = &search->program->device;
+    count_launches(search, summary);
+    json_t *groups = json_array();
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->is_kept) json_array_append_new(groups, group_json(search, search->groups[i]));
+    json_t *root = json_object();
+    json_object_set_new(root, "format", json_integer(PLAN_VERSION));
+    json_object_set_new(root, "kfuse", json_string(PACKAGE_VERSION));
+    json_object_set_new(
+        root, "trace",
+        json_pack("{s:s,s:b}", "file", trace_name, "damaged", search->program->damaged_bytes != 0));
+    json_object_set_new(root, "device",
+                        json_pack("{s:s,s:i,s:i,s:i,s:b}", "name", device->name, "compute_major",
+                                  (int)device->compute_major, "compute_minor", (int)device->compute_minor,
+                                  "driver_version", (int)device->driver_version, "emulated",
+                                  (int)device->is_emulated));
+    json_object_set_new(root, "launches_before", json_integer((json_int_t)summary->launches_before));
+    json_object_set_new(root, "launches_after", json_integer((json_int_t)summary->launches_after));
+    json_object_set_new(root, "original_ns", json_integer((json_int_t)summary->original_ns));
+    json_object_set_new(root, "planned_ns", json_integer((json_int_t)summary->planned_ns));
+    json_object_set_new(root, "windows", json_integer(search->program->window_count));
+    json_object_set_new(root, "kernels", kernels_json(search));
+    json_object_set_new(root, "groups", groups);
+    json_object_set_new(root, "pairs", pairs_json(search));
+    char *text = json_dumps(root, JSON_INDENT(1));
+    json_decref(root);
+    return text;
+}

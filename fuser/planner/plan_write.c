@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The plan folder. An older plan.bin goes first, so that a run in between finds no plan rather than a
+ * mixture. */
+#include "fuser/planner/plan_write.h"
+
+#include "common/plan_build.h"
+#include "fuser/planner/guards.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool write_text(const char *directory, const char *name, const char *text, char *error,
+                       size_t error_size)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path) {
+        snprintf(error, error_size, "%s/%s: the path is too long", directory, name);
+        return false;
+    }
+    FILE *file = fopen(path, "w");
+    bool written = file && fputs(text, file) != EOF;
+    if (file && fclose(file)) written = false;
+    if (!written)
+        snprintf(error, error_size, "%s: %s: make the folder writable, or choose another one with -o", path,
+                 strerror(errno));
+    return written;
+}
+
+static bool is_ours(const char *name)
+{
+    size_t length = strlen(name);
+    if (!strcmp(name, "plan.bin") || !strcmp(name, "plan.json")) return true;
+    return !strncmp(name, "group-", 6) && length > 3 && !strcmp(name + length - 3, ".cu");
+}
+
+static bool prepare_folder(const char *directory, char *error, size_t error_size)
+{
+    if (mkdir(directory, 0777) && errno != EEXIST) {
+        snprintf(error, error_size, "%s: %s: choose another folder with -o", directory, strerror(errno));
+        return false;
+    }
+    DIR *folder = opendir(directory);
+    if (!folder) {
+        snprintf(error, error_size, "%s: %s: choose another folder with -o", directory, strerror(errno));
+        return false;
+    }
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (is_ours(entry->d_name)) unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+    return true;
+}
+
+static uint32_t add_kernel(struct search *search, struct plan_builder *builder, uint32_t launch)
+{
+    const struct program *program = search->program;
+    const struct program_kernel *kernel = &program->kernels[program->launches[launch].record->kernel];
+    const struct trace_kernel *record = kernel->record;
+    struct plan_kernel planned = {
+        .module = plan_build_module(builder, program->modules[record->module].record->hash),
+        .name = plan_build_string(builder, kernel->name),
+        .registers = record->registers,
+        .static_shared = record->static_shared,
+        .local_bytes = record->local_bytes,
+        .parameter_bytes = record->parameter_bytes,
+        .max_dynamic_shared = record->max_dynamic_shared,
+    };
+    return plan_build_kernel(builder, &planned);
+}
+
+static void add_steps(struct search *search, struct plan_builder *builder, const struct search_group *group,
+                      const struct group_conditions *conditions)
+{
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const struct program_launch *launch = &search->program->launches[group->launches[s]];
+        const struct step_condition *condition = &conditions->steps[s];
+        struct plan_step step = {
+            .kernel = add_kernel(search, builder, group->launches[s]),
+            .role = group->roles[s],
+            .dynamic_shared = launch->record->dynamic_shared,
+            .arguments_size = launch->record->arguments_size,
+            .max_gap_ns = s ? group->largest_gap_ns : 0,
+        };
+        memcpy(step.grid, launch->record->grid, sizeof step.grid);
+        memcpy(step.block, launch->record->block, sizeof step.block);
+        plan_build_step(builder, &step, condition->mask, condition->value, condition->checks,
+                        condition->check_count);
+    }
+}
+
+static bool add_variant(struct search *search, struct plan_builder *builder, const struct search_group *group)
+{
+    const struct codegen_result *code = &group->code;
+    struct plan_parameter *parameters =
+        arena_calloc(search->arena, code->parameter_count + 1, sizeof *parameters);
+    const struct trace_device *device = &search->program->device;
+    size_t size;
+    void *fatbin = ptx_fatbin_write(search->arena, device->compute_major * 10 + device->compute_minor,
+                                    code->ptx, code->cubin, code->cubin_size, &size);
+    if (!parameters || !fatbin) return false;
+    for (uint32_t i = 0; i < code->parameter_count; i++) {
+        const struct codegen_parameter *from = &code->parameters[i];
+        parameters[i] = (struct plan_parameter){.step = group->member_steps[from->member],
+                                                .source_offset = from->source_offset,
+                                                .destination_offset = from->destination_offset,
+                                                .size = from->size};
+    }
+    struct plan_variant variant = {.parameter_bytes = code->parameter_bytes, .registers = code->registers};
+    memcpy(variant.grid, group->group->grid, sizeof variant.grid);
+    memcpy(variant.block, group->group->block, sizeof variant.block);
+    plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, code->parameter_count, NULL,
+                       0);
+    return true;
+}
+
+static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)
+{
+    const struct group_conditions *conditions = guards_make(search, group);
+    if (!conditions) return false;
+    double gain = group->projected.original_ns - group->projected.fused_ns;
+    plan_build_group(builder, group->name, 0, (uint64_t)gain);
+    add_steps(search, builder, group, conditions);
+    for (uint32_t i = 0; i < conditions->effect_count; i++)
+        plan_build_effect(builder, &conditions->effects[i]);
+    return add_variant(search, builder, group);
+}
+
+static bool write_sources(struct search *search, const char *directory, char *error, size_t error_size)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        const struct search_group *group = search->groups[i];
+        if (!group->is_kept) continue;
+        const char *name = arena_printf(search->arena, "group-%s.cu", group->name);
+        if (!write_text(directory, name, group->code.source, error, error_size)) return false;
+    }
+    return true;
+}
+
+bool plan_write(struct search *search, const char *directory, const char *json, char *error,
+                size_t error_size)
+{
+    const struct trace_device *device = &search->program->device;
+    struct plan_builder *builder = plan_build_start(search->arena);
+    bool built = builder;
+    if (built) {
+        plan_build_device(builder, device->name, device->compute_major, device->compute_minor,
+                          device->driver_version, device->is_emulated);
+        plan_build_source(builder, hash_bytes(json, strlen(json)));
+    }
+    for (uint32_t i = 0; built && i < search->group_count; i++)
+        if (search->groups[i]->is_kept) built = add_group(search, builder, search->groups[i]);
+    if (!built) {
+        snprintf(error, error_size, "%s: out of memory", directory);
+        return false;
+    }
+    return prepare_folder(directory, error, error_size) &&
+           write_sources(search, directory, error, error_size) &&
+           write_text(directory, "plan.json", json, error, error_size) &&
+           plan_build_write(builder, directory, error, error_size);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes the plan folder: plan.json, group-NAME.cu and plan.bin. */
+#ifndef KFUSE_FUSER_PLANNER_PLAN_WRITE_H
+#define KFUSE_FUSER_PLANNER_PLAN_WRITE_H
+
+#include "fuser/planner/search.h"
+
+/* The text of plan.json, to be freed with free(); fills the counts of summary. NULL when memory is out. */
+char *plan_json(struct search *search, const char *trace_name, struct planner_summary *summary);
+/* Creates the folder, removes an older plan's files, writes the new ones; plan.bin last, by rename. False
+ * with a message. */
+bool plan_write(struct search *search, const char *directory, const char *json, char *error,
+                size_t error_size);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The planner, one pass after the other: read the trace, analyse launch classes, search groups, write the
+ * folder. */
+#include "fuser/planner/planner.h"
+
+#include "fuser/planner/plan_write.h"
+
+#include <isl/ctx.h>
+#include <isl/options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void planner_defaults(struct planner_options *options)
+{
+    *options = (struct planner_options){.margin = 0.03, .max_members = 16};
+}
+
+static double now_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool can_plan(const struct program *program, const char *path, char *error, size_t error_size)
+{
+    if (!program->launch_count) {
+        snprintf(
+            error, error_size,
+            "%s: no kernel launch was recorded: check that the program launches kernels, and record it again",
+            path);
+        return false;
+    }
+    if (!program->has_device) {
+        snprintf(error, error_size, "%s: the trace names no device: record it again", path);
+        return false;
+    }
+    return true;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool plan_program(const struct planner_options *options, struct program *program, isl_ctx *ctx,
+                         struct planner_summary *summary, char *error, size_t error_size)
+{
+    struct launch_classes classes = {0};
+    struct pairs pairs = {0};
+    struct search search = {0};
+    char *json = NULL;
+    bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
+                   pairs_open(&pairs, &classes) && search_run(&search, options, &pairs, ctx) &&
+                   (json = plan_json(&search, file_name(options->trace_path), summary));
+    if (!planned) snprintf(error, error_size, "%s: out of memory", options->trace_path);
+    planned = planned && plan_write(&search, options->plan_path, json, error, error_size);
+    free(json);
+    search_free(&search);
+    pairs_close(&pairs);
+    launch_classes_free(&classes);
+    return planned;
+}
+
+bool planner_run(const struct planner_options *options, struct planner_summary *summary, char *error,
+                 size_t error_size)
+{
+    double start = now_seconds();
+    *summary = (struct planner_summary){0};
+    struct program *program = program_read(options->trace_path, error, error_size);
+    if (!program) return false;
+    summary->trace_damaged_bytes = program->damaged_bytes;
+    bool planned = can_plan(program, options->trace_path, error, error_size);
+    if (planned) {
+        isl_ctx *ctx = isl_ctx_alloc();
+        isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE);
+        planned = plan_program(options, program, ctx, summary, error, error_size);
+        isl_ctx_free(ctx);
+    }
+    program_free(program);
+    summary->seconds = now_seconds() - start;
+    return planned;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
+ * resolved at the moment of the launch. Windows end wherever replay would have to flush: see ends_window. */
+#include "fuser/planner/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct live_range {
+    uint64_t start, size;
+    uint32_t array;
+    bool is_plain;
+};
+
+struct reading { /* what the pass over the trace carries along */
+    struct program *program;
+    struct live_range *live; /* sorted by start */
+    uint32_t live_count, live_capacity;
+    uint32_t next_array;
+    uint32_t launch_capacity;
+    const struct trace_activity **activities; /* joined last: they arrive late */
+    uint32_t activity_count, activity_capacity;
+    const struct trace_launch *previous; /* launch of the open window, or NULL */
+    uint64_t first_arrival, last_arrival;
+    bool out_of_memory;
+};
+
+static uint32_t live_position(const struct reading *reading, uint64_t address)
+{
+    uint32_t low = 0, high = reading->live_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (reading->live[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low; /* of the first range that starts after address */
+}
+
+static const struct live_range *live_find(const struct reading *reading, uint64_t address)
+{
+    uint32_t position = live_position(reading, address);
+    if (position == 0) return NULL;
+    const struct live_range *range = &reading->live[position - 1];
+    return address - range->start < range->size ? range : NULL;
+}
+
+static void live_add(struct reading *reading, uint64_t start, uint64_t size, bool is_plain)
+{
+    if (reading->live_count == reading->live_capacity) {
+        uint32_t capacity = reading->live_capacity ? 2 * reading->live_capacity : 64;
+        struct live_range *grown = realloc(reading->live, capacity * sizeof *grown);
+        if (!grown) {
+            reading->out_of_memory = true;
+            return;
+        }
+        reading->live = grown;
+        reading->live_capacity = capacity;
+    }
+    uint32_t position = live_position(reading, start);
+    if (position > 0 && reading->live[position - 1].start == start) { /* its free was not seen */
+        position--;
+    } else {
+        memmove(reading->live + position + 1, reading->live + position,
+                (reading->live_count - position) * sizeof *reading->live);
+        reading->live_count++;
+    }
+    reading->live[position] = (struct live_range){start, size, reading->next_array++, is_plain};
+}
+
+static void live_remove(struct reading *reading, uint64_t start)
+{
+    uint32_t position = live_position(reading, start);
+    if (position == 0 || reading->live[position - 1].start != start) return;
+    memmove(reading->live + position - 1, reading->live + position,
+            (reading->live_count - position) * sizeof *reading->live);
+    reading->live_count--;
+}
+
+static void *table_entry(struct program *program, void **table, uint32_t *count, uint32_t index, size_t size)
+{
+    enum { MOST = 1 << 24 };
+    if (index >= MOST) return NULL;
+    if (index >= *count) {
+        uint32_t capacity = *count ? *count : 16;
+        while (capacity <= index) capacity *= 2;
+        void *grown = arena_grow(program->arena, *table, *count, capacity, size);
+        if (!grown) return NULL;
+        *table = grown;
+        *count = capacity;
+    }
+    return (char *)*table + (size_t)index * size;
+}
+
+static void read_module(struct program *program, const struct trace_view *view)
+{
+    const struct trace_module *record = view->fixed;
+    struct program_module *module = table_entry(program, (void **)&program->modules, &program->module_count,
+                                                record->module, sizeof *module);
+    if (!module) return;
+    module->record = record;
+    if (record->stored_size) module->image = (const char *)view->payload + record->options_size;
+}
+
+static void read_kernel(struct program *program, const struct trace_view *view)
+{
+    const struct trace_kernel *record = view->fixed;
+    struct program_kernel *kernel = table_entry(program, (void **)&program->kernels, &program->kernel_count,
+                                                record->kernel, sizeof *kernel);
+    if (!kernel) return;
+    kernel->record = record;
+    kernel->parameters = view->payload;
+    kernel->name = (const char *)view->payload + record->parameter_count * sizeof(struct trace_parameter);
+}
+
+/* Pointer words stand at multiples of 8 inside parameters of at least 8 bytes. */
+static void resolve_pointers(struct reading *reading, struct program_launch *launch)
+{
+    struct program *program = reading->program;
+    const struct trace_launch *record = launch->record;
+    if (record->kernel >= program->kernel_count || !program->kernels[record->kernel].record) return;
+    const struct program_kernel *kernel = &program->kernels[record->kernel];
+    uint32_t capacity = record->arguments_size / 8;
+    struct program_pointer *pointers = arena_calloc(program->arena, capacity + 1, sizeof *pointers);
+    if (!pointers) {
+        reading->out_of_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < kernel->record->parameter_count; i++) {
+        uint64_t from = kernel->parameters[i].offset, end = from + kernel->parameters[i].size;
+        for (uint64_t at = (from + 7) & ~7ull; at + 8 <= end && at + 8 <= record->arguments_size; at += 8) {
+            uint64_t value;
+            memcpy(&value, launch->arguments + at, sizeof value);
+            const struct live_range *range = live_find(reading, value);
+            if (!range || launch->pointer_count == capacity) continue;
+            pointers[launch->pointer_count++] = (struct program_pointer){
+                .offset = (uint32_t)at,
+                .array = range->array,
+                .array_offset = (int64_t)(value - range->start),
+                .array_size = (int64_t)range->size,
+                .is_plain = range->is_plain,
+            };
+        }
+    }
+    launch->pointers = pointers;
+}
+
+static bool launch_is_ordinary(const struct trace_launch *record)
+{
+    enum {
+        SPECIAL = TRACE_LAUNCH_ATTRIBUTES | TRACE_LAUNCH_COOPERATIVE | TRACE_LAUNCH_CAPTURED |
+                  TRACE_LAUNCH_PER_THREAD | TRACE_LAUNCH_UNREADABLE
+    };
+    return record->result == 0 && !(record->flags & SPECIAL);
+}
+
+static void read_launch(struct reading *reading, const struct trace_view *view)
+{
+    struct program *program = reading->program;
+    const struct trace_launch *record = view->fixed, *previous = reading->previous;
+    if (program->launch_count == reading->launch_capacity) {
+        uint32_t capacity = reading->launch_capacity ? 2 * reading->launch_capacity : 1024;
+        struct program_launch *grown = realloc(program->launches, capacity * sizeof *grown);
+        if (!grown) {
+            reading->out_of_memory = true;
+            return;
+        }
+        program->launches = grown;
+        reading->launch_capacity = capacity;
+    }
+    struct program_launch *launch = &program->launches[program->launch_count++];
+    *launch = (struct program_launch){.record = record, .arguments = view->payload};
+    bool continues = previous && launch_is_ordinary(record) && previous->stream == record->stream &&
+                     previous->context == record->context && previous->thread == record->thread;
+    if (!continues) program->window_count++;
+    launch->window = program->window_count;
+    if (continues && record->arrival_ns > previous->arrival_ns + previous->host_ns)
+        launch->gap_ns = (uint32_t)(record->arrival_ns - previous->arrival_ns - previous->host_ns);
+    reading->previous = launch_is_ordinary(record) ? record : NULL;
+    if (!reading->first_arrival) reading->first_arrival = record->arrival_ns;
+    reading->last_arrival = record->arrival_ns;
+    resolve_pointers(reading, launch);
+    if (record->kernel < program->kernel_count) program->kernels[record->kernel].launches++;
+}
+
+static int compare_launch_sequence(const void *key, const void *element)
+{
+    uint64_t sequence = *(const uint64_t *)key;
+    uint64_t other = ((const struct program_launch *)element)->record->sequence;
+    return sequence < other ? -1 : sequence > other;
+}
+
+static void join_activity(struct program *program, const struct trace_activity *activity)
+{
+    struct program_launch *launch = bsearch(&activity->sequence, program->launches, program->launch_count,
+                                            sizeof *program->launches, compare_launch_sequence);
+    if (!launch || activity->end_ns < activity->start_ns) return;
+    launch->start_ns = activity->start_ns;
+    launch->end_ns = activity->end_ns;
+    launch->time_ns = activity->end_ns - activity->start_ns;
+    if (launch->record->kernel >= program->kernel_count) return;
+    struct program_kernel *kernel = &program->kernels[launch->record->kernel];
+    kernel->time_ns += launch->time_ns;
+    kernel->timed_launches++;
+}
+
+static void keep_activity(struct reading *reading, const struct trace_activity *activity)
+{
+    if (reading->activity_count == reading->activity_capacity) {
+        uint32_t capacity = reading->activity_capacity ? 2 * reading->activity_capacity : 1024;
+        const struct trace_activity **grown = realloc(reading->activities, capacity * sizeof *grown);
+        if (!grown) {
+            reading->out_of_memory = true;
+            return;
+        }
+        reading->activities = grown;
+        reading->activity_capacity = capacity;
+    }
+    reading->activities[reading->activity_count++] = activity;
+}
+
+static void read_record(struct reading *reading, const struct trace_view *view)
+{
+    struct program *program = reading->program;
+    switch (view->kind) {
+    case TRACE_DEVICE:
+        if (!program->has_device) program->device = *(const struct trace_device *)view->fixed;
+        program->has_device = true;
+        break;
+    case TRACE_MODULE:
+        read_module(program, view);
+        break;
+    case TRACE_KERNEL:
+        read_kernel(program, view);
+        break;
+    case TRACE_VARIABLE: {
+        const struct trace_variable *variable = view->fixed;
+        live_add(reading, variable->address, variable->size, false);
+        break;
+    }
+    case TRACE_LAUNCH:
+        read_launch(reading, view);
+        break;
+    case TRACE_ALLOCATE: {
+        const struct trace_allocate *allocate = view->fixed;
+        live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
+        break;
+    }
+    case TRACE_FREE:
+        live_remove(reading, ((const struct trace_free *)view->fixed)->address);
+        reading->previous = NULL;
+        break;
+    case TRACE_CONTENTS:
+    case TRACE_COPY:
+    case TRACE_SET:
+    case TRACE_EVENT:
+    case TRACE_WALL:
+        reading->previous = NULL;
+        break;
+    case TRACE_ACTIVITY:
+        keep_activity(reading, view->fixed);
+        break;
+    case TRACE_END:
+    case TRACE_NONE:
+    case TRACE_KINDS:
+        break;
+    }
+}
+
+static int compare_launches(const void *a, const void *b)
+{
+    uint64_t x = ((const struct program_launch *)a)->record->sequence;
+    uint64_t y = ((const struct program_launch *)b)->record->sequence;
+    return x < y ? -1 : x > y;
+}
+
+struct program *program_read(const char *trace_path, char *error, size_t error_size)
+{
+    struct trace_reader *reader = trace_reader_open(trace_path, error, error_size);
+    if (!reader) return NULL;
+    struct arena *arena = arena_create();
+    struct program *program = arena ? arena_alloc(arena, sizeof *program) : NULL;
+    if (!program) {
+        arena_free(arena);
+        trace_reader_close(reader);
+        snprintf(error, error_size, "%s: out of memory", trace_path);
+        return NULL;
+    }
+    program->arena = arena;
+    program->reader = reader;
+    struct reading reading = {.program = program};
+    struct trace_view view;
+    while (trace_next(reader, &view)) read_record(&reading, &view);
+    program->damaged_bytes = trace_damaged_bytes(reader);
+    program->seconds = (double)(reading.last_arrival - reading.first_arrival) * 1e-9;
+    if (program->launch_count)
+        qsort(program->launches, program->launch_count, sizeof *program->launches, compare_launches);
+    for (uint32_t i = 0; i < reading.activity_count; i++) join_activity(program, reading.activities[i]);
+    free(reading.activities);
+    free(reading.live);
+    if (!reading.out_of_memory) return program;
+    snprintf(error, error_size, "%s: out of memory", trace_path);
+    program_free(program);
+    return NULL;
+}
+
+void program_free(struct program *program)
+{
+    if (!program) return;
+    for (uint32_t i = 0; i < program->module_count; i++) ptx_module_free(program->modules[i].ptx);
+    free(program->launches);
+    if (program->reader) trace_reader_close(program->reader);
+    arena_free(program->arena);
+}
+
+/* Code and PTX of one image can differ by __CUDA_ARCH__: only PTX of the architecture that runs may be used.
+ */
+static const char *examine_image(struct program *program, struct program_module *module,
+                                 const struct ptx_text **text)
+{
+    struct arena *arena = program->arena;
+    const struct trace_module *record = module->record;
+    if (!record) return "its module is missing in the trace";
+    if (record->flags & TRACE_MODULE_RELOCATABLE)
+        return "its module was linked from relocatable code (nvcc -rdc=true)";
+    if (!(record->flags & TRACE_MODULE_HAS_PTX) || !module->image)
+        return "its module holds no PTX: build it with -arch=sm_NN (not -arch=native), which embeds PTX too";
+    uint32_t sm = program->device.compute_major * 10 + program->device.compute_minor;
+    struct ptx_text *texts = NULL;
+    struct ptx_machine_code *cubins = NULL;
+    uint32_t count = ptx_texts_of_image(arena, module->image, record->stored_size, &texts);
+    *text = ptx_text_for(texts, count, sm);
+    if (!*text) return arena_printf(arena, "its module holds no PTX for sm_%u", sm);
+    uint32_t cubin_count = ptx_machine_code_of_image(arena, module->image, record->stored_size, &cubins);
+    for (uint32_t i = 0; i < cubin_count && !program->device.is_emulated; i++)
+        if (cubins[i].sm / 10 == sm / 10 && cubins[i].sm <= sm && cubins[i].sm != (*text)->sm)
+            return arena_printf(
+                arena, "its module runs machine code of sm_%u but holds PTX of sm_%u: build both alike",
+                cubins[i].sm, (*text)->sm);
+    return NULL;
+}
+
+static void examine_module(struct program *program, struct program_module *module)
+{
+    const struct ptx_text *text = NULL;
+    const char *error = NULL;
+    module->is_examined = true;
+    module->refusal = examine_image(program, module, &text);
+    if (module->refusal) return;
+    char name[33];
+    hash_text(module->record->hash, name);
+    module->ptx =
+        ptx_parse(arena_printf(program->arena, "module %.8s", name), text->text, text->length, &error);
+    if (!module->ptx)
+        module->refusal = "out of memory while reading its PTX";
+    else if (error)
+        module->refusal = arena_printf(program->arena, "its PTX could not be read: %s", error);
+    else if (module->ptx->is_debug)
+        module->refusal = "its module is debug code (nvcc -G)";
+}
+
+const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel)
+{
+    if (kernel->is_examined) return kernel->function;
+    kernel->is_examined = true;
+    if (!kernel->record || kernel->record->module >= program->module_count) {
+        kernel->refusal = "its module is missing in the trace";
+        return NULL;
+    }
+    struct program_module *module = &program->modules[kernel->record->module];
+    if (!module->is_examined) examine_module(program, module);
+    kernel->refusal = module->refusal;
+    if (kernel->refusal) return NULL;
+    kernel->function = ptx_find_function(module->ptx, kernel->name);
+    if (!kernel->function)
+        kernel->refusal = "its PTX does not contain it";
+    else if (kernel->function->unreadable)
+        kernel->refusal = kernel->function->unreadable;
+    if (kernel->refusal) kernel->function = NULL;
+    return kernel->function;
+}

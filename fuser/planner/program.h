@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The recorded program: a trace in memory, launches resolved against the allocations that lived at the time
+ * and cut into windows. Everything belongs to the program's arena; argument bytes stay in the mapped trace.
+ */
+#ifndef KFUSE_FUSER_PLANNER_PROGRAM_H
+#define KFUSE_FUSER_PLANNER_PROGRAM_H
+
+#include "common/arena.h"
+#include "common/trace.h"
+#include "ptx/ptx.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct program_module {
+    const struct trace_module *record; /* NULL: a number that no record explains */
+    const void *image;                 /* stored_size bytes, or NULL */
+    struct ptx_module *ptx;            /* parsed when first asked for */
+    const char *refusal;               /* why none of its kernels can be fused */
+    bool is_examined;
+};
+
+struct program_kernel {
+    const struct trace_kernel *record;
+    const struct trace_parameter *parameters;
+    const char *name;
+    const struct ptx_function *function; /* NULL with a refusal */
+    const char *refusal;
+    bool is_examined;
+    uint64_t launches, time_ns; /* over the whole trace; time of the launches that have one */
+    uint64_t timed_launches;
+};
+
+struct program_pointer { /* an 8-byte word of the arguments that points into an allocation */
+    uint32_t offset;     /* in the parameter buffer */
+    uint32_t array;      /* number of the allocation, counted over the whole trace */
+    int64_t array_offset, array_size;
+    bool is_plain;
+};
+
+struct program_launch {
+    const struct trace_launch *record;
+    const unsigned char *arguments;
+    struct program_pointer *pointers;
+    uint32_t pointer_count;
+    uint32_t window;
+    uint32_t gap_ns;  /* host time between the end of the launch call before it in its window and this call */
+    uint64_t time_ns; /* device time, 0: not known */
+    uint64_t start_ns, end_ns;
+};
+
+struct program {
+    struct arena *arena;
+    struct trace_reader *reader;
+    struct trace_device device;
+    bool has_device;
+    struct program_module *modules; /* by trace number; 0 unused */
+    uint32_t module_count;
+    struct program_kernel *kernels; /* likewise */
+    uint32_t kernel_count;
+    struct program_launch *launches; /* in order of the trace */
+    uint32_t launch_count, window_count;
+    uint64_t damaged_bytes;
+    double seconds; /* from first to last arrival */
+};
+
+/* NULL with a message in error. */
+struct program *program_read(const char *trace_path, char *error, size_t error_size);
+void program_free(struct program *program);
+/* The kernel's PTX function, or NULL; kernel->refusal then says why, with the next step where there is one.
+ */
+const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Projected time of a group: see projection.h. Constants that a trace does not tell are in one table. */
+#include "fuser/planner/projection.h"
+
+#include <stdlib.h>
+
+static const struct { /* measured on an H100 (80 GB HBM3); used where the trace has no times */
+    double gap_ns, floor_ns, bytes_per_ns;
+    double bandwidth_share; /* of the theoretical bandwidth that a copy reaches */
+    double largest_gap_ns;  /* beyond it the host, not the launch, was slow */
+} fallback = {1000, 1500, 1000, 0.89, 5000};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_gap(const struct program *program)
+{
+    double *gaps = calloc(program->launch_count + 1, sizeof *gaps);
+    uint32_t count = 0;
+    for (uint32_t i = 1; gaps && i < program->launch_count; i++) {
+        const struct program_launch *before = &program->launches[i - 1], *after = &program->launches[i];
+        if (before->window != after->window || !before->end_ns || after->start_ns < before->end_ns) continue;
+        double gap = (double)(after->start_ns - before->end_ns);
+        gaps[count++] = gap < fallback.largest_gap_ns ? gap : fallback.largest_gap_ns;
+    }
+    double median = fallback.gap_ns;
+    if (count) {
+        qsort(gaps, count, sizeof *gaps, compare_doubles);
+        median = gaps[count / 2];
+    }
+    free(gaps);
+    return median;
+}
+
+struct projection projection_calibrate(const struct program *program)
+{
+    const struct trace_device *device = &program->device;
+    struct projection projection = {
+        .bytes_per_ns = fallback.bytes_per_ns,
+        .floor_ns = fallback.floor_ns,
+        .gap_ns = median_gap(program),
+        .registers_per_multiprocessor = device->registers_per_multiprocessor,
+        .threads_per_multiprocessor = device->threads_per_multiprocessor,
+    };
+    if (device->memory_clock_khz && device->bus_width_bits)
+        projection.bytes_per_ns = 2.0 * device->memory_clock_khz * 1e3 * (device->bus_width_bits / 8.0) *
+                                  1e-9 * fallback.bandwidth_share;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        const struct program_launch *launch = &program->launches[i];
+        if (launch->end_ns && (double)launch->time_ns < projection.floor_ns)
+            projection.floor_ns = (double)launch->time_ns;
+    }
+    return projection;
+}
+
+/* Share of a multiprocessor's threads that can be resident. */
+static double occupancy(const struct projection *projection, uint32_t registers, uint32_t threads)
+{
+    enum { WARP = 32, REGISTER_UNIT = 256 };
+    if (!registers || !threads || !projection->registers_per_multiprocessor) return 1;
+    uint32_t warps = (threads + WARP - 1) / WARP;
+    uint32_t per_warp = (registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+    uint32_t blocks = projection->registers_per_multiprocessor / (per_warp * warps);
+    uint32_t most = projection->threads_per_multiprocessor / (warps * WARP);
+    return most && blocks < most ? (double)blocks / most : 1;
+}
+
+struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
+                                  uint32_t count, uint64_t bytes_saved, uint32_t registers, uint32_t threads)
+{
+    /* Memory-bound kernels lose bandwidth below about a quarter of the threads. */
+    const double enough_occupancy = 0.25;
+    struct projected projected = {0};
+    double body = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double time = (double)member_ns[i];
+        projected.original_ns += time;
+        body += time > projection->floor_ns ? time - projection->floor_ns : 0;
+    }
+    projected.original_ns += (count - 1) * projection->gap_ns;
+    double saved = (double)bytes_saved / projection->bytes_per_ns;
+    if (saved > 0.9 * body) saved = 0.9 * body;
+    double share = occupancy(projection, registers, threads);
+    double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
+    projected.fused_ns = projection->floor_ns + (body - saved) * slower;
+    return projected;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Greedy search: see search.h. A launch between members is passed over when it may run before the fused
+ * kernel (it conflicts with no earlier member) or after it (with no later one). */
+#include "fuser/planner/search.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { SMALL_KERNEL_NS = 10000 };
+
+struct search_memo {
+    struct hash128 key;
+    struct search_group *group;
+    const char *reason;
+    UT_hash_handle hh;
+};
+
+struct draft { /* a group in the making: consecutive launches from first on */
+    struct search *search;
+    uint32_t first, count;
+    bool is_member[SEARCH_MOST_STEPS];
+    enum plan_step_role roles[SEARCH_MOST_STEPS];
+    const char *reason; /* why it did not grow, or is none */
+};
+
+static const struct launch_class *class_of(const struct search *search, uint32_t launch)
+{
+    return search->classes->classes[search->classes->of_launch[launch]];
+}
+
+static bool is_independent(struct search *search, uint32_t earlier, uint32_t later)
+{
+    const struct conflict *conflict = pairs_conflict(search->pairs, earlier, later);
+    return conflict && conflict->class == CONFLICT_NONE;
+}
+
+/* Replay holds a launch only when every base lies in a tracked plain allocation of the process. */
+static const char *why_not_a_step(struct search *search, uint32_t launch)
+{
+    const struct launch_class *class = class_of(search, launch);
+    if (class->refusal) return class->refusal;
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    if (!bound.bindings) return "out of memory";
+    for (uint32_t i = 0; i < bound.summary->base_count; i++) {
+        if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
+            return "it uses an address of unknown origin";
+        if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
+    }
+    return NULL;
+}
+
+/* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */
+static bool assign_roles(struct draft *draft)
+{
+    struct search *search = draft->search;
+    for (uint32_t k = 0; k < draft->count; k++) {
+        draft->roles[k] = PLAN_MEMBER;
+        if (draft->is_member[k]) continue;
+        bool before = true, after = true;
+        for (uint32_t m = 0; m < draft->count && (before || after); m++) {
+            uint32_t low = draft->first + (m < k ? m : k), high = draft->first + (m < k ? k : m);
+            bool crosses_before = m < k && (draft->is_member[m] || draft->roles[m] == PLAN_AFTER);
+            bool crosses_after = m > k && draft->is_member[m];
+            if (crosses_before && before) before = is_independent(search, low, high);
+            if (crosses_after && after) after = is_independent(search, low, high);
+        }
+        if (!before && !after) return false;
+        draft->roles[k] = before ? PLAN_BEFORE : PLAN_AFTER;
+    }
+    return true;
+}
+
+static bool joins_members(struct draft *draft, uint32_t candidate)
+{
+    struct search *search = draft->search;
+    bool shares = false, dependent = false;
+    for (uint32_t m = 0; m < draft->count - 1; m++) {
+        if (!draft->is_member[m]) continue;
+        const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
+        if (!conflict || (conflict->class != CONFLICT_NONE && conflict->class != CONFLICT_THREAD)) {
+            if (conflict) draft->reason = conflict->reason;
+            return false;
+        }
+        dependent |= conflict->class == CONFLICT_THREAD;
+        shares |= conflict->shared_bytes > 0;
+    }
+    if (dependent || shares || launch_class_time(class_of(search, candidate)) < SMALL_KERNEL_NS) return true;
+    draft->reason = "they share no data, and each is too long for the launch alone to matter";
+    return false;
+}
+
+static uint32_t members_of(const struct draft *draft)
+{
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < draft->count; i++) members += draft->is_member[i];
+    return members;
+}
+
+static void trim(struct draft *draft)
+{
+    while (draft->count && !draft->is_member[draft->count - 1]) draft->count--;
+}
+
+/* Extends the draft launch by launch to the end of the window. */
+static void grow(struct draft *draft)
+{
+    struct search *search = draft->search;
+    uint32_t passed = 0, window = search->program->launches[draft->first].window;
+    draft->count = 1;
+    draft->is_member[0] = true;
+    for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
+        if (search->program->launches[next].window != window) break;
+        if (draft->count == SEARCH_MOST_STEPS || members_of(draft) >= search->options->max_members) break;
+        const char *obstacle = why_not_a_step(search, next);
+        if (obstacle) {
+            if (draft->count == 1) draft->reason = obstacle;
+            break;
+        }
+        uint32_t at = draft->count++;
+        const char *no_member = class_of(search, next)->no_member;
+        if (no_member && at == 1) draft->reason = no_member;
+        draft->is_member[at] = !no_member && joins_members(draft, next);
+        if (draft->is_member[at] && assign_roles(draft)) continue;
+        draft->is_member[at] = false;
+        if (++passed > SEARCH_MOST_PASSED) break;
+    }
+    trim(draft);
+}
+
+const char *search_plain_name(struct arena *arena, const char *kernel_name)
+{
+    enum { LONGEST = 32 };
+    const char *name = kernel_name;
+    size_t length = strlen(name);
+    if (!strncmp(name, "_Z",
+                 2)) { /* _Z [N] <length> <identifier> ...: the last identifier of a nested name */
+        const char *at = name + 2 + (name[2] == 'N');
+        while (isdigit((unsigned char)*at)) {
+            char *end;
+            size_t size = strtoul(at, &end, 10);
+            if (size > strlen(end)) break;
+            name = end;
+            length = size;
+            at = end + size;
+        }
+    }
+    char *plain = arena_strndup(arena, name, length < LONGEST ? length : LONGEST);
+    for (char *c = plain; c && *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+    return plain;
+}
+
+static const char *group_name(struct search *search, const struct draft *draft)
+{
+    enum { MOST_NAMED = 4 };
+    const char *name = arena_printf(search->arena, "g%u", search->group_count);
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < draft->count; i++) {
+        if (!draft->is_member[i]) continue;
+        if (named++ == MOST_NAMED) break;
+        const struct program_kernel *kernel =
+            &search->program->kernels[class_of(search, draft->first + i)->kernel];
+        name = arena_printf(search->arena, "%s_%s", name, search_plain_name(search->arena, kernel->name));
+    }
+    uint32_t members = members_of(draft);
+    return members > MOST_NAMED ? arena_printf(search->arena, "%s_and_%u", name, members - MOST_NAMED) : name;
+}
+
+/* Pointers of members that point to one byte are passed once; guards make sure that they do. */
+static uint32_t find_aliases(const struct search_group *planned, struct codegen_alias *aliases)
+{
+    uint32_t count = 0;
+    for (uint32_t m = 1; m < planned->member_count; m++) {
+        const struct bound_launch *bound = &planned->bound[m];
+        for (uint32_t b = 0; b < bound->summary->base_count; b++) {
+            bool found = bound->summary->bases[b].kind != ACCESS_BASE_ARGUMENT;
+            for (uint32_t n = 0; n < m && !found; n++) {
+                const struct bound_launch *other = &planned->bound[n];
+                for (uint32_t c = 0; c < other->summary->base_count && !found; c++) {
+                    if (other->summary->bases[c].kind != ACCESS_BASE_ARGUMENT) continue;
+                    if (other->bindings[c].array != bound->bindings[b].array) continue;
+                    if (other->bindings[c].offset != bound->bindings[b].offset) continue;
+                    found = true;
+                    aliases[count++] = (struct codegen_alias){m, bound->summary->bases[b].argument_offset, n,
+                                                              other->summary->bases[c].argument_offset};
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static void compile(struct search *search, struct search_group *planned)
+{
+    uint32_t bases = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++) bases += planned->bound[m].summary->base_count;
+    struct codegen_alias *aliases = arena_calloc(search->arena, bases + 1, sizeof *aliases);
+    if (!aliases) {
+        planned->code.error = "out of memory";
+        return;
+    }
+    const struct trace_device *device = &search->program->device;
+    struct codegen_request request = {
+        .group = planned->group,
+        .name = planned->name,
+        .sm = device->compute_major * 10 + device->compute_minor,
+        .aliases = aliases,
+        .alias_count = find_aliases(planned, aliases),
+    };
+    codegen_compile(&request, &planned->code);
+}
+
+static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
+{
+    planned->step_count = draft->count;
+    planned->member_count = 0;
+    planned->bound = arena_calloc(search->arena, draft->count, sizeof *planned->bound);
+    if (!planned->bound) return false;
+    for (uint32_t i = 0; i < draft->count; i++) {
+        planned->launches[i] = draft->first + i;
+        planned->roles[i] = draft->roles[i];
+        if (!draft->is_member[i]) continue;
+        planned->member_steps[planned->member_count] = i;
+        planned->bound[planned->member_count++] = pairs_launch(search->pairs, draft->first + i);
+    }
+    return true;
+}
+
+static void project(struct search *search, struct search_group *planned)
+{
+    uint64_t times[SEARCH_MOST_STEPS];
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        uint32_t launch = planned->launches[planned->member_steps[m]];
+        times[m] = launch_class_time(class_of(search, launch));
+    }
+    const uint32_t *block = planned->group->block;
+    planned->projected =
+        projection_group(&search->projection, times, planned->member_count, planned->group->bytes_saved,
+                         planned->code.registers, block[0] * block[1] * block[2]);
+}
+
+static bool gains_enough(const struct search *search, const struct projected *projected)
+{
+    return projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
+}
+
+static void release_group(struct search_group *planned)
+{
+    codegen_result_clear(&planned->code);
+    group_free(planned->group);
+    planned->group = NULL;
+}
+
+/* Decides the draft whole; on refusal gives up its last member and tries again. */
+static struct search_group *settle(struct draft *draft)
+{
+    struct search *search = draft->search;
+    while (members_of(draft) >= 2) {
+        struct search_group *planned = arena_alloc(search->arena, sizeof *planned);
+        if (!planned || !assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
+        planned->name = group_name(search, draft);
+        planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
+        const char *refusal = planned->group ? planned->group->refusal : "out of memory";
+        if (!refusal) {
+            project(search, planned);
+            if (!gains_enough(search, &planned->projected))
+                refusal = "the projected gain is below the margin";
+        }
+        if (!refusal) {
+            compile(search, planned);
+            refusal = planned->code.error;
+        }
+        if (!refusal) {
+            project(search, planned);
+            if (gains_enough(search, &planned->projected)) return planned;
+            refusal = "its registers leave too few threads: the projected gain is below the margin";
+        }
+        draft->reason = arena_strdup(search->arena, refusal);
+        release_group(planned);
+        draft->is_member[draft->count - 1] = false;
+        trim(draft);
+    }
+    return NULL;
+}
+
+static bool add_group(struct search *search, struct search_group *planned)
+{
+    if (search->group_count == search->group_capacity) {
+        uint32_t capacity = search->group_capacity ? 2 * search->group_capacity : 16;
+        void *grown =
+            arena_grow(search->arena, search->groups, search->group_count, capacity, sizeof planned);
+        if (!grown) return false;
+        search->groups = grown;
+        search->group_capacity = capacity;
+    }
+    planned->is_kept = true;
+    search->groups[search->group_count++] = planned;
+    return true;
+}
+
+/* Two situations may settle on one group: steps, roles and pointers alike. */
+static struct search_group *known_group(struct search *search, const struct search_group *planned)
+{
+    struct hash128 key, other;
+    if (!pairs_key(search->pairs, planned->launches, planned->step_count, &key)) return NULL;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (group->step_count != planned->step_count) continue;
+        if (memcmp(group->roles, planned->roles, planned->step_count * sizeof *planned->roles)) continue;
+        if (pairs_key(search->pairs, group->launches, group->step_count, &other) && hash_equal(key, other))
+            return group;
+    }
+    return NULL;
+}
+
+static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
+{
+    struct search_memo *memo = arena_alloc(search->arena, sizeof *memo);
+    if (!memo) return NULL;
+    memo->key = key;
+    struct draft draft = {.search = search, .first = first};
+    const char *obstacle = class_of(search, first)->no_member;
+    if (!obstacle) obstacle = why_not_a_step(search, first);
+    if (obstacle) {
+        memo->reason = obstacle;
+    } else {
+        grow(&draft);
+        struct search_group *planned = settle(&draft), *known = planned ? known_group(search, planned) : NULL;
+        if (known) {
+            release_group(planned);
+            memo->group = known;
+        } else if (planned && add_group(search, planned)) {
+            memo->group = planned;
+        }
+        memo->reason = draft.reason;
+    }
+    HASH_ADD(hh, search->memo, key, sizeof key, memo);
+    return memo;
+}
+
+/* What starts at this launch: looked up by the situation of the launches that a group could reach. */
+static struct search_memo *look(struct search *search, uint32_t first)
+{
+    uint32_t slice[SEARCH_MOST_STEPS], count = 0;
+    const struct program *program = search->program;
+    for (uint32_t i = first; i < program->launch_count && count < SEARCH_MOST_STEPS; i++) {
+        if (program->launches[i].window != program->launches[first].window) break;
+        slice[count++] = i;
+        if (class_of(search, i)->refusal) break;
+    }
+    struct hash128 key;
+    struct search_memo *memo;
+    if (!pairs_key(search->pairs, slice, count, &key)) return NULL;
+    HASH_FIND(hh, search->memo, &key, sizeof key, memo);
+    return memo ? memo : decide(search, first, key);
+}
+
+static double gain_of(const struct search_memo *memo)
+{
+    return memo && memo->group ? memo->group->projected.original_ns - memo->group->projected.fused_ns : 0;
+}
+
+static void use_group(struct search *search, struct search_group *group, uint32_t first)
+{
+    group->uses++;
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        search->group_of[first + i] = group;
+        if (i == 0) continue;
+        uint32_t gap = search->program->launches[first + i].gap_ns;
+        group->gap_ns_sum += gap;
+        if (gap > group->largest_gap_ns) group->largest_gap_ns = gap;
+    }
+}
+
+/* Holding the first members while the host prepares the last one must not cost more than the group gains. */
+static void drop_idling_groups(struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        double gain = group->projected.original_ns - group->projected.fused_ns;
+        group->is_kept = group->uses && (double)group->gap_ns_sum / (double)group->uses <= gain;
+    }
+}
+
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
+                isl_ctx *ctx)
+{
+    struct program *program = pairs->classes->program;
+    *search = (struct search){.options = options,
+                              .program = program,
+                              .classes = pairs->classes,
+                              .pairs = pairs,
+                              .ctx = ctx,
+                              .arena = program->arena,
+                              .projection = projection_calibrate(program)};
+    search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
+    search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
+    if (!search->group_of || !search->reason_of) return false;
+    for (uint32_t i = 0; i < program->launch_count;) {
+        if (options->progress)
+            options->progress(options->context, "searching groups", i, program->launch_count);
+        struct search_memo *here = look(search, i);
+        if (!here) return false;
+        if (here->group && here->group->step_count > 1 && i + 1 < program->launch_count) {
+            struct search_memo *next = look(search, i + 1);
+            if (gain_of(next) > gain_of(here) && next->group->step_count >= here->group->step_count) {
+                search->reason_of[i] = "a group that starts with the next launch gains more";
+                i++;
+                continue;
+            }
+        }
+        search->reason_of[i] = here->group ? NULL : here->reason;
+        if (here->group) use_group(search, here->group, i);
+        i += here->group ? here->group->step_count : 1;
+    }
+    if (options->progress)
+        options->progress(options->context, "searching groups", program->launch_count, program->launch_count);
+    drop_idling_groups(search);
+    return true;
+}
+
+void search_free(struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) release_group(search->groups[i]);
+    HASH_CLEAR(hh, search->memo);
+}

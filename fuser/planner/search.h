@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The first search: greedy by projected gain, left to right through every window. It sees launches only
+ * through their classes and pairwise conflicts; a candidate that looks legal pair by pair is then decided
+ * whole, compiled, and kept when it gains more than the margin. Equal situations are decided once. */
+#ifndef KFUSE_FUSER_PLANNER_SEARCH_H
+#define KFUSE_FUSER_PLANNER_SEARCH_H
+
+#include "common/plan.h"
+#include "fuser/codegen/codegen.h"
+#include "fuser/planner/pairs.h"
+#include "fuser/planner/planner.h"
+#include "fuser/planner/projection.h"
+
+enum { SEARCH_MOST_STEPS = 32, SEARCH_MOST_PASSED = 8 };
+
+struct search_group { /* a group as planned; launches are those of its first use */
+    const char *name;
+    uint32_t launches[SEARCH_MOST_STEPS];
+    enum plan_step_role roles[SEARCH_MOST_STEPS];
+    uint32_t step_count;
+    uint32_t member_steps[SEARCH_MOST_STEPS]; /* member -> step */
+    uint32_t member_count;
+    struct bound_launch *bound; /* members */
+    struct group *group;
+    struct codegen_result code;
+    struct projected projected;
+    uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
+    uint32_t largest_gap_ns;
+    bool is_kept; /* false: dropped because holding would idle the device */
+};
+
+struct search {
+    const struct planner_options *options;
+    struct program *program;
+    struct launch_classes *classes;
+    struct pairs *pairs;
+    struct projection projection;
+    isl_ctx *ctx;
+    struct arena *arena;
+    struct search_group **groups;
+    uint32_t group_count, group_capacity;
+    struct search_memo *memo;             /* uthash: situation -> group or reason */
+    const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
+    const char **reason_of;               /* launch -> why it starts no group, or NULL */
+};
+
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
+                isl_ctx *ctx);
+void search_free(struct search *search);
+/* The kernel's name in a form for people and files: the identifier inside a C++ mangled name, or the name. */
+const char *search_plain_name(struct arena *arena, const char *kernel_name);
+
+#endif
