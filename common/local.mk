@@ -6,5 +6,6 @@ libcommon_la_SOURCES = \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
+	common/own_file.h \
 	common/plan.h common/plan_build.c common/plan_build.h common/plan_map.c \
 	common/trace.h common/trace_reader.c common/trace_writer.c

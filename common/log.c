@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Log: formats one line on the stack and writes it with one write(2). */
 #include "common/log.h"
+#include "common/own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,22 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static int log_file = -1;
+static struct own_file log_file = {.descriptor = -1};
 static enum log_level log_limit = LOG_INFO;
 
 void log_open(void)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     const char *path = getenv("KFUSE_LOG"), *level = getenv("KFUSE_LOG_LEVEL");
+    struct stat status;
+    int file = -1;
     if (path && *path)
-        log_file = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDERR_FILENO;
+        file =
+            strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDERR_FILENO;
+    if (file >= 0 && !fstat(file, &status)) log_file = own_file_of(file, &status);
     for (int i = 0; level && i < 4; i++)
         if (!strcmp(level, names[i])) log_limit = (enum log_level)i;
 }
 
 bool log_enabled(enum log_level level)
 {
-    return log_file >= 0 && level <= log_limit;
+    return log_file.descriptor >= 0 && level <= log_limit;
 }
 
 void log_write(enum log_level level, const char *domain, const char *format, ...)
@@ -40,7 +45,9 @@ void log_write(enum log_level level, const char *domain, const char *format, ...
     va_end(arguments);
     size_t length = strlen(line);
     if (more >= 0) line[length++] = '\n';
-    ssize_t written = write(log_file, line, length);
-    (void)written;
+    if (own_file_is_ours(&log_file)) {
+        ssize_t written = write(log_file.descriptor, line, length);
+        (void)written; /* a log that cannot be written has nobody to tell */
+    }
     errno = saved;
 }

@@ -4,6 +4,7 @@
  * programs: it raises no signal (SIGPIPE, SIGXFSZ) and never writes to a descriptor that the program has
  * closed and used again. */
 #include "common/trace.h"
+#include "common/own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +22,7 @@ enum { BUFFER_BYTES = 64 * 1024, FLUSH_BYTES = BUFFER_BYTES / 2, FLUSH_NS = 100 
 
 struct trace_writer {
     pthread_mutex_t lock;
-    int file;
-    dev_t device; /* what the descriptor must still be */
-    ino_t inode;
+    struct own_file file;
     uint64_t written; /* bytes in the file */
     uint64_t flushed_ns;
     size_t used;
@@ -70,9 +69,7 @@ struct trace_writer *trace_writer_open(const char *path, const char **error)
         return NULL;
     }
     pthread_mutex_init(&writer->lock, NULL);
-    writer->file = file;
-    writer->device = status.st_dev;
-    writer->inode = status.st_ino;
+    writer->file = own_file_of(file, &status);
     writer->flushed_ns = now_ns();
     struct trace_file_header header = {
         .magic = TRACE_MAGIC, .version = TRACE_VERSION, .header_size = sizeof header};
@@ -87,10 +84,8 @@ struct trace_writer *trace_writer_open(const char *path, const char **error)
 /* Whether writing size bytes reaches our file and raises no signal. */
 static bool may_write(const struct trace_writer *writer, size_t size)
 {
-    struct stat status;
     struct rlimit limit;
-    if (fstat(writer->file, &status) || status.st_dev != writer->device || status.st_ino != writer->inode)
-        return false;
+    if (!own_file_is_ours(&writer->file)) return false;
     if (getrlimit(RLIMIT_FSIZE, &limit)) return false;
     return limit.rlim_cur == RLIM_INFINITY || writer->written + size <= limit.rlim_cur;
 }
@@ -103,7 +98,7 @@ static bool write_bytes(struct trace_writer *writer, const void *bytes, size_t s
         return false;
     }
     while (size) {
-        ssize_t written = pwrite(writer->file, from, size, (off_t)writer->written);
+        ssize_t written = pwrite(writer->file.descriptor, from, size, (off_t)writer->written);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
             writer->failed = true;
@@ -193,10 +188,8 @@ bool trace_writer_flush(struct trace_writer *writer)
 
 void trace_writer_close(struct trace_writer *writer)
 {
-    struct stat status;
     trace_writer_flush(writer);
-    if (!fstat(writer->file, &status) && status.st_dev == writer->device && status.st_ino == writer->inode)
-        close(writer->file);
+    if (own_file_is_ours(&writer->file)) close(writer->file.descriptor);
     pthread_mutex_destroy(&writer->lock);
     free(writer);
 }
