@@ -3,6 +3,7 @@
  * that launched them; a callback on the launch entry points, which CUPTI runs in the launching thread, notes
  * which sequence number that id belongs to. No record but the kernels' is made. libcupti is opened by name
  * when recording starts, so that a machine without it only loses the times. */
+#include "config.h"
 #include "profiler/activity.h"
 #include "common/log.h"
 
