@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/arena.c common/arena.h \
+	common/cache.c common/cache.h \
 	common/guard.c common/guard.h \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
