@@ -4,7 +4,7 @@
 bench_programs = bench/shallow bench/vadd bench/chain bench/lecture bench/nofuse
 bench_headers = bench/bench.h bench/chain.h
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
-EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers)
+EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/demo bench/gpu
 NVCCFLAGS = -arch=sm_90 -O2
 nvcc_verbose = $(nvcc_verbose_@AM_V@)
 nvcc_verbose_ = $(nvcc_verbose_@AM_DEFAULT_V@)
@@ -17,3 +17,8 @@ bench/%-shared: bench/%.cu $(bench_headers)
 bench/%: bench/%.cu $(bench_headers)
 	@$(MKDIR_P) bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -o $@ $<
+
+# Records, plans and runs shallow: on the GPU if there is one, else on the emulator.
+.PHONY: demo
+demo: all
+	$(SHELL) $(top_srcdir)/bench/demo $(abs_top_builddir)

@@ -15,3 +15,9 @@ check_PROGRAMS += $(c_tests)
 TESTS += $(c_tests) $(dist_check_SCRIPTS)
 TEST_EXTENSIONS = .sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; export top_srcdir top_builddir CUDA_HOME;
+
+# The C tests alone: what a build with --enable-sanitizers runs.
+.PHONY: check-unit
+check-unit:
+	$(MAKE) $(AM_MAKEFLAGS) $(c_tests)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(c_tests)'
