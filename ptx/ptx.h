@@ -2,7 +2,8 @@
  * PTX as data: modules, functions, instructions. The front end of emulator and fuser alike.
  * Source: PTX ISA 9.0. The parser never gives up on a module: an instruction that it does not know keeps its text
  * and has opcode PTX_OP_UNKNOWN; a function that it cannot read has `unreadable` set and no instructions. Everything
- * belongs to the module's arena. Registers have one id a declaration (scopes are resolved), so names may repeat. */
+ * belongs to the module's arena. Registers have one id a declaration (scopes are resolved), so names may repeat;
+ * variables and labels of nested scopes whose names repeat in a function get a name of their own (`NAME$2`). */
 #ifndef KFUSE_PTX_PTX_H
 #define KFUSE_PTX_PTX_H
 
@@ -96,6 +97,8 @@ enum ptx_modifier {
 };
 enum { PTX_MODIFIER_WORDS = 4 };
 
+struct ptx_scope;
+
 struct ptx_span { /* a piece of the module's text */
     const char *text;
     uint32_t length;
@@ -109,6 +112,8 @@ struct ptx_variable {
     uint64_t size;              /* bytes; 0 for an unsized extern array (dynamic shared memory) */
     uint32_t offset;            /* parameters: in the parameter buffer (ISA 4.5.1: natural or .align, in order) */
     bool is_extern, is_visible, is_managed;
+    bool is_array;              /* declared with [] */
+    uint8_t vector;             /* elements of a .v2 or .v4 declaration, else 1 */
     const unsigned char *initial; /* size bytes, or NULL for zeros */
     struct ptx_relocation {       /* initial values that are addresses: 8 bytes at offset hold symbol + addend */
         uint64_t offset;
@@ -124,6 +129,7 @@ struct ptx_variable {
 struct ptx_register {
     const char *name; /* with the % */
     enum ptx_type type;
+    uint8_t vector;   /* elements: 1, or 2 or 4 of `.reg .v4 .f32 a` */
 };
 
 enum ptx_operand_kind {
@@ -133,12 +139,13 @@ enum ptx_operand_kind {
     PTX_OPERAND_FLOAT,     /* value: the bits as written (0f 32, 0d 64, decimal: 64-bit double) */
     PTX_OPERAND_SPECIAL,   /* special */
     PTX_OPERAND_SYMBOL,    /* variable or function by name, with offset: `a`, `a+4` */
-    PTX_OPERAND_ADDRESS,   /* [register + offset], [symbol + offset] or [offset] */
+    PTX_OPERAND_ADDRESS,   /* [register + offset], [symbol + offset] or [offset]; elements: [a, more, ...] of textures */
     PTX_OPERAND_VECTOR,    /* {a, b, ...}: elements */
     PTX_OPERAND_LIST,      /* (a, b, ...): call's lists */
     PTX_OPERAND_PAIR,      /* a|b : elements, 2 */
     PTX_OPERAND_LABEL,     /* label */
 };
+enum { PTX_COMPONENT_OTHER = 5 }; /* a video instruction's .b0 .h1 ...: only in the operand's text */
 struct ptx_operand {
     enum ptx_operand_kind kind;
     bool is_negated;              /* !%p, or -%r */
@@ -146,13 +153,13 @@ struct ptx_operand {
     enum ptx_special special;
     int32_t reg;                  /* REGISTER, ADDRESS: index in registers, -1: none */
     int32_t label;                /* LABEL: index in labels */
-    uint8_t component;            /* .x .y .z .w of a vector register plus one; 0: none */
+    uint8_t component;            /* .x .y .z .w of a vector register plus one; 0: none; PTX_COMPONENT_OTHER */
     const struct ptx_variable *variable; /* SYMBOL, ADDRESS: resolved, or NULL (a function, or unresolved) */
     const char *symbol;           /* SYMBOL, ADDRESS: its name, or NULL */
     int64_t value;                /* INTEGER, FLOAT; SYMBOL and ADDRESS: the byte offset */
     struct ptx_operand *elements; /* VECTOR, LIST, PAIR */
     uint32_t element_count;
-    struct ptx_span text;
+    struct ptx_span text;         /* as written; a number is printed as written unless this is empty */
 };
 
 struct ptx_instruction {
@@ -181,10 +188,18 @@ struct ptx_label {
     uint32_t instruction; /* index that it stands before; may be instruction_count */
 };
 
+struct ptx_table { /* .branchtargets, .calltargets or .callprototype -- ISA 11.3 */
+    const char *name;
+    int32_t *labels;  /* .branchtargets: indices in labels */
+    uint32_t label_count;
+    struct ptx_span text; /* from the directive to the semicolon */
+};
+
 struct ptx_function {
     const char *name;
     struct ptx_module *module;
     bool is_entry, is_visible, is_extern, is_weak;
+    bool is_declaration;          /* has no body */
     const char *unreadable;       /* why it could not be read, with the line; NULL: it was */
     struct ptx_variable *parameters;
     uint32_t parameter_count, parameter_bytes;
@@ -198,6 +213,8 @@ struct ptx_function {
     uint32_t instruction_count;
     struct ptx_label *labels;
     uint32_t label_count;
+    struct ptx_table *tables;
+    uint32_t table_count;
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0: not given */
     struct ptx_span directives;   /* the performance directives between the parameter list and the body, as text */
     struct ptx_span text;
@@ -216,14 +233,19 @@ struct ptx_module {
     uint32_t address_size;
     struct ptx_variable **variables;
     uint32_t variable_count;
-    struct ptx_function **functions;
+    struct ptx_function **functions; /* declarations too */
     uint32_t function_count;
+    const char *target_options;   /* what follows the architecture but debug: `, texmode_independent`, or empty */
+    struct ptx_span *extras;      /* other statements: .alias, .pragma */
+    uint32_t extra_count;
+    struct ptx_scope *names;      /* private: for ptx_find_function and ptx_find_variable */
 };
 
 /* Reads PTX text (copied). Never NULL except when memory is out; *error receives the first syntax error outside any
  * function (module level), or NULL; it belongs to the module's arena. */
 struct ptx_module *ptx_parse(const char *name, const char *text, size_t length, const char **error);
 void ptx_module_free(struct ptx_module *module);
+/* A definition before its declarations. */
 const struct ptx_function *ptx_find_function(const struct ptx_module *module, const char *name);
 const struct ptx_variable *ptx_find_variable(const struct ptx_module *module, const char *name);
 
