@@ -2,6 +2,7 @@
  * Arena allocator: a list of blocks, each at least 64 KiB, bumped from the front. */
 #include "common/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,11 @@ static struct arena_block *arena_add_block(struct arena *arena, size_t size)
     struct arena_block *block = calloc(1, sizeof *block + capacity);
     if (!block) return NULL;
     block->size = capacity;
-    block->next = arena->blocks;
-    arena->blocks = block;
+    bool is_large = capacity > ARENA_BLOCK && arena->blocks;
+    struct arena_block **place =
+        is_large ? &arena->blocks->next : &arena->blocks; /* the open block stays in front */
+    block->next = *place;
+    *place = block;
     return block;
 }
 

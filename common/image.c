@@ -11,7 +11,7 @@ static size_t elf_size(const unsigned char *bytes, size_t limit)
     if (limit < sizeof header) return 0;
     memcpy(&header, bytes, sizeof header);
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > limit || header.e_phoff > limit) return 0;
-    uint64_t end = header.e_ehsize, table;
+    uint64_t end = sizeof header, table;
     table = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
     if (header.e_shoff < limit && table > end && table <= limit) end = table;
     table = header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize;

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.bin: what the builder writes is mapped back; whatever is wrong in the file, it is refused whole, and
+ * what is accepted can be followed blindly. */
+#include "common/image.h"
+#include "common/plan_build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char folder[] = "/tmp/kfuse-test-plan-XXXXXX";
+static char path[128];
+static const char ptx[] = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
+static struct plan_step step_of(uint32_t kernel)
+{
+    return (struct plan_step){.kernel = kernel,
+                              .role = PLAN_MEMBER,
+                              .grid = {8, 1, 1},
+                              .block = {256, 1, 1},
+                              .arguments_size = 16,
+                              .max_gap_ns = 1000};
+}
+
+/* Two groups: scale+add with two variants, and one that passes a launch over. */
+static struct plan_builder *build_sample(struct arena *arena)
+{
+    static const unsigned char mask[16] = {[8] = 0xff}, value[16] = {[8] = 3};
+    struct plan_builder *builder = plan_build_start(arena);
+    plan_build_device(builder, "NVIDIA H100 80GB HBM3", 9, 0, 13000, false);
+    plan_build_source(builder, hash_bytes("{}", 2));
+    uint32_t module = plan_build_module(builder, hash_bytes("module", 6));
+    struct plan_kernel scale = {
+        .module = module, .name = plan_build_string(builder, "scale"), .parameter_bytes = 16};
+    struct plan_kernel add = {
+        .module = module, .name = plan_build_string(builder, "add"), .parameter_bytes = 16};
+    uint32_t first = plan_build_kernel(builder, &scale), second = plan_build_kernel(builder, &add);
+    struct guard_check value_is = {.kind = GUARD_VALUE, .size = 4, .offset_a = 12, .value = {3}};
+    struct guard_check same = {.kind = GUARD_DIFFERENCE, .step_a = 0, .step_b = 1, .offset_b = 8};
+    struct guard_check inside = {.kind = GUARD_INSIDE, .value = {0, 4096}};
+    struct plan_parameter parameters[] = {{0, 0, 0, 16}, {1, 8, 16, 8}};
+    struct plan_variant variant = {
+        .grid = {8, 1, 1}, .block = {256, 1, 1}, .parameter_bytes = 24, .registers = 20};
+    struct plan_step steps[] = {step_of(first), step_of(second)};
+
+    plan_build_group(builder, "scale_add", 0, 5000);
+    plan_build_step(builder, &steps[0], mask, value, &value_is, 1);
+    plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
+    plan_build_effect(builder,
+                      &(struct plan_effect){.kind = PLAN_WRITES, .step = 1, .offset = 8, .to = 4096});
+    plan_build_variant(builder, &variant, "kfuse_scale_add", ptx, sizeof ptx, parameters, 2, &inside, 1);
+    plan_build_variant(builder, &variant, "kfuse_scale_add_2", ptx, sizeof ptx, parameters, 2, NULL, 0);
+
+    plan_build_group(builder, "add_add", PLAN_NEEDS_VERIFICATION, 100);
+    plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
+    steps[0].role = PLAN_BEFORE;
+    plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
+    plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
+    plan_build_variant(builder, &variant, "kfuse_add_add", ptx, sizeof ptx, parameters, 1, NULL, 0);
+    return builder;
+}
+
+static unsigned char *sample(struct arena *arena, size_t *size)
+{
+    char error[256];
+    unsigned char *bytes = plan_build_bytes(build_sample(arena), size, error, sizeof error);
+    assert_non_null(bytes);
+    return bytes;
+}
+
+static void write_file(const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static int setup(void **state)
+{
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/plan.bin", folder);
+    *state = NULL;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static int begin(void **state)
+{
+    *state = arena_create();
+    return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static bool is_allocated(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
+{
+    (void)context;
+    *start = address;
+    *size = 1;
+    return true;
+}
+
+/* The same plan in a heap block of its exact size, where the address sanitizer sees its end. */
+static struct plan copy_to_heap(const struct plan *plan)
+{
+    struct plan copy = {.header = malloc(plan->size), .size = plan->size};
+    assert_non_null(copy.header);
+    memcpy((void *)copy.header, plan->header, plan->size);
+#define MOVE(name) copy.name = (const void *)((const char *)copy.header + copy.header->name.offset);
+    MOVE(modules)
+    MOVE(kernels)
+    MOVE(groups)
+    MOVE(steps)
+    MOVE(guards)
+    MOVE(masks)
+    MOVE(parameters)
+    MOVE(effects)
+    MOVE(variants)
+    MOVE(strings)
+    MOVE(code)
+#undef MOVE
+    return copy;
+}
+
+/* Does with an accepted plan what replay does, without any check of its own. */
+static uint64_t follow(const struct plan *plan)
+{
+    uint64_t sum = strlen(plan->header->device_name);
+    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
+        const struct plan_group *group = &plan->groups[i];
+        const struct plan_step *steps = &plan->steps[group->first_step];
+        const unsigned char *arguments[64] = {0};
+        uint32_t sizes[64] = {0};
+        sum += strlen(plan->strings + group->name);
+        for (uint32_t s = 0; s < group->step_count && s < 64; s++) {
+            const struct plan_kernel *kernel = &plan->kernels[steps[s].kernel];
+            sum += strlen(plan->strings + kernel->name) + plan->modules[kernel->module].hash.low;
+            for (uint32_t b = 0; b < 2 * steps[s].arguments_size; b++) sum += plan->masks[steps[s].mask + b];
+            arguments[s] = plan->masks + steps[s].mask;
+            sizes[s] = steps[s].arguments_size;
+            struct guard_view view = {arguments, sizes, s + 1, is_allocated, NULL};
+            sum += guard_holds(plan->guards + steps[s].first_guard, steps[s].guard_count, &view);
+        }
+        for (uint32_t v = 0; v < group->variant_count; v++) {
+            const struct plan_variant *variant = &plan->variants[group->first_variant + v];
+            unsigned char *fused = malloc(variant->parameter_bytes + 1);
+            assert_non_null(fused);
+            sum += strlen(plan->strings + variant->entry);
+            sum += image_examine(plan->code + variant->code, variant->code_size).size;
+            for (uint32_t p = 0; p < variant->parameter_count; p++) {
+                const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + p];
+                memcpy(fused + parameter->destination_offset,
+                       plan->masks + steps[parameter->step].mask + parameter->source_offset, parameter->size);
+            }
+            free(fused);
+        }
+        for (uint32_t e = 0; e < group->effect_count; e++) sum += plan->effects[group->first_effect + e].step;
+    }
+    return sum;
+}
+
+static bool is_accepted(const void *bytes, size_t size, char error[256])
+{
+    struct plan plan;
+    write_file(bytes, size);
+    bool accepted = plan_map(&plan, folder, error, 256);
+    if (accepted) {
+        struct plan copy = copy_to_heap(&plan);
+        follow(&copy);
+        free((void *)copy.header);
+    } else {
+        assert_non_null(strstr(error, path));
+        assert_non_null(strstr(error, "kfuse plan"));
+        assert_null(plan.header);
+    }
+    plan_unmap(&plan);
+    return accepted;
+}
+
+static void maps_what_was_built(void **state)
+{
+    char error[256];
+    struct plan plan;
+    assert_true(plan_build_write(build_sample(*state), folder, error, sizeof error));
+    assert_true(plan_map(&plan, folder, error, sizeof error));
+    assert_string_equal(plan.header->device_name, "NVIDIA H100 80GB HBM3");
+    assert_int_equal(plan.header->groups.count, 2);
+    assert_int_equal(plan.header->modules.count, 1);
+    assert_int_equal(plan.header->kernels.count, 2);
+    assert_string_equal(plan.strings + plan.groups[0].name, "scale_add");
+    assert_int_equal(plan.groups[0].step_count, 2);
+    assert_int_equal(plan.groups[0].variant_count, 2);
+    assert_int_equal(plan.groups[1].first_step, 2);
+    assert_int_equal(plan.groups[1].step_count, 3);
+    assert_int_equal(plan.steps[3].role, PLAN_BEFORE);
+    assert_int_equal(plan.masks[plan.steps[0].mask + 8], 0xff);
+    assert_int_equal(plan.masks[plan.steps[0].mask + 16 + 8], 3);
+    assert_string_equal(plan.strings + plan.variants[1].entry, "kfuse_scale_add_2");
+    assert_int_equal(plan.variants[0].code, plan.variants[2].code); /* equal code is stored once */
+    assert_string_equal(plan.code + plan.variants[0].code, ptx);
+    assert_int_equal(plan.guards[plan.variants[0].first_guard].kind, GUARD_INSIDE);
+    follow(&plan);
+    plan_unmap(&plan);
+}
+
+static void an_empty_plan_is_a_plan(void **state)
+{
+    char error[256];
+    size_t size;
+    void *bytes = plan_build_bytes(plan_build_start(*state), &size, error, sizeof error);
+    assert_true(is_accepted(bytes, size, error));
+}
+
+static void equal_things_are_stored_once(void **state)
+{
+    struct plan_builder *builder = plan_build_start(*state);
+    uint32_t axpy = plan_build_string(builder, "axpy");
+    assert_int_equal(plan_build_string(builder, ""), 0);
+    assert_int_not_equal(plan_build_string(builder, "axp"), axpy);
+    assert_int_equal(plan_build_string(builder, "axpy"), axpy);
+    assert_int_equal(plan_build_module(builder, hash_bytes("a", 1)), 0);
+    assert_int_equal(plan_build_module(builder, hash_bytes("b", 1)), 1);
+    assert_int_equal(plan_build_module(builder, hash_bytes("a", 1)), 0);
+}
+
+static void the_same_plan_has_the_same_bytes(void **state)
+{
+    size_t first_size, second_size;
+    unsigned char *first = sample(*state, &first_size), *second = sample(*state, &second_size);
+    assert_int_equal(first_size, second_size);
+    assert_memory_equal(first, second, first_size);
+}
+
+static void a_step_outside_a_group_is_refused(void **state)
+{
+    char error[256] = "";
+    size_t size;
+    struct plan_builder *builder = plan_build_start(*state);
+    struct plan_step step = step_of(0);
+    plan_build_step(builder, &step, NULL, NULL, NULL, 0);
+    assert_null(plan_build_bytes(builder, &size, error, sizeof error));
+    assert_true(strlen(error) > 0);
+}
+
+static void any_flipped_byte_is_noticed(void **state)
+{
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    for (size_t at = 0; at < size; at++) {
+        bytes[at] ^= 0x10;
+        assert_false(is_accepted(bytes, size, error));
+        bytes[at] ^= 0x10;
+    }
+    assert_true(is_accepted(bytes, size, error));
+}
+
+static void any_cut_is_noticed(void **state)
+{
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    for (size_t cut = 0; cut < size; cut++) assert_false(is_accepted(bytes, cut, error));
+    unsigned char *longer = calloc(1, size + 8);
+    memcpy(longer, bytes, size);
+    assert_false(is_accepted(longer, size + 8, error));
+    free(longer);
+}
+
+static bool is_accepted_with_check(unsigned char *bytes, size_t size, char error[256])
+{
+    ((struct plan_header *)bytes)->check = plan_check(bytes, size);
+    return is_accepted(bytes, size, error);
+}
+
+/* Hostile damage: every byte takes edge values and the check is made right. What is still accepted must be
+ * safe to follow (the sanitizers watch). */
+static void what_is_accepted_can_be_followed(void **state)
+{
+    static const unsigned char values[] = {0x00, 0x01, 0x08, 0x7f, 0x80, 0xff};
+    char error[256];
+    size_t size, refused = 0;
+    unsigned char *bytes = sample(*state, &size);
+    for (size_t at = sizeof(uint64_t); at < size; at++) {
+        unsigned char kept = bytes[at];
+        for (size_t i = 0; i < sizeof values; i++) {
+            bytes[at] = values[i];
+            refused += !is_accepted_with_check(bytes, size, error);
+        }
+        bytes[at] = kept;
+    }
+    assert_true(refused > 1000);
+}
+
+/* One field wrong at a time: offset of the table in the header, entry, offset in the entry, value. */
+static void every_kind_of_damage_is_refused(void **state)
+{
+#define FIELD(table, type, entry, field, value)                                                              \
+    {                                                                                                        \
+        offsetof(struct plan_header, table), (entry) * sizeof(struct type) + offsetof(struct type, field),   \
+            sizeof(((struct type *)0)->field), value, #type "." #field                                       \
+    }
+    static const struct {
+        size_t table, at, size;
+        uint64_t value;
+        const char *name;
+    } damages[] = {
+        FIELD(kernels, plan_kernel, 1, module, 1),
+        FIELD(kernels, plan_kernel, 1, name, 0),
+        FIELD(kernels, plan_kernel, 1, name, 100000),
+        FIELD(groups, plan_group, 0, name, 0),
+        FIELD(groups, plan_group, 0, step_count, 0),
+        FIELD(groups, plan_group, 0, step_count, 6),
+        FIELD(groups, plan_group, 1, first_step, 3),
+        FIELD(groups, plan_group, 1, first_step, 0xfffffffe),
+        FIELD(groups, plan_group, 0, variant_count, 0),
+        FIELD(groups, plan_group, 0, variant_count, 3), /* then more are used than there are */
+        FIELD(groups, plan_group, 0, first_effect, 1),
+        FIELD(groups, plan_group, 0, effect_count, 0xffffffff),
+        FIELD(steps, plan_step, 0, kernel, 2),
+        FIELD(steps, plan_step, 0, role, 3),
+        FIELD(steps, plan_step, 0, grid, 0),
+        FIELD(steps, plan_step, 0, block, 2048),
+        FIELD(steps, plan_step, 0, arguments_size, 15),
+        FIELD(steps, plan_step, 0, arguments_size, 0xfffffff0),
+        FIELD(steps, plan_step, 4, mask, 160 - 31),
+        FIELD(steps, plan_step, 4, mask, 0xffffffff),
+        FIELD(steps, plan_step, 0, first_guard, 5),
+        FIELD(steps, plan_step, 0, guard_count, 9),
+        FIELD(guards, guard_check, 0, kind, GUARD_KINDS),
+        FIELD(guards, guard_check, 0, size, 3),
+        FIELD(guards, guard_check, 0, offset_a, 13),
+        FIELD(guards, guard_check, 0, step_a, 1), /* step 1 has not arrived when step 0 is checked */
+        FIELD(guards, guard_check, 1, step_b, 2),
+        FIELD(guards, guard_check, 1, offset_b, 9),
+        FIELD(guards, guard_check, 1, offset_b, 0xfffffffc),
+        FIELD(parameters, plan_parameter, 0, step, 2),
+        FIELD(parameters, plan_parameter, 0, source_offset, 1),
+        FIELD(parameters, plan_parameter, 0, size, 17),
+        FIELD(parameters, plan_parameter, 1, destination_offset, 17),
+        FIELD(parameters, plan_parameter, 1, destination_offset, 0xfffffff8),
+        FIELD(effects, plan_effect, 0, kind, 2),
+        FIELD(effects, plan_effect, 0, step, 2),
+        FIELD(effects, plan_effect, 0, offset, 9),
+        FIELD(effects, plan_effect, 0, from, 4097),
+        FIELD(variants, plan_variant, 0, code, 4),
+        FIELD(variants, plan_variant, 0, code, 1 << 20),
+        FIELD(variants, plan_variant, 0, code_size, 0),
+        FIELD(variants, plan_variant, 0, code_size, sizeof ptx - 1), /* text without its NUL */
+        FIELD(variants, plan_variant, 0, code_size, UINT64_MAX),
+        FIELD(variants, plan_variant, 0, entry, 0),
+        FIELD(variants, plan_variant, 0, block, 0),
+        FIELD(variants, plan_variant, 0, parameter_bytes, 23),
+        FIELD(variants, plan_variant, 0, parameter_count, 6),
+        FIELD(variants, plan_variant, 0, guard_count, 9),
+    };
+#undef FIELD
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        const struct plan_table *table = (const struct plan_table *)(bytes + damages[i].table);
+        size_t width = damages[i].size > 8 ? 4 : damages[i].size; /* of an array, its first element */
+        unsigned char kept[8], *at = bytes + table->offset + damages[i].at;
+        memcpy(kept, at, width);
+        memcpy(at, &damages[i].value, width);
+        if (is_accepted_with_check(bytes, size, error)) fail_msg("%s was accepted", damages[i].name);
+        memcpy(at, kept, width);
+    }
+    assert_true(is_accepted_with_check(bytes, size, error));
+}
+
+static void tables_lie_inside_the_file(void **state)
+{
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    for (size_t at = offsetof(struct plan_header, modules); at < sizeof(struct plan_header);
+         at += sizeof(struct plan_table)) {
+        struct plan_table *table = (struct plan_table *)(bytes + at), kept = *table;
+        const uint64_t offsets[] = {0, sizeof(struct plan_header) - 8, kept.offset + 4, size + 8,
+                                    UINT64_MAX - 7};
+        for (int i = 0; i < 5; i++) {
+            table->offset = offsets[i];
+            assert_false(is_accepted_with_check(bytes, size, error));
+        }
+        *table = kept;
+        table->count = UINT32_MAX;
+        assert_false(is_accepted_with_check(bytes, size, error));
+        *table = kept;
+    }
+}
+
+static void names_end(void **state)
+{
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    struct plan_header *header = (struct plan_header *)bytes;
+    memset(header->device_name, 'x', sizeof header->device_name);
+    assert_false(is_accepted_with_check(bytes, size, error));
+    bytes = sample(*state, &size);
+    header = (struct plan_header *)bytes;
+    bytes[header->strings.offset + header->strings.count - 1] = 'x';
+    assert_false(is_accepted_with_check(bytes, size, error));
+}
+
+static void messages_tell_versions_from_damage(void **state)
+{
+    char error[256];
+    size_t size;
+    struct plan plan;
+    unsigned char *bytes = sample(*state, &size);
+    ((struct plan_header *)bytes)->version = 99;
+    assert_false(is_accepted_with_check(bytes, size, error));
+    assert_non_null(strstr(error, "version 99"));
+    memset(bytes, 'x', size);
+    assert_false(is_accepted(bytes, size, error));
+    assert_non_null(strstr(error, "not a kfuse plan"));
+    assert_false(plan_map(&plan, "/nonexistent", error, sizeof error));
+    assert_non_null(strstr(error, "/nonexistent/plan.bin"));
+    unlink(path);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_false(plan_map(&plan, folder, error, sizeof error));
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_folder_that_cannot_be_written_is_named(void **state)
+{
+    char error[256];
+    assert_false(plan_build_write(build_sample(*state), "/nonexistent", error, sizeof error));
+    assert_non_null(strstr(error, "/nonexistent/plan.bin"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(maps_what_was_built),
+        TEST(an_empty_plan_is_a_plan),
+        TEST(equal_things_are_stored_once),
+        TEST(the_same_plan_has_the_same_bytes),
+        TEST(a_step_outside_a_group_is_refused),
+        TEST(any_flipped_byte_is_noticed),
+        TEST(any_cut_is_noticed),
+        TEST(what_is_accepted_can_be_followed),
+        TEST(every_kind_of_damage_is_refused),
+        TEST(tables_lie_inside_the_file),
+        TEST(names_end),
+        TEST(messages_tell_versions_from_damage),
+        TEST(a_folder_that_cannot_be_written_is_named),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
