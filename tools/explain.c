@@ -3,12 +3,14 @@
  * neighbouring kernels are not. */
 #include "tools/commands.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_help(void)
 {
@@ -172,6 +174,9 @@ int command_explain(int argc, char **argv)
     char path[PATH_MAX];
     json_error_t error;
     snprintf(path, sizeof path, "%s/plan.json", argv[optind]);
+    if (access(path, R_OK) != 0)
+        return command_error("explain", "%s: %s; make a plan with 'kfuse plan -o %s TRACE'", path,
+                             strerror(errno), argv[optind]);
     json_t *plan = json_load_file(path, 0, &error);
     if (!plan)
         return command_error("explain", "%s: %s; make the plan again with 'kfuse plan -o %s TRACE'", path,

@@ -77,9 +77,12 @@ int main(int argc, char **argv)
     }
     for (int i = 0; name && i < COMMAND_COUNT; i++)
         if (strcmp(name, commands[i].name) == 0) {
+            char title[32]; /* what getopt puts before its messages */
+            snprintf(title, sizeof title, "kfuse %s", name);
+            argv[1] = title;
             int status = commands[i].run(argc - 1, argv + 1);
             if (fflush(stdout) != 0 && status == COMMAND_DONE)
-                status = command_error(name, "standard output cannot be written");
+                status = command_error(commands[i].name, "standard output cannot be written");
             return status;
         }
     if (name) fprintf(stderr, "kfuse: %s: no such command\n\n", name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse run: runs a program with a plan's fused kernels. Replaced by the program, whose exit status is the
  * command's. A plan that cannot be used is reported, and the program runs as it would without kfuse. */
+#include "common/plan.h"
 #include "tools/commands.h"
 #include "tools/preload.h"
 
@@ -18,6 +19,20 @@ static void print_help(void)
            "      --hold-us N     hold a launch for at most N microseconds [100]\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
            "  -h, --help          print this text\n");
+}
+
+/* A plan that does not hold together is told of here; whether it fits the device, the library sees. */
+static void use_plan(const char *path)
+{
+    struct plan plan;
+    char error[512];
+    if (plan_map(&plan, path, error, sizeof error)) {
+        plan_unmap(&plan);
+        setenv("KFUSE_PLAN", path, 1);
+    } else {
+        command_error("run", "%s; the program runs without it", error);
+        setenv("KFUSE_DISABLE", "1", 1);
+    }
 }
 
 int command_run(int argc, char **argv)
@@ -58,7 +73,7 @@ int command_run(int argc, char **argv)
     if (plan) {
         if (!preload_absolute(plan, path, sizeof path))
             return command_error("run", "%s: path too long", plan);
-        setenv("KFUSE_PLAN", path, 1);
+        use_plan(path);
     }
     if (stats) {
         bool is_file = !(stats[0] == '-' && stats[1] == '\0');
