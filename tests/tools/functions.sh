@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the shell tests of the command and of whole programs: a folder that goes away, and ways to run and to compare.
+# Sourced; needs top_builddir, top_srcdir.
+set -u
+kfuse=$top_builddir/tools/kfuse
+bench=$top_builddir/bench
+emulator=$top_builddir/emulator/.libs
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset LD_PRELOAD KFUSE_RECORD KFUSE_PLAN KFUSE_DISABLE KFUSE_LOG KFUSE_STATS KFUSE_HOLD_US KFUSE_EMULATOR
+export KFUSE_CACHE="$work/cache"
+
+fail() {
+    printf 'FAILED: %s\n' "$*" >&2
+    exit 1
+}
+
+# expect STATUS COMMAND...: output in $work/out and $work/err
+expect() {
+    expected=$1
+    shift
+    "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    [ "$status" = "$expected" ] && return 0
+    cat "$work/out" "$work/err" >&2
+    fail "exit status $status, not $expected: $*"
+}
+
+# says TEXT [FILE]: the last command's standard error, or FILE, holds TEXT
+says() {
+    grep -qF -- "$1" "${2:-$work/err}" && return 0
+    cat "${2:-$work/err}" >&2
+    fail "not said: $1"
+}
+
+# stat KEY: from $work/stats
+stat_of() { awk -v key="$1" '$1 == key { print $2 }' "$work/stats"; }
+
+# on_emulator COMMAND...: without kfuse
+on_emulator() { LD_LIBRARY_PATH=$emulator${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
+
+# original PROGRAM ARGUMENT...: the reference: $work/original.{status,out,dump}. --dump is added.
+original() {
+    rm -f "$work/original.dump"
+    on_emulator "$@" --dump "$work/original.dump" >"$work/original.out" 2>"$work/original.err"
+    echo $? >"$work/original.status"
+}
+
+# same_as_original COMMAND...: under kfuse; same exit status, standard output and dump
+same_as_original() {
+    rm -f "$work/fused.dump"
+    "$@" --dump "$work/fused.dump" >"$work/fused.out" 2>"$work/err"
+    echo $? >"$work/fused.status"
+    cmp "$work/original.status" "$work/fused.status" >&2 || {
+        cat "$work/err" >&2
+        fail "exit status $(cat "$work/fused.status"), not $(cat "$work/original.status"): $*"
+    }
+    cmp "$work/original.out" "$work/fused.out" >&2 || fail "other output: $*"
+    [ -e "$work/original.dump" ] || return 0
+    cmp "$work/original.dump" "$work/fused.dump" >&2 || fail "other results: $*"
+}
+
+# record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan
+record_and_plan() {
+    rm -rf "$work/app.kftrace" "$work/app.kfplan"
+    expect 0 "$kfuse" record --emulate -o "$work/app.kftrace" -- "$@"
+    expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+}
+
+# run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats
+run_planned() {
+    rm -f "$work/stats"
+    same_as_original "$kfuse" run --emulate -p "$work/app.kfplan" --stats "$work/stats" -- "$@"
+}
+
+# fuses PROGRAM ARGUMENT...: everything, and launches were replaced
+fuses() {
+    original "$@"
+    [ "$(cat "$work/original.status")" = 0 ] || {
+        cat "$work/original.err" >&2
+        fail "the program itself fails: $*"
+    }
+    record_and_plan "$@"
+    run_planned "$@"
+    [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || {
+        cat "$work/stats" "$work/err" >&2
+        "$kfuse" explain "$work/app.kfplan" >&2
+        fail "nothing was fused: $*"
+    }
+}
+
+# corner MODE: tests/bench/corners.cu behaves under record and with a plan as it does alone
+corner() {
+    corners=$top_builddir/tests/bench/corners
+    original "$corners" --mode "$1"
+    same_as_original "$kfuse" record --emulate -o "$work/app.kftrace" -- "$corners" --mode "$1"
+    expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+    run_planned "$corners" --mode "$1"
+}
