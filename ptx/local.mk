@@ -2,6 +2,8 @@
 noinst_LTLIBRARIES += libptx.la
 libptx_la_SOURCES = \
 	ptx/cfg.c \
+	ptx/fatbin.c \
+	ptx/fatbin_file.c \
 	ptx/instruction.c \
 	ptx/lexer.c ptx/lexer.h \
 	ptx/modifiers.def \
