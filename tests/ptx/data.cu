@@ -7,9 +7,8 @@ struct node {
     double weight;
 };
 
-extern __device__ const node second;
+__device__ const node second = {'b', nullptr, {4}, -0.0};
 __device__ const node first = {'a', &second, {1, -2, 3}, 1e10};
-__device__ const node second = {'b', &first, {4}, -0.0};
 __constant__ float single = 1.5f;
 __constant__ unsigned long long large = 0xFFFFFFFFFFFFFFFFull;
 __constant__ const char *texts[] = {"one", "two\n", ""};

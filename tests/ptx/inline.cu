@@ -59,7 +59,7 @@ __global__ void assembly(unsigned *x, float *f, cudaTextureObject_t texture, cud
     asm volatile("mbarrier.init.shared::cta.b64 [%0+64], 32;" ::"r"(address) : "memory");
     asm volatile("ld.global.L1::evict_last.L2::128B.v4.u32 {%0, _, _, _}, [%1+-16];" : "=r"(v) : "l"(x + 16));
     asm volatile("vadd.u32.u32.u32.sat %0, %0.b1, %1.h1;" : "+r"(v) : "r"(i));
-    asm volatile("st.volatile.shared.v2.u32 [%0+8], {%1, 0xFFu};" ::"r"(address), "r"(v) : "memory");
+    asm volatile("st.volatile.shared.v2.u32 [%0+8], {%1, 0xFFU};" ::"r"(address), "r"(v) : "memory");
     asm volatile("bar.sync 1, 64;\n\tbarrier.cta.arrive 2, 64;" ::: "memory");
     asm volatile("add.cc.u32 %0, %0, %1;\n\taddc.u32 %0, %0, 0;" : "+r"(v) : "r"(i));
     asm volatile("mov.u32 %0, %%envreg3;\n\tmov.u32 %0, %%cluster_ctaid.x;\n\tmov.u32 %0, %%lanemask_lt;" : "=r"(v));
