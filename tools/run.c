@@ -79,7 +79,7 @@ int command_run(int argc, char **argv)
         bool is_file = !(stats[0] == '-' && stats[1] == '\0');
         if (is_file && !preload_absolute(stats, path, sizeof path))
             return command_error("run", "%s: path too long", stats);
-        setenv("KFUSE_STATS", is_file ? path : "-", 1);
+        setenv("KFUSE_STATS", is_file ? path : "/dev/stderr", 1);
     }
     if (hold) setenv("KFUSE_HOLD_US", hold, 1);
     return preload_program("run", argv + optind, emulate);
