@@ -2,11 +2,10 @@
  * kfuse explain: tells from a plan's plan.json (fuser/planner/planner.h) why its groups are fused and why
  * neighbouring kernels are not. */
 #include "tools/commands.h"
+#include "tools/plan_file.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,18 +17,6 @@ static void print_help(void)
            "Tell why the groups of the plan in DIR are fused, and why neighbouring kernels are not.\n"
            "With GROUP, everything about that group.\n\n"
            "  -h, --help          print this text\n");
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static long long number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_real(value) ? (long long)json_real_value(value) : (long long)json_integer_value(value);
 }
 
 /* "12 x 8 x 1" of an array of three. */
@@ -44,7 +31,8 @@ static const char *kernel_name(const json_t *plan, long long id)
     size_t i;
     json_t *kernel;
     json_array_foreach(json_object_get(plan, "kernels"), i,
-                       kernel) if (number_of(kernel, "id") == id) return text_of(kernel, "name");
+                       kernel) if (plan_file_number(kernel, "id") == id) return plan_file_text(kernel,
+                                                                                               "name");
     return "?";
 }
 
@@ -55,13 +43,14 @@ static void print_microseconds(const char *label, long long ns)
 
 static void print_gain(const json_t *group)
 {
-    long long original = number_of(group, "original_ns"), projected = number_of(group, "projected_ns");
+    long long original = plan_file_number(group, "original_ns"),
+              projected = plan_file_number(group, "projected_ns");
     print_microseconds("  a use: ", original);
     print_microseconds(" apart, ", projected);
     printf(" fused (projected)");
     if (projected > 0) printf(", %.2fx", (double)original / (double)projected);
-    printf("; %lld bytes of traffic saved; %lld uses recorded\n", number_of(group, "bytes_saved"),
-           number_of(group, "uses"));
+    printf("; %lld bytes of traffic saved; %lld uses recorded\n", plan_file_number(group, "bytes_saved"),
+           plan_file_number(group, "uses"));
 }
 
 static void print_list(const json_t *group, const char *key, const char *title)
@@ -83,7 +72,7 @@ static void print_members(const json_t *group)
     printf("  members, in order:\n");
     json_array_foreach(json_object_get(group, "members"), i, member)
     {
-        printf("    %s  grid ", text_of(member, "name"));
+        printf("    %s  grid ", plan_file_text(member, "name"));
         print_shape(json_object_get(member, "grid"));
         printf(" block ");
         print_shape(json_object_get(member, "block"));
@@ -91,12 +80,13 @@ static void print_members(const json_t *group)
         printf("%s%s\n", remap ? "  threads: " : "", remap ? remap : "");
     }
     json_array_foreach(json_object_get(group, "passed_over"), i, member)
-        printf("  passed over: %s (issued %s the group)\n", text_of(member, "name"), text_of(member, "role"));
+        printf("  passed over: %s (issued %s the group)\n", plan_file_text(member, "name"),
+               plan_file_text(member, "role"));
 }
 
 static void print_group(const json_t *group, bool in_full)
 {
-    printf("group %s: %zu launches become one\n", text_of(group, "name"),
+    printf("group %s: %zu launches become one\n", plan_file_text(group, "name"),
            json_array_size(json_object_get(group, "members")));
     print_members(group);
     print_gain(group);
@@ -105,7 +95,8 @@ static void print_group(const json_t *group, bool in_full)
     print_shape(json_object_get(group, "grid"));
     printf(" block ");
     print_shape(json_object_get(group, "block"));
-    printf(", %lld registers, source %s\n", number_of(group, "registers"), text_of(group, "source"));
+    printf(", %lld registers, source %s\n", plan_file_number(group, "registers"),
+           plan_file_text(group, "source"));
     print_list(group, "forwards", "values that pass in registers");
     print_list(group, "drops", "stores that are overwritten in the group and left out");
     print_list(group, "guards", "legal while");
@@ -120,9 +111,9 @@ static void print_refusals(const json_t *plan)
         const char *refusal = json_string_value(json_object_get(kernel, "refusal"));
         const char *no_member = json_string_value(json_object_get(kernel, "no_member"));
         if (refusal)
-            printf("kernel %s is left alone: %s\n", text_of(kernel, "name"), refusal);
+            printf("kernel %s is left alone: %s\n", plan_file_text(kernel, "name"), refusal);
         else if (no_member)
-            printf("kernel %s cannot be a member: %s\n", text_of(kernel, "name"), no_member);
+            printf("kernel %s cannot be a member: %s\n", plan_file_text(kernel, "name"), no_member);
     }
 }
 
@@ -133,10 +124,11 @@ static void print_pairs(const json_t *plan)
     json_array_foreach(json_object_get(plan, "pairs"), i, pair)
     {
         if (json_is_string(json_object_get(pair, "group"))) continue;
-        const char *reason = text_of(pair, "reason");
+        const char *reason = plan_file_text(pair, "reason");
         printf("apart: %s, then %s (%lld times; conflict: %s)%s%s\n",
-               kernel_name(plan, number_of(pair, "first")), kernel_name(plan, number_of(pair, "second")),
-               number_of(pair, "count"), text_of(pair, "class"), *reason ? "\n  " : "", reason);
+               kernel_name(plan, plan_file_number(pair, "first")),
+               kernel_name(plan, plan_file_number(pair, "second")), plan_file_number(pair, "count"),
+               plan_file_text(pair, "class"), *reason ? "\n  " : "", reason);
     }
 }
 
@@ -145,10 +137,10 @@ static void print_plan(const json_t *plan)
     size_t i;
     json_t *group;
     const json_t *groups = json_object_get(plan, "groups");
-    printf("%lld launches become %lld; device time ", number_of(plan, "launches_before"),
-           number_of(plan, "launches_after"));
-    print_microseconds("", number_of(plan, "original_ns"));
-    print_microseconds(" becomes ", number_of(plan, "planned_ns"));
+    printf("%lld launches become %lld; device time ", plan_file_number(plan, "launches_before"),
+           plan_file_number(plan, "launches_after"));
+    print_microseconds("", plan_file_number(plan, "original_ns"));
+    print_microseconds(" becomes ", plan_file_number(plan, "planned_ns"));
     printf(" (projected); %zu group%s\n\n", json_array_size(groups), json_array_size(groups) == 1 ? "" : "s");
     json_array_foreach(groups, i, group)
     {
@@ -171,21 +163,9 @@ int command_explain(int argc, char **argv)
     if (argc - optind < 1 || argc - optind > 2)
         return command_usage("explain", "name a plan folder, and a group at most");
 
-    char path[PATH_MAX];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/plan.json", argv[optind]);
-    if (access(path, R_OK) != 0)
-        return command_error("explain", "%s: %s; make a plan with 'kfuse plan -o %s TRACE'", path,
-                             strerror(errno), argv[optind]);
-    json_t *plan = json_load_file(path, 0, &error);
-    if (!plan)
-        return command_error("explain", "%s: %s; make the plan again with 'kfuse plan -o %s TRACE'", path,
-                             error.text, argv[optind]);
-    if (!json_is_array(json_object_get(plan, "groups"))) {
-        json_decref(plan);
-        return command_error("explain", "%s: not a plan; make it again with 'kfuse plan -o %s TRACE'", path,
-                             argv[optind]);
-    }
+    const char *folder = argv[optind];
+    json_t *plan = plan_file_open("explain", folder);
+    if (!plan) return COMMAND_FAILED;
     int status = COMMAND_DONE;
     const char *wanted = argv[optind + 1];
     if (!wanted)
@@ -196,13 +176,13 @@ int command_explain(int argc, char **argv)
         bool is_found = false;
         json_array_foreach(json_object_get(plan, "groups"), i, group)
         {
-            if (strcmp(text_of(group, "name"), wanted) != 0) continue;
+            if (strcmp(plan_file_text(group, "name"), wanted) != 0) continue;
             print_group(group, true);
             is_found = true;
         }
         if (!is_found)
-            status = command_error("explain", "%s: no group %s; 'kfuse explain %s' lists them", path, wanted,
-                                   argv[optind]);
+            status = command_error("explain", "%s: no group %s; 'kfuse explain %s' lists them", folder,
+                                   wanted, folder);
     }
     json_decref(plan);
     return status;

@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
     {"record", command_record, "run a program and write what it launches into a trace"},
     {"run", command_run, "run a program with fused kernels"},
+    {"report", command_report, "what a trace holds, or what a plan found and gains"},
     {"explain", command_explain, "why kernels were fused, or why not"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -4,8 +4,12 @@ tools_kfuse_SOURCES = \
 	tools/commands.h \
 	tools/explain.c \
 	tools/kfuse.c \
+	tools/plan_file.c tools/plan_file.h \
 	tools/preload.c tools/preload.h \
 	tools/record.c \
-	tools/run.c
+	tools/report.c tools/report.h tools/report_plan.c \
+	tools/run.c \
+	tools/trace_summary.c tools/trace_summary.h \
+	tools/trace_text.c tools/trace_text.h
 tools_kfuse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DKFUSE_LIBDIR='"$(libdir)"'
 tools_kfuse_LDADD = libcommon.la $(JANSSON_LIBS)

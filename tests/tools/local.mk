@@ -1,3 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_check_SCRIPTS += tests/tools/explain.sh tests/tools/usage.sh
 EXTRA_DIST += tests/tools/functions.sh tests/tools/explain.expected tests/tools/explain.kfplan/plan.json
+dist_check_SCRIPTS += tests/tools/report.sh
+EXTRA_DIST += tests/tools/report_plan.expected tests/tools/report_trace.expected
+check_PROGRAMS += tests/tools/write_samples
+tests_tools_write_samples_SOURCES = tests/tools/write_samples.c
+tests_tools_write_samples_LDADD = libcommon.la
