@@ -1,1 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
+# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu.
+EXTRA_DIST += \
+	tests/bench/chain.sh \
+	tests/bench/exit_unsynchronised.sh \
+	tests/bench/freed_at_once.sh \
+	tests/bench/host_polls.sh \
+	tests/bench/killed.sh \
+	tests/bench/launch_fails.sh \
+	tests/bench/launch_faults.sh \
+	tests/bench/lecture.sh \
+	tests/bench/no_ptx.sh \
+	tests/bench/nofuse.sh \
+	tests/bench/other_size.sh \
+	tests/bench/parts_missing.sh \
+	tests/bench/plan_damaged.sh \
+	tests/bench/plan_other.sh \
+	tests/bench/preload.sh \
+	tests/bench/read_only.sh \
+	tests/bench/shallow.sh \
+	tests/bench/stream_capture.sh \
+	tests/bench/trace_damaged.sh \
+	tests/bench/vadd.sh
+EXTRA_DIST += tests/bench/corners.cu
+
+check_PROGRAMS += tests/bench/patch_plan
+tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
+tests_bench_patch_plan_LDADD = libcommon.la
+
+check_LTLIBRARIES += tests/bench/no_nvrtc.la
+tests_bench_no_nvrtc_la_SOURCES = tests/bench/no_nvrtc.c
+tests_bench_no_nvrtc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+tests_bench_no_nvrtc_la_LIBADD = -ldl
+
+cuda_programs += tests/bench/corners
+tests/bench/corners: tests/bench/corners.cu bench/bench.h
+	@$(MKDIR_P) tests/bench
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Without CUPTI a program is recorded all the same; without NVRTC plan says what to install.
+. "$top_srcdir/tests/tools/functions.sh"
+program="$bench/vadd-shared --size 3000 --steps 4"
+# shellcheck disable=SC2086
+{
+    original $program
+    KFUSE_CUPTI_PLUGIN=$work/none.so same_as_original "$kfuse" record --emulate -o "$work/app.kftrace" -- $program
+    expect 1 env LD_PRELOAD="$top_builddir/tests/bench/.libs/no_nvrtc.so" "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+    says NVRTC
+    same_as_original "$kfuse" run --emulate -p "$work/app.kfplan" -- $program
+}
