@@ -1,2 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # libkfuse.so goes to $(libdir), where LD_PRELOAD=libkfuse.so finds it; plugins and the emulator to $(pkglibdir).
+lib_LTLIBRARIES += interpose/libkfuse.la
+interpose_libkfuse_la_SOURCES = \
+	interpose/driver.def \
+	interpose/entry.c interpose/entry.h \
+	interpose/hook.h \
+	interpose/hook_copy.c \
+	interpose/hook_launch.c \
+	interpose/hook_memory.c \
+	interpose/hook_module.c \
+	interpose/hook_nvrtc.c \
+	interpose/hook_stream.c \
+	interpose/queue.c interpose/queue.h \
+	interpose/record.c interpose/record.h \
+	interpose/replay.c interpose/replay.h \
+	interpose/shim.c interpose/shim.h \
+	interpose/stubs.S \
+	interpose/track.h \
+	interpose/track_memory.c \
+	interpose/track_module.c \
+	interpose/track_stream.c
+interpose_libkfuse_la_LDFLAGS = -module -avoid-version -shared \
+	-export-symbols-regex '^(cu[A-Z].*|dlsym|nvrtcGetCUBIN)$$'
+interpose_libkfuse_la_LIBADD = librecorder.la libcommon.la -ldl -lpthread

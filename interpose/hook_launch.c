@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Wrappers of launches. One outside the plan costs two loads and a table look-up, and no lock. */
+#include "interpose/hook.h"
+
+#include "interpose/queue.h"
+
+/* Off the fast path: recording, or a kernel of the plan, or something is held. */
+static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
+                              const struct record_shape *shape, const void *rest, bool may_hold)
+{
+    struct record_launch record;
+    CUresult result;
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (may_hold && queue_launch(shape)) return shim_result(CUDA_SUCCESS);
+    if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
+    record_launch_begin(&record, shape);
+    result = issue(shape, rest);
+    record_launch_end(&record, result);
+    shim_count(COUNT_ISSUED);
+    return shim_result(result);
+}
+
+/* The kernel is in no step of the plan and nothing else wants to see this launch. */
+static inline bool is_plain(CUfunction function)
+{
+    if (shim_has_attention(~0u)) return false;
+    const struct track_kernel *kernel = track_kernel_find(function);
+    return !kernel || atomic_load_explicit(&kernel->plan, memory_order_relaxed) == TRACK_PLAN_NONE ||
+           !replay_is_on();
+}
+
+static inline void count_plain(void)
+{
+    shim_count(COUNT_LAUNCHES);
+    shim_count(COUNT_ISSUED);
+}
+
+#define LAUNCH(symbol, per_thread)                                                                           \
+    static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \
+    {                                                                                                        \
+        (void)rest;                                                                                          \
+        return REAL(symbol)(shape->function, shape->grid[0], shape->grid[1], shape->grid[2],                 \
+                            shape->block[0], shape->block[1], shape->block[2], shape->dynamic_shared,        \
+                            shape->stream, shape->parameters, shape->extra);                                 \
+    }                                                                                                        \
+    HOOK(symbol, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,            \
+         void **extra)                                                                                       \
+    {                                                                                                        \
+        if (is_plain(function)) {                                                                            \
+            count_plain();                                                                                   \
+            return REAL(symbol)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, \
+                                parameters, extra);                                                          \
+        }                                                                                                    \
+        shim_count(COUNT_LAUNCHES);                                                                          \
+        bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
+        struct record_shape shape = {function,                                                               \
+                                     {grid_x, grid_y, grid_z},                                               \
+                                     {block_x, block_y, block_z},                                            \
+                                     shared,                                                                 \
+                                     stream,                                                                 \
+                                     parameters,                                                             \
+                                     extra,                                                                  \
+                                     is_default ? TRACE_LAUNCH_PER_THREAD : 0};                              \
+        return launch_slowly(issue_##symbol, &shape, NULL, !is_default && !per_thread);                      \
+    }
+LAUNCH(cuLaunchKernel, false)
+LAUNCH(cuLaunchKernel_ptsz, true)
+
+#define LAUNCH_EX(symbol, per_thread)                                                                        \
+    static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \
+    {                                                                                                        \
+        return REAL(symbol)(rest, shape->function, shape->parameters, shape->extra);                         \
+    }                                                                                                        \
+    HOOK(symbol, const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)         \
+    {                                                                                                        \
+        if (!config || is_plain(function)) {                                                                 \
+            shim_enter_flush();                                                                              \
+            count_plain();                                                                                   \
+            return REAL(symbol)(config, function, parameters, extra);                                        \
+        }                                                                                                    \
+        shim_count(COUNT_LAUNCHES);                                                                          \
+        CUstream stream = config->hStream;                                                                   \
+        bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
+        struct record_shape shape = {function,                                                               \
+                                     {config->gridDimX, config->gridDimY, config->gridDimZ},                 \
+                                     {config->blockDimX, config->blockDimY, config->blockDimZ},              \
+                                     config->sharedMemBytes,                                                 \
+                                     stream,                                                                 \
+                                     parameters,                                                             \
+                                     extra,                                                                  \
+                                     (is_default ? TRACE_LAUNCH_PER_THREAD : 0) |                            \
+                                         (config->numAttrs ? TRACE_LAUNCH_ATTRIBUTES : 0)};                  \
+        return launch_slowly(issue_##symbol, &shape, config, !shape.flags && !per_thread);                   \
+    }
+LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
+
+#define LAUNCH_COOPERATIVE(symbol)                                                                           \
+    static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \
+    {                                                                                                        \
+        (void)rest;                                                                                          \
+        return REAL(symbol)(shape->function, shape->grid[0], shape->grid[1], shape->grid[2],                 \
+                            shape->block[0], shape->block[1], shape->block[2], shape->dynamic_shared,        \
+                            shape->stream, shape->parameters);                                               \
+    }                                                                                                        \
+    HOOK(symbol, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters)            \
+    {                                                                                                        \
+        shim_count(COUNT_LAUNCHES);                                                                          \
+        struct record_shape shape = {                                                                        \
+            function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, parameters,     \
+            NULL,     TRACE_LAUNCH_COOPERATIVE};                                                             \
+        return launch_slowly(issue_##symbol, &shape, NULL, false);                                           \
+    }
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Wrappers of allocations and mappings. A free forgets its range before the driver's call: afterwards another
+ * thread may be given the same address. */
+#include "interpose/hook.h"
+
+static CUresult allocated(CUresult result, const CUdeviceptr *address, size_t size,
+                          enum trace_memory_kind kind, CUstream stream)
+{
+    if (result != CUDA_SUCCESS || !address) return result;
+    track_memory_add(*address, size, kind);
+    record_allocate(*address, size, kind, stream);
+    return result;
+}
+
+HOOK(cuMemAlloc_v2, CUdeviceptr *address, size_t size)
+{
+    shim_enter();
+    CUresult result = allocated(REAL(cuMemAlloc_v2)(address, size), address, size, TRACE_MEMORY_DEVICE, NULL);
+    replay_service();
+    return result;
+}
+
+HOOK(cuMemAllocPitch_v2, CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
+{
+    shim_enter();
+    CUresult result = REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
+    return allocated(result, address, result == CUDA_SUCCESS ? *pitch * height : 0, TRACE_MEMORY_DEVICE,
+                     NULL);
+}
+
+HOOK(cuMemAllocManaged, CUdeviceptr *address, size_t size, unsigned flags)
+{
+    shim_enter();
+    return allocated(REAL(cuMemAllocManaged)(address, size, flags), address, size, TRACE_MEMORY_MANAGED,
+                     NULL);
+}
+
+HOOK(cuMemAllocHost_v2, void **address, size_t size)
+{
+    shim_enter();
+    return allocated(REAL(cuMemAllocHost_v2)(address, size), (CUdeviceptr *)address, size, TRACE_MEMORY_HOST,
+                     NULL);
+}
+
+HOOK(cuMemHostAlloc, void **address, size_t size, unsigned flags)
+{
+    shim_enter();
+    return allocated(REAL(cuMemHostAlloc)(address, size, flags), (CUdeviceptr *)address, size,
+                     TRACE_MEMORY_HOST, NULL);
+}
+
+HOOK(cuMemHostRegister_v2, void *address, size_t size, unsigned flags)
+{
+    CUdeviceptr start = (CUdeviceptr)address;
+    shim_enter();
+    return allocated(REAL(cuMemHostRegister_v2)(address, size, flags), &start, size, TRACE_MEMORY_HOST, NULL);
+}
+
+HOOK(cuMemMap, CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+     unsigned long long flags)
+{
+    shim_enter();
+    return allocated(REAL(cuMemMap)(address, size, offset, handle, flags), &address, size,
+                     TRACE_MEMORY_MAPPED, NULL);
+}
+
+/* Mappings whose size only the driver knows. */
+static CUresult mapped(CUresult result, const CUdeviceptr *address)
+{
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    if (result == CUDA_SUCCESS && address &&
+        REAL(cuMemGetAddressRange_v2)(&base, &size, *address) == CUDA_SUCCESS)
+        allocated(result, &base, size, TRACE_MEMORY_MAPPED, NULL);
+    return result;
+}
+
+HOOK(cuIpcOpenMemHandle, CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
+{
+    shim_enter();
+    return mapped(REAL(cuIpcOpenMemHandle)(address, handle, flags), address);
+}
+
+HOOK(cuIpcOpenMemHandle_v2, CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
+{
+    shim_enter();
+    return mapped(REAL(cuIpcOpenMemHandle_v2)(address, handle, flags), address);
+}
+
+HOOK(cuMemPoolImportPointer, CUdeviceptr *address, CUmemoryPool pool, CUmemPoolPtrExportData *data)
+{
+    shim_enter();
+    return mapped(REAL(cuMemPoolImportPointer)(address, pool, data), address);
+}
+
+HOOK(cuExternalMemoryGetMappedBuffer, CUdeviceptr *address, CUexternalMemory memory,
+     const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *description)
+{
+    shim_enter();
+    CUresult result = REAL(cuExternalMemoryGetMappedBuffer)(address, memory, description);
+    return allocated(result, address, result == CUDA_SUCCESS ? description->size : 0, TRACE_MEMORY_MAPPED,
+                     NULL);
+}
+
+#define ALLOCATE_ASYNC(symbol, arguments, ...)                                                               \
+    HOOK(symbol, __VA_ARGS__)                                                                                \
+    {                                                                                                        \
+        shim_enter_flush();                                                                                  \
+        return allocated(REAL(symbol) arguments, address, size, TRACE_MEMORY_ASYNC,                          \
+                         hook_stream(#symbol, stream));                                                      \
+    }
+ALLOCATE_ASYNC(cuMemAllocAsync, (address, size, stream), CUdeviceptr *address, size_t size, CUstream stream)
+ALLOCATE_ASYNC(cuMemAllocAsync_ptsz, (address, size, stream), CUdeviceptr *address, size_t size,
+               CUstream stream)
+ALLOCATE_ASYNC(cuMemAllocFromPoolAsync, (address, size, pool, stream), CUdeviceptr *address, size_t size,
+               CUmemoryPool pool, CUstream stream)
+ALLOCATE_ASYNC(cuMemAllocFromPoolAsync_ptsz, (address, size, pool, stream), CUdeviceptr *address, size_t size,
+               CUmemoryPool pool, CUstream stream)
+
+#define FREE(symbol, from, stream, arguments, ...)                                                           \
+    HOOK(symbol, __VA_ARGS__)                                                                                \
+    {                                                                                                        \
+        struct track_range range;                                                                            \
+        shim_enter_flush();                                                                                  \
+        bool is_known = track_memory_remove((uint64_t)(from), &range);                                       \
+        CUresult result = REAL(symbol) arguments;                                                            \
+        if (is_known && result == CUDA_SUCCESS)                                                              \
+            record_free((CUdeviceptr)(from), hook_stream(#symbol, stream));                                  \
+        if (is_known && result != CUDA_SUCCESS) track_memory_add(range.start, range.size, range.kind);       \
+        return shim_result(result);                                                                          \
+    }
+FREE(cuMemFree_v2, address, NULL, (address), CUdeviceptr address)
+FREE(cuMemFreeHost, (uintptr_t)address, NULL, (address), void *address)
+FREE(cuMemHostUnregister, (uintptr_t)address, NULL, (address), void *address)
+FREE(cuMemUnmap, address, NULL, (address, size), CUdeviceptr address, size_t size)
+FREE(cuIpcCloseMemHandle, address, NULL, (address), CUdeviceptr address)
+FREE(cuMemFreeAsync, address, stream, (address, stream), CUdeviceptr address, CUstream stream)
+FREE(cuMemFreeAsync_ptsz, address, stream, (address, stream), CUdeviceptr address, CUstream stream)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The queue of held launches.
+ *
+ * There is one queue; it belongs to the context in which the plan's code was loaded. Launches from another
+ * context latch to pass-through.
+ *
+ * States. EMPTY: nothing is held, ATTENTION_QUEUE is clear, every call takes its fast path. HOLDING: 1..n
+ * launches of one stream are held and ATTENTION_QUEUE is set, so that every launch, every wrapper that
+ * flushes and every flush stub comes here first. ISSUING: some thread hands held launches to the driver;
+ * ATTENTION_QUEUE stays set until the last one is through. EMPTY -> HOLDING when a launch begins a pattern of
+ * the plan; HOLDING -> ISSUING when a pattern is complete, when the next launch fits none, when a call
+ * flushes, when the timer fires, at exit.
+ *
+ * Order. The queue is used by whoever has its token (queue.c): one futex word, taken with one
+ * compare-and-swap. The token is kept while held launches go to the driver, so a thread that launches or
+ * flushes meanwhile waits until they are through: what the program ordered before its call is in the driver
+ * before its call is. The token is no mutex of the C library: the child of a fork resets it, and a thread
+ * that comes back into a hook from inside the driver while it has the token itself is let straight through. A
+ * launch outside the plan while the queue is EMPTY takes no token and no lock: no launch that is ordered
+ * before it can be held.
+ *
+ * Lock order: token, then the locks of track_*.c (no driver call while one is held), then the log. Only the
+ * token may be held across a driver call, and only by a thread that issues; replay.c loads code without it
+ * and takes it only to switch a group on. The recorder is never active together with the queue.
+ *
+ * Timer: created at the first hold (all signals blocked), sleeps on a futex while nothing happens, looks
+ * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
+ * In the child of a fork there is no timer and nothing is ever held.
+ *
+ * Who may call what: hook_launch.c calls queue_launch; shim.c calls queue_flush for everybody else; replay.c
+ * calls queue_start once and queue_enable. */
+#ifndef KFUSE_INTERPOSE_QUEUE_H
+#define KFUSE_INTERPOSE_QUEUE_H
+
+#include "interpose/entry.h"
+#include "interpose/record.h"
+
+struct plan;
+
+/* Prepares to hold launches of this plan; all memory is taken now. False when there is none. */
+bool queue_start(const struct plan *plan);
+/* From now on the group may be used, in this context: code[i] is the function of its i-th variant, NULL when
+ * that variant could not be loaded. */
+bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
+bool queue_group_is_enabled(uint32_t group);
+uint64_t queue_group_uses(uint32_t group);
+
+/* True: the launch is held or has been issued in a group. False: everything earlier is in the driver, and the
+ * caller launches. */
+bool queue_launch(const struct record_shape *shape);
+/* Issues everything that is held. */
+void queue_flush(void);
+
+void queue_fork_child(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Replay: a mapped plan, the checks that it is for this program, device and driver, and the loading of its
+ * code. */
+#ifndef KFUSE_INTERPOSE_REPLAY_H
+#define KFUSE_INTERPOSE_REPLAY_H
+
+#include "interpose/entry.h"
+#include "interpose/track.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* Maps the plan. False, latched and with a log line, when it cannot be used. */
+bool replay_open(const char *directory);
+
+extern atomic_bool replay_is_mapped;
+static inline bool replay_is_on(void)
+{
+    return atomic_load_explicit(&replay_is_mapped, memory_order_acquire);
+}
+
+/* The plan's index of a kernel, or TRACK_PLAN_NONE; looks once a kernel, at its first launch. */
+int32_t replay_bind(struct track_kernel *kernel);
+
+/* A module was loaded: groups may have become possible. */
+void replay_module_loaded(const struct track_module *module);
+/* Loads code that is waiting, where a context is current and no stream is being captured. Called after calls
+ * at which loading a module disturbs nothing; costs one load when nothing waits. */
+void replay_service(void);
+/* The context is about to go, or (NULL) the primary one has gone. */
+void replay_context_gone(CUcontext context);
+
+void replay_write_stats(FILE *file);
+
+#endif

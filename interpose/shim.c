@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Modes and life of the preloaded library. KFUSE_RECORD, KFUSE_PLAN or neither decide what it does; the
+ * decision falls at the program's first successful cuInit, so that processes which never use a GPU touch no
+ * file. */
+#include "interpose/shim.h"
+
+#include "common/cache.h"
+#include "common/log.h"
+#include "interpose/queue.h"
+#include "interpose/record.h"
+#include "interpose/replay.h"
+#include "interpose/track.h"
+#include "profiler/recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum shim_mode { MODE_UNDECIDED, MODE_WAITING, MODE_OFF, MODE_RECORD, MODE_REPLAY };
+
+_Atomic uint32_t shim_attention = ATTENTION_START;
+_Atomic uint64_t shim_counters[COUNT_KINDS];
+
+static struct shim {
+    pthread_once_t opened, begun;
+    pthread_mutex_t lock; /* of the decision in the default mode */
+    _Atomic int mode;
+    atomic_bool is_latched;
+    _Atomic int error;                       /* CUresult */
+    bool is_child;                           /* of a fork: nothing of ours runs any more */
+    char pending[PATH_MAX], final[PATH_MAX]; /* a trace under its temporary name and its own; or empty */
+} shim = {.opened = PTHREAD_ONCE_INIT, .begun = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+void shim_attention_set(uint32_t bits)
+{
+    atomic_fetch_or_explicit(&shim_attention, bits, memory_order_seq_cst);
+}
+
+void shim_attention_clear(uint32_t bits)
+{
+    atomic_fetch_and_explicit(&shim_attention, ~bits, memory_order_seq_cst);
+}
+
+/* --- latch and errors --------------------------------------------------------------------------------------
+ */
+
+bool shim_is_latched(void)
+{
+    return atomic_load_explicit(&shim.is_latched, memory_order_acquire);
+}
+
+void shim_latch(const char *reason)
+{
+    shim_count(COUNT_REFUSED);
+    if (atomic_exchange(&shim.is_latched, true)) return;
+    log_write(LOG_WARNING, "shim", "launches pass through unchanged from now on: %s", reason);
+}
+
+void shim_latch_format(const char *format, ...)
+{
+    char reason[768];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    shim_latch(reason);
+}
+
+void shim_remember_error(CUresult error)
+{
+    int none = CUDA_SUCCESS;
+    if (error == CUDA_SUCCESS || error == CUDA_ERROR_DEINITIALIZED) return;
+    if (atomic_compare_exchange_strong(&shim.error, &none, (int)error)) shim_attention_set(ATTENTION_ERROR);
+}
+
+CUresult shim_take_error(CUresult result)
+{
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) return result;
+    CUresult earlier = (CUresult)atomic_exchange(&shim.error, CUDA_SUCCESS);
+    shim_attention_clear(ATTENTION_ERROR);
+    return earlier != CUDA_SUCCESS ? earlier : result;
+}
+
+/* --- flushing ----------------------------------------------------------------------------------------------
+ */
+
+void shim_flush(void)
+{
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
+}
+
+void shim_wall(enum entry entry)
+{
+    shim_flush();
+    record_wall(entry_name(entry), NULL, true);
+}
+
+/* --- start -------------------------------------------------------------------------------------------------
+ */
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value && strcmp(value, "0");
+}
+
+static void fork_child(void)
+{
+    shim.is_child = true;
+    atomic_store(&shim.is_latched, true);
+    atomic_store(&shim.mode, MODE_OFF);
+    atomic_store(&shim.error, CUDA_SUCCESS);
+    recorder_is_active = false;
+    shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD);
+    entry_fork_child();
+    track_fork_child();
+    queue_fork_child();
+}
+
+static void open_once(void)
+{
+    log_open();
+    pthread_atfork(NULL, NULL, fork_child);
+    if (is_set("KFUSE_DISABLE")) {
+        atomic_store(&shim.mode, MODE_OFF);
+        shim_latch("KFUSE_DISABLE is set");
+    }
+}
+
+void shim_open(void)
+{
+    pthread_once(&shim.opened, open_once);
+}
+
+static void shim_exit(void);
+
+static void begin_once(void)
+{
+    const char *trace = getenv("KFUSE_RECORD"), *plan = getenv("KFUSE_PLAN");
+    if (atomic_load(&shim.mode) == MODE_OFF) return;
+    atexit(shim_exit); /* after the driver's own handlers are registered, so that it runs before them */
+    if (trace && *trace)
+        atomic_store(&shim.mode, record_open(trace) ? MODE_RECORD : MODE_OFF);
+    else if (plan && *plan)
+        atomic_store(&shim.mode, replay_open(plan) ? MODE_REPLAY : MODE_OFF);
+    else
+        atomic_store(&shim.mode, MODE_WAITING);
+}
+
+void shim_begin(void)
+{
+    if (!shim.is_child) pthread_once(&shim.begun, begin_once);
+}
+
+/* --- the default mode: the user's cache folder -------------------------------------------------------------
+ */
+
+/* Like mkdir -p. */
+static bool make_folder(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        bool is_there = mkdir(path, 0755) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!is_there) return false;
+    }
+    return mkdir(path, 0755) == 0 || errno == EEXIST;
+}
+
+static enum shim_mode decide(const char *key)
+{
+    char folder[PATH_MAX - 128], plan[PATH_MAX];
+    if (!cache_folder(folder, sizeof folder)) {
+        shim_latch("no folder for traces and plans: set KFUSE_CACHE");
+        return MODE_OFF;
+    }
+    snprintf(plan, sizeof plan, "%s/%s.kfplan", folder, key);
+    if (access(plan, F_OK) == 0) return replay_open(plan) ? MODE_REPLAY : MODE_OFF;
+    snprintf(shim.final, sizeof shim.final, "%s/%s.kftrace", folder, key);
+    if (access(shim.final, F_OK) == 0) {
+        log_write(LOG_INFO, "shim", "%s waits for `kfuse plan`", shim.final);
+        return MODE_OFF;
+    }
+    if (!make_folder(folder) || access(folder, W_OK)) {
+        shim_latch_format("the folder %s cannot be written: %s; set KFUSE_CACHE to one that can", folder,
+                          strerror(errno));
+        return MODE_OFF;
+    }
+    snprintf(shim.pending, sizeof shim.pending, "%s/.%s.%ld.kftrace", folder, key, (long)getpid());
+    return record_open(shim.pending) ? MODE_RECORD : MODE_OFF;
+}
+
+void shim_consider_module(const char *hash_text)
+{
+    if (atomic_load_explicit(&shim.mode, memory_order_acquire) != MODE_WAITING || shim_is_latched()) return;
+    pthread_mutex_lock(&shim.lock);
+    if (atomic_load(&shim.mode) == MODE_WAITING) atomic_store(&shim.mode, decide(hash_text));
+    pthread_mutex_unlock(&shim.lock);
+}
+
+/* --- exit --------------------------------------------------------------------------------------------------
+ */
+
+static void write_stats(void)
+{
+    static const char *const names[COUNT_KINDS] = {
+        [COUNT_LAUNCHES] = "launches", [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
+        [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
+        [COUNT_REFUSED] = "refused"};
+    const char *path = getenv("KFUSE_STATS");
+    if (!path || !*path) return;
+    FILE *file = fopen(path, "we");
+    if (!file) {
+        log_write(LOG_WARNING, "shim", "%s cannot be written: %s", path, strerror(errno));
+        return;
+    }
+    for (int i = 0; i < COUNT_KINDS; i++)
+        fprintf(file, "%s %llu\n", names[i], (unsigned long long)atomic_load(&shim_counters[i]));
+    replay_write_stats(file);
+    fclose(file);
+}
+
+/* At exit, before the driver goes; and when the library is unloaded. Twice is once. */
+static void shim_exit(void)
+{
+    static atomic_bool is_done;
+    if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
+    shim_flush();
+    atomic_store(&shim.is_latched, true);
+    recorder_close(TRACE_END_EXIT);
+    shim_attention_clear(ATTENTION_RECORD);
+    if (shim.pending[0] && rename(shim.pending, shim.final))
+        log_write(LOG_WARNING, "shim", "%s cannot be named %s: %s", shim.pending, shim.final,
+                  strerror(errno));
+    write_stats();
+}
+
+__attribute__((destructor)) static void shim_destructor(void)
+{
+    shim_exit();
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The preloaded library as a whole: its mode, the flags that send a call off the fast path, what happens at
+ * start, at exit and after fork. Nothing here ever fails towards the program. */
+#ifndef KFUSE_INTERPOSE_SHIM_H
+#define KFUSE_INTERPOSE_SHIM_H
+
+#include "interpose/entry.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Reasons why a call may not go straight to the driver. Zero: it may. Read by stubs.S. */
+enum shim_attention_bits {
+    ATTENTION_START = 1,  /* the driver has not been found yet */
+    ATTENTION_QUEUE = 2,  /* launches are held */
+    ATTENTION_ERROR = 4,  /* a held launch failed on release and nobody has been told */
+    ATTENTION_RECORD = 8, /* calls are recorded */
+};
+extern _Atomic uint32_t shim_attention;
+void shim_attention_set(uint32_t bits);
+void shim_attention_clear(uint32_t bits);
+static inline bool shim_has_attention(uint32_t bits)
+{
+    return __builtin_expect(atomic_load_explicit(&shim_attention, memory_order_acquire) & bits, 0);
+}
+
+/* Reads the environment; once, before anything else. */
+void shim_open(void);
+/* After the program's first successful cuInit: opens the trace or the plan. */
+void shim_begin(void);
+/* The first module with PTX that the program loads decides the trace or plan when neither was named. */
+void shim_consider_module(const char *hash_text);
+
+/* True once everything passes through for good. */
+bool shim_is_latched(void);
+/* Passes everything through from now on; says why in the log, once. What is held is issued by the next call
+ * or by the timer. */
+void shim_latch(const char *reason);
+/* The same for a reason with parts. */
+void shim_latch_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Issues what is held, and records the wall. */
+void shim_wall(enum entry entry);
+/* The start of every wrapper: finds the driver. */
+static inline void shim_enter(void)
+{
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+}
+/* The start of a wrapper that flushes: also issues what is held. */
+void shim_flush(void);
+static inline void shim_enter_flush(void)
+{
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_flush();
+}
+
+/* Remembers the first error of a launch that was held. */
+void shim_remember_error(CUresult error);
+/* The result of a call that may report errors of earlier launches. */
+CUresult shim_take_error(CUresult result);
+static inline CUresult shim_result(CUresult result)
+{
+    return shim_has_attention(ATTENTION_ERROR) ? shim_take_error(result) : result;
+}
+
+/* Counters for KFUSE_STATS. */
+enum shim_counter {
+    COUNT_LAUNCHES,
+    COUNT_ISSUED,
+    COUNT_FUSED,
+    COUNT_HELD,
+    COUNT_DRAINED,
+    COUNT_TIMER,
+    COUNT_REFUSED,
+    COUNT_KINDS
+};
+extern _Atomic uint64_t shim_counters[COUNT_KINDS];
+static inline void shim_count(enum shim_counter counter)
+{
+    atomic_fetch_add_explicit(&shim_counters[counter], 1, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the program has: allocations, modules and their kernels, streams, captures. Thread safe; each file has
+ * a lock of its own, held for no driver call and while no other lock of this library is taken. */
+#ifndef KFUSE_INTERPOSE_TRACK_H
+#define KFUSE_INTERPOSE_TRACK_H
+
+#include "common/trace.h"
+#include "interpose/entry.h"
+
+#include <stdatomic.h>
+
+/* --- allocations and other known ranges: track_memory.c ---------------------------------------------------
+ */
+struct track_range {
+    uint64_t start, size;
+    enum trace_memory_kind kind;
+};
+/* A range that lies over older ones replaces them. Zero sizes are ignored. */
+void track_memory_add(uint64_t start, uint64_t size, enum trace_memory_kind kind);
+/* Forgets the range that starts there; false when there is none. */
+bool track_memory_remove(uint64_t start, struct track_range *removed);
+/* The range that holds the byte. */
+bool track_memory_find(uint64_t address, struct track_range *range);
+/* For guards: plain device allocations only. The context is not used. */
+bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
+/* Every range, in order of address, from a copy. */
+void track_memory_each(void (*visit)(const struct track_range *range));
+
+/* --- modules and kernels: track_module.c -------------------------------------------------------------------
+ */
+struct track_module { /* one a hash; never freed, so ids are stable when a program loads an image again */
+    struct trace_module record;
+    bool is_recorded;
+    uint32_t loads; /* handles to it now */
+    char *ptx;      /* taken from NVRTC, where the image itself has none; or NULL */
+    void *options;  /* record.options_size bytes that shape code */
+    struct track_module *next;
+};
+enum { TRACK_PLAN_NONE = -1, TRACK_PLAN_UNBOUND = -2 };
+struct track_kernel {            /* one a module and name; never freed */
+    struct track_module *module; /* NULL: a handle of unknown origin */
+    char *name;
+    void *handle;           /* the latest */
+    bool is_library_kernel; /* a CUkernel, not a CUfunction */
+    bool is_described, is_recorded;
+    struct trace_kernel record;
+    struct trace_parameter *parameters;
+    _Atomic int32_t plan; /* index of a plan kernel, or TRACK_PLAN_* */
+    struct track_kernel *next;
+};
+struct track_image {
+    const void *bytes; /* as the program passed it */
+    size_t limit;      /* readable bytes, or SIZE_MAX */
+    const CUjit_option *options;
+    void *const *values;
+    unsigned option_count;
+    uint32_t flags; /* enum trace_module_flags that the caller knows */
+};
+/* A module or library that the driver has just loaded. NULL when memory is out. */
+struct track_module *track_module_add(void *handle, const struct track_image *image);
+/* handle names the same module as known (cuLibraryGetModule). */
+void track_module_alias(void *handle, void *known);
+void track_module_remove(void *handle);
+struct track_module *track_module_find(void *handle);
+bool track_module_is_loaded(struct hash128 hash);
+/* The PTX and cubin that a run-time compilation made, or the output of the linker (ptx NULL). */
+void track_module_made(const void *cubin, size_t size, const char *ptx);
+
+/* A handle that the driver has just returned for a kernel of that module. */
+struct track_kernel *track_kernel_add(void *handle, bool is_library_kernel, void *module, const char *name);
+/* Asks the driver for a handle's name and module. */
+struct track_kernel *track_kernel_discover(void *handle, bool is_library_kernel, void *module);
+/* Another handle of the same kernel. */
+void track_kernel_alias(void *handle, struct track_kernel *kernel);
+/* Lock-free. */
+struct track_kernel *track_kernel_find(const void *handle);
+/* Attributes and parameters, from the driver; false when it will not say. */
+bool track_kernel_describe(struct track_kernel *kernel);
+/* The parameter buffer of a launch: from kernelParams, or from the packed form. The bytes written, or -1. */
+long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
+                            size_t capacity);
+
+/* --- streams, events, contexts, threads, captures: track_stream.c ------------------------------------------
+ */
+enum track_handle_kind { TRACK_CONTEXT, TRACK_STREAM, TRACK_EVENT, TRACK_HANDLE_KINDS };
+/* A small number for a handle, the next free one at first sight; 0 for NULL and the legacy default stream. */
+uint32_t track_id(enum track_handle_kind kind, const void *handle);
+void track_id_forget(enum track_handle_kind kind, const void *handle);
+uint32_t track_thread_id(void);
+void track_capture_began(void);
+void track_capture_ended(void);
+bool track_is_capturing(void);
+CUcontext track_current_context(void);
+
+void track_fork_child(void);
+
+#endif

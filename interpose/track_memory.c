@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Known ranges of device and host memory: an array sorted by start, without overlaps. */
+#include "interpose/track.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    pthread_rwlock_t lock;
+    struct track_range *ranges;
+    size_t count, capacity;
+} memory = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+/* The first range that ends after the address. */
+static size_t lower_bound(uint64_t address)
+{
+    size_t low = 0, high = memory.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory.ranges[middle].start + memory.ranges[middle].size > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool reserve(void)
+{
+    if (memory.count < memory.capacity) return true;
+    size_t capacity = memory.capacity ? 2 * memory.capacity : 256;
+    struct track_range *ranges = realloc(memory.ranges, capacity * sizeof *ranges);
+    if (!ranges) return false;
+    memory.ranges = ranges;
+    memory.capacity = capacity;
+    return true;
+}
+
+void track_memory_add(uint64_t start, uint64_t size, enum trace_memory_kind kind)
+{
+    if (!start || !size || start + size < start) return;
+    pthread_rwlock_wrlock(&memory.lock);
+    size_t at = lower_bound(start), end = at;
+    while (end < memory.count && memory.ranges[end].start < start + size) end++;
+    memmove(memory.ranges + at, memory.ranges + end, (memory.count - end) * sizeof *memory.ranges);
+    memory.count -= end - at;
+    if (reserve()) {
+        memmove(memory.ranges + at + 1, memory.ranges + at, (memory.count - at) * sizeof *memory.ranges);
+        memory.ranges[at] = (struct track_range){start, size, kind};
+        memory.count++;
+    }
+    pthread_rwlock_unlock(&memory.lock);
+}
+
+bool track_memory_remove(uint64_t start, struct track_range *removed)
+{
+    pthread_rwlock_wrlock(&memory.lock);
+    size_t at = lower_bound(start);
+    bool is_found = at < memory.count && memory.ranges[at].start == start;
+    if (is_found) {
+        *removed = memory.ranges[at];
+        memory.count--;
+        memmove(memory.ranges + at, memory.ranges + at + 1, (memory.count - at) * sizeof *memory.ranges);
+    }
+    pthread_rwlock_unlock(&memory.lock);
+    return is_found;
+}
+
+bool track_memory_find(uint64_t address, struct track_range *range)
+{
+    pthread_rwlock_rdlock(&memory.lock);
+    size_t at = lower_bound(address);
+    bool is_found = at < memory.count && memory.ranges[at].start <= address;
+    if (is_found) *range = memory.ranges[at];
+    pthread_rwlock_unlock(&memory.lock);
+    return is_found;
+}
+
+bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
+{
+    struct track_range range;
+    (void)context;
+    if (!track_memory_find(address, &range) || range.kind != TRACE_MEMORY_DEVICE) return false;
+    *start = range.start;
+    *size = range.size;
+    return true;
+}
+
+void track_memory_each(void (*visit)(const struct track_range *range))
+{
+    pthread_rwlock_rdlock(&memory.lock);
+    size_t count = memory.count;
+    struct track_range *copy = count ? malloc(count * sizeof *copy) : NULL;
+    if (copy) memcpy(copy, memory.ranges, count * sizeof *copy);
+    pthread_rwlock_unlock(&memory.lock);
+    for (size_t i = 0; copy && i < count; i++) visit(&copy[i]);
+    free(copy);
+}
+
+void track_memory_fork_child(void);
+void track_memory_fork_child(void)
+{
+    pthread_rwlock_init(&memory.lock, NULL);
+}
