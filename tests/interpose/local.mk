@@ -1,1 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+# The programs start themselves again under LD_PRELOAD; the fake driver's SONAME is libcuda.so.1.
+check_LTLIBRARIES += tests/interpose/libcuda.la
+tests_interpose_libcuda_la_SOURCES = tests/interpose/fake_driver.c tests/interpose/fake_driver.h
+tests_interpose_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
+tests_interpose_libcuda_la_LIBADD = -ldl -lpthread
+
+interpose_tests = tests/interpose/test_entry
+c_tests += $(interpose_tests)
+interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
+tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
+tests_interpose_test_entry_LDADD = tests/interpose/libcuda.la libcommon.la -ldl
+tests_interpose_test_entry_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
+
+clean-local: clean-interpose-tests
+clean-interpose-tests:
+	rm -rf $(top_builddir)/tests/interpose/*.tmp
+.PHONY: clean-interpose-tests

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A driver library for tests: accepts what it is told, launches nothing, and remembers every call in order. A
+ * kernel's name spells its parameters: "scale:8,8,4" has two pointers and an int. An image's first line may
+ * list what else the driver needs to know; see fake_driver.c. */
+#ifndef KFUSE_TESTS_FAKE_DRIVER_H
+#define KFUSE_TESTS_FAKE_DRIVER_H
+
+#include <stddef.h>
+
+/* Calls since the last clear, one line each, e.g. "cuMemFree_v2 1000". */
+size_t fake_count(void);
+const char *fake_line(size_t index);
+void fake_clear(void);
+/* Called by the hooks under test too: thread safe. */
+void fake_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on launches of kernels whose name begins so return this CUresult; NULL: all succeed again. */
+void fake_fail_launch(const char *prefix, int result);
+/* cuModuleLoadData of images that begin so fails. */
+void fake_fail_load(const char *prefix);
+/* Every launch sleeps so long inside the driver. */
+void fake_slow_launch(unsigned microseconds);
+/* While set, cuStreamIsCapturing says yes. */
+void fake_set_capturing(int is_capturing);
+void fake_set_device_name(const char *name);
+
+/* An entry point that no table knows; reached through cuGetProcAddress only. */
+typedef int (*fake_future_function)(long a, long b, long c, long d, long e, long f, long g, double x,
+                                    double y);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The ways in: exported symbols, dlsym, cuGetProcAddress; unknown entry points; recording what comes through
+ * them. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "common/trace.h"
+#include "tests/interpose/fake_driver.h"
+#include "tests/interpose/preload.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+static char *trace_path(void)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/trace", preload_folder());
+    return path;
+}
+
+static void record_on(void)
+{
+    setenv("KFUSE_RECORD", trace_path(), 1);
+}
+
+static CUfunction open_kernel(const char *name)
+{
+    CUcontext context;
+    CUmodule module;
+    CUfunction function;
+    CHECK(cuInit(0) == CUDA_SUCCESS);
+    CHECK(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    CHECK(cuModuleLoadData(&module, ".version 8.0 // image one") == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS);
+    return function;
+}
+
+static bool is_ours(void *function)
+{
+    Dl_info info;
+    return dladdr(function, &info) && strstr(info.dli_fname, "libkfuse");
+}
+
+static void exported_symbols(void)
+{
+    CHECK(is_ours((void *)cuLaunchKernel));
+    CUfunction function = open_kernel("scale:8,4");
+    CUdeviceptr address = 0x1000;
+    int factor = 3;
+    void *arguments[] = {&address, &factor};
+    fake_clear();
+    CHECK(cuLaunchKernel(function, 1, 2, 3, 4, 5, 6, 7, (CUstream)0x50, arguments, NULL) == CUDA_SUCCESS);
+    CHECK_LINE(0, "launch scale 1,2,3 4,5,6 7 50 1000 3");
+    size_t limit;
+    CHECK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS && limit == 1);
+    CHECK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 99) == CUDA_SUCCESS);
+    CHECK_LINE(2, "cuCtxSetLimit 0 99");
+    CUresult (*query)(CUstream) = (CUresult(*)(CUstream))dlsym(RTLD_DEFAULT, "cuStreamQuery");
+    CHECK(query && query(NULL) == CUDA_ERROR_NOT_SUPPORTED); /* the fake driver has none */
+}
+
+static void by_dlsym(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    CHECK(library);
+    CHECK(is_ours(dlsym(library, "cuLaunchKernel")));
+    CHECK(dlsym(library, "cuLaunchKernel") == (void *)cuLaunchKernel);
+    CHECK(dlsym(RTLD_DEFAULT, "cuLaunchKernel") == (void *)cuLaunchKernel);
+    CHECK(!is_ours(dlsym(library, "cuCtxGetLimit"))); /* cannot observe: no stub needed */
+    CHECK(!dlsym(library, "cuNoSuchThing"));
+    CHECK(dlerror());
+    CHECK(dlsym(library, "fake_clear") == (void *)fake_clear);
+    CHECK(dlsym(RTLD_DEFAULT, "printf"));
+    int (*future)(long, double) = (int (*)(long, double))dlsym(library, "cuFutureExport");
+    CHECK(is_ours((void *)future));
+    fake_clear();
+    CHECK(future(5, 2.5) == 8);
+    CHECK_LINE(0, "cuFutureExport 5 2.5");
+}
+
+static void by_proc_address(void)
+{
+    void *function = NULL;
+    CUdriverProcAddressQueryResult status;
+    CHECK(cuGetProcAddress_v2("cuLaunchKernel", &function, 4000, 0, &status) == CUDA_SUCCESS);
+    CHECK(function == (void *)cuLaunchKernel);
+    CHECK(cuGetProcAddress_v2("cuMemAlloc", &function, 3020, 0, NULL) == CUDA_SUCCESS);
+    CHECK(function == (void *)cuMemAlloc_v2);
+    CHECK(cuGetProcAddress_v2("cuNoSuchThing", &function, 3020, 0, NULL) == CUDA_ERROR_NOT_FOUND);
+    CHECK(!function);
+    CHECK(cuGetProcAddress_v2("cuFuture", &function, 99000, 0, NULL) == CUDA_SUCCESS);
+    CHECK(is_ours(function));
+    void *again = NULL;
+    CHECK(cuGetProcAddress_v2("cuFuture", &again, 99000, 0, NULL) == CUDA_SUCCESS && again == function);
+    fake_clear();
+    CHECK(((fake_future_function)function)(1, 2, 3, 4, 5, 6, 7, 0.5, 0.25) == 7);
+    CHECK_LINE(0, "future 1 2 3 4 5 6 7 0.5 0.25");
+}
+
+/* The slow path of a stub keeps every argument register. */
+static void registers_are_kept(void)
+{
+    void *function = NULL;
+    open_kernel("k:8");
+    CHECK(cuGetProcAddress_v2("cuFuture", &function, 99000, 0, NULL) == CUDA_SUCCESS);
+    fake_clear();
+    CHECK(((fake_future_function)function)(11, 12, 13, 14, 15, 16, 17, 1.5, -2.25) == 7);
+    CHECK_LINE(0, "future 11 12 13 14 15 16 17 1.5 -2.25");
+}
+
+static void disable(void)
+{
+    record_on();
+    setenv("KFUSE_DISABLE", "1", 1);
+}
+
+static void disabled(void)
+{
+    CUfunction function = open_kernel("k:8");
+    CUdeviceptr address = 0x2000;
+    void *arguments[] = {&address};
+    CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) == CUDA_SUCCESS);
+    CHECK(access(trace_path(), F_OK));
+}
+
+/* --- recording ---------------------------------------------------------------------------------------------
+ */
+
+static void records(void)
+{
+    CUfunction function = open_kernel("scale:8,4");
+    CUdeviceptr address;
+    CHECK(cuMemAlloc_v2(&address, 4096) == CUDA_SUCCESS);
+    int factor = 3;
+    char packed[12];
+    size_t size = sizeof packed;
+    memcpy(packed, &address, 8);
+    memcpy(packed + 8, &factor, 4);
+    void *arguments[] = {&address, &factor};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(cuMemcpyHtoD_v2(address, packed, 12) == CUDA_SUCCESS);
+    CHECK(cuLaunchKernel(function, 1, 2, 3, 4, 5, 6, 7, (CUstream)0x50, arguments, NULL) == CUDA_SUCCESS);
+    CHECK(cuLaunchKernel(function, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, extra) == CUDA_SUCCESS);
+    CHECK(cuMemsetD32Async(address, 1, 8, NULL) == CUDA_SUCCESS);
+    CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+    CHECK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 99) == CUDA_SUCCESS);
+    CHECK(cuMemFree_v2(address) == CUDA_SUCCESS);
+}
+
+#define EXPECT(condition)                                                                                    \
+    if (!(condition)) exit((fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), 1))
+
+static void check_launch(const struct trace_view *view, unsigned index)
+{
+    const struct trace_launch *launch = view->fixed;
+    int factor;
+    memcpy(&factor, (const char *)view->payload + 8, sizeof factor);
+    EXPECT(launch->grid[1] == 2 && launch->block[2] == 6 && launch->dynamic_shared == 7);
+    EXPECT(launch->arguments_size == 12 && factor == 3 && launch->kernel == 1 && launch->result == 0);
+    EXPECT(launch->stream == (index ? 0 : 1));
+    EXPECT(launch->flags == (index ? TRACE_LAUNCH_EXTRA : 0));
+}
+
+static void check_trace(int status)
+{
+    char error[512];
+    unsigned counts[TRACE_KINDS] = {0};
+    struct trace_view view;
+    EXPECT(status == 0);
+    struct trace_reader *reader = trace_reader_open(trace_path(), error, sizeof error);
+    EXPECT(reader);
+    while (trace_next(reader, &view)) {
+        if (view.kind == TRACE_LAUNCH) check_launch(&view, counts[TRACE_LAUNCH]);
+        if (view.kind == TRACE_KERNEL) {
+            const struct trace_kernel *kernel = view.fixed;
+            EXPECT(kernel->parameter_count == 2 && kernel->parameter_bytes == 12 && kernel->registers == 16);
+        }
+        if (view.kind == TRACE_MODULE)
+            EXPECT(((const struct trace_module *)view.fixed)->flags == TRACE_MODULE_HAS_PTX);
+        if (view.kind == TRACE_WALL)
+            EXPECT(!strcmp(view.payload, counts[TRACE_WALL] ? "cuCtxSetLimit" : "cuCtxSynchronize"));
+        if (view.kind == TRACE_COPY) {
+            const struct trace_copy *copy = view.fixed;
+            EXPECT(copy->destination_kind == TRACE_MEMORY_DEVICE &&
+                   copy->source_kind == TRACE_MEMORY_PAGEABLE);
+        }
+        counts[view.kind]++;
+    }
+    EXPECT(trace_damaged_bytes(reader) == 0);
+    EXPECT(counts[TRACE_DEVICE] == 1 && counts[TRACE_MODULE] == 1 && counts[TRACE_KERNEL] == 1);
+    EXPECT(counts[TRACE_LAUNCH] == 2 && counts[TRACE_ALLOCATE] == 1 && counts[TRACE_FREE] == 1);
+    EXPECT(counts[TRACE_COPY] == 1 && counts[TRACE_SET] == 1 && counts[TRACE_WALL] == 2 &&
+           counts[TRACE_END] == 1);
+    trace_reader_close(reader);
+}
+
+/* The default mode: a trace under the image's hash appears in the cache folder. */
+static void check_cache(int status)
+{
+    char command[4200];
+    EXPECT(status == 0);
+    snprintf(command, sizeof command, "ls '%s' | grep -Eq '^[0-9a-f]{32}\\.kftrace$'", preload_folder());
+    EXPECT(system(command) == 0);
+}
+
+static void no_cache(void)
+{
+    setenv("KFUSE_CACHE", "/proc/nowhere", 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct preload_case cases[] = {
+        {"exported_symbols", exported_symbols, NULL, NULL},
+        {"by_dlsym", by_dlsym, NULL, NULL},
+        {"by_proc_address", by_proc_address, NULL, NULL},
+        {"registers_are_kept", registers_are_kept, record_on, NULL},
+        {"disabled", disabled, disable, NULL},
+        {"records", records, record_on, check_trace},
+        {"records_by_default", records, NULL, check_cache},
+        {"unwritable_cache", records, no_cache, NULL},
+    };
+    return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+}
