@@ -187,6 +187,8 @@ bool trace_write(struct trace_writer *writer, enum trace_kind kind, const void *
                  size_t payload_size);
 bool trace_writer_flush(struct trace_writer *writer);
 void trace_writer_close(struct trace_writer *writer);
+/* In the child of a fork: lets go of the parent's file. Takes no lock, writes and frees nothing. */
+void trace_writer_abandon(struct trace_writer *writer);
 
 /* --- reader: trace_reader.c ------------------------------------------------------------------------------- */
 struct trace_view { /* one record inside the mapped file */

@@ -193,3 +193,8 @@ void trace_writer_close(struct trace_writer *writer)
     pthread_mutex_destroy(&writer->lock);
     free(writer);
 }
+
+void trace_writer_abandon(struct trace_writer *writer)
+{
+    if (own_file_is_ours(&writer->file)) close(writer->file.descriptor);
+}

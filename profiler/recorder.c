@@ -73,11 +73,12 @@ static void close_file(enum trace_end_reason reason)
                             .launches = __atomic_load_n(&recorder.launches, __ATOMIC_RELAXED),
                             .activities = __atomic_load_n(&recorder.activities, __ATOMIC_RELAXED),
                             .reason = reason};
-    if (recorder.writer) {
-        trace_write(recorder.writer, TRACE_END, &end, NULL, 0);
-        trace_writer_close(recorder.writer);
+    struct trace_writer *writer = recorder.writer;
+    recorder.writer = NULL; /* first: a fork may come at any time */
+    if (writer) {
+        trace_write(writer, TRACE_END, &end, NULL, 0);
+        trace_writer_close(writer);
     }
-    recorder.writer = NULL;
     period_free(&recorder.period);
     pthread_mutex_unlock(&recorder.lock);
     log_write(LOG_INFO, "recorder", "recorded %llu launches, %llu with times",
@@ -157,10 +158,12 @@ static void note_launch(const struct trace_launch *launch)
 /* --- open and close
  * ----------------------------------------------------------------------------------------- */
 
-/* In the child of a fork: the trace belongs to the parent. No lock may be taken. */
+/* In the child of a fork: the trace belongs to the parent. No lock may be taken. A child that kept the file
+ * would keep it locked after the parent's end. */
 static void leave_to_parent(void)
 {
     recorder_is_active = false;
+    if (recorder.writer) trace_writer_abandon(recorder.writer);
 }
 
 static uint64_t read_limit(void)

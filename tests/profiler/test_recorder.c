@@ -333,6 +333,31 @@ static int full_disk_program(void)
     return recorder_is_active;
 }
 
+/* A child that outlives the recording program does not keep the trace from being recorded again. */
+static int leaving_program(void)
+{
+    int hold[2], ready[2];
+    char byte = 0;
+    if (pipe(hold) || pipe(ready)) return 8;
+    if (fork() == 0) {
+        close(hold[1]);
+        if (write(ready[1], &byte, 1) != 1) _exit(1);
+        _exit(read(hold[0], &byte, 1) == 1 ? 0 : 1); /* until the parent has ended */
+    }
+    if (read(ready[0], &byte, 1) != 1) return 8;
+    launch(1);
+    recorder_close(TRACE_END_EXIT);
+    const char *error;
+    struct trace_writer *again = trace_writer_open(trace_path, &error);
+    return again ? (trace_writer_close(again), 0) : 7;
+}
+
+static void a_forked_child_lets_go_of_the_trace(void **state)
+{
+    (void)state;
+    record(leaving_program, fake_driver);
+}
+
 static void a_full_disk_ends_the_recording_only(void **state)
 {
     (void)state;
@@ -368,6 +393,7 @@ int main(void)
         cmocka_unit_test(no_source_costs_only_the_times),
         cmocka_unit_test(threads_may_launch_at_once),
         cmocka_unit_test(a_forked_child_does_not_record),
+        cmocka_unit_test(a_forked_child_lets_go_of_the_trace),
         cmocka_unit_test(a_full_disk_ends_the_recording_only),
         cmocka_unit_test(a_folder_that_cannot_be_written_is_named),
     };
