@@ -2,6 +2,7 @@
  * kfuse explain: tells from a plan's plan.json (fuser/planner/planner.h) why its groups are fused and why
  * neighbouring kernels are not. */
 #include "tools/commands.h"
+#include "tools/names.h"
 #include "tools/plan_file.h"
 
 #include <errno.h>
@@ -26,14 +27,19 @@ static void print_shape(const json_t *shape)
         printf("%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(shape, i)));
 }
 
-static const char *kernel_name(const json_t *plan, long long id)
+enum { NAME_SIZE = 256 };
+
+/* The name of the kernel with this id, as in the source. */
+static const char *kernel_name(const json_t *plan, long long id, char *name)
 {
     size_t i;
     json_t *kernel;
-    json_array_foreach(json_object_get(plan, "kernels"), i,
-                       kernel) if (plan_file_number(kernel, "id") == id) return plan_file_text(kernel,
-                                                                                               "name");
-    return "?";
+    const char *symbol = "?";
+    json_array_foreach(json_object_get(plan, "kernels"), i, kernel)
+    {
+        if (plan_file_number(kernel, "id") == id) symbol = plan_file_text(kernel, "name");
+    }
+    return names_short(symbol, name, NAME_SIZE);
 }
 
 static void print_microseconds(const char *label, long long ns)
@@ -68,20 +74,21 @@ static void print_members(const json_t *group)
 {
     size_t i;
     json_t *member;
+    char name[NAME_SIZE];
     const json_t *remaps = json_object_get(group, "remaps");
     printf("  members, in order:\n");
     json_array_foreach(json_object_get(group, "members"), i, member)
     {
-        printf("    %s  grid ", plan_file_text(member, "name"));
+        printf("    %s  grid ", names_short(plan_file_text(member, "name"), name, sizeof name));
         print_shape(json_object_get(member, "grid"));
         printf(" block ");
         print_shape(json_object_get(member, "block"));
         const char *remap = json_string_value(json_array_get(remaps, i));
         printf("%s%s\n", remap ? "  threads: " : "", remap ? remap : "");
     }
-    json_array_foreach(json_object_get(group, "passed_over"), i, member)
-        printf("  passed over: %s (issued %s the group)\n", plan_file_text(member, "name"),
-               plan_file_text(member, "role"));
+    json_array_foreach(json_object_get(group, "passed_over"), i, member) printf(
+        "  passed over: %s (issued %s the group)\n",
+        names_short(plan_file_text(member, "name"), name, sizeof name), plan_file_text(member, "role"));
 }
 
 static void print_group(const json_t *group, bool in_full)
@@ -106,14 +113,16 @@ static void print_refusals(const json_t *plan)
 {
     size_t i;
     json_t *kernel;
+    char name[NAME_SIZE];
     json_array_foreach(json_object_get(plan, "kernels"), i, kernel)
     {
         const char *refusal = json_string_value(json_object_get(kernel, "refusal"));
         const char *no_member = json_string_value(json_object_get(kernel, "no_member"));
+        names_short(plan_file_text(kernel, "name"), name, sizeof name);
         if (refusal)
-            printf("kernel %s is left alone: %s\n", plan_file_text(kernel, "name"), refusal);
+            printf("kernel %s is left alone: %s\n", name, refusal);
         else if (no_member)
-            printf("kernel %s cannot be a member: %s\n", plan_file_text(kernel, "name"), no_member);
+            printf("kernel %s cannot be a member: %s\n", name, no_member);
     }
 }
 
@@ -121,13 +130,14 @@ static void print_pairs(const json_t *plan)
 {
     size_t i;
     json_t *pair;
+    char first[NAME_SIZE], second[NAME_SIZE];
     json_array_foreach(json_object_get(plan, "pairs"), i, pair)
     {
         if (json_is_string(json_object_get(pair, "group"))) continue;
         const char *reason = plan_file_text(pair, "reason");
         printf("apart: %s, then %s (%lld times; conflict: %s)%s%s\n",
-               kernel_name(plan, plan_file_number(pair, "first")),
-               kernel_name(plan, plan_file_number(pair, "second")), plan_file_number(pair, "count"),
+               kernel_name(plan, plan_file_number(pair, "first"), first),
+               kernel_name(plan, plan_file_number(pair, "second"), second), plan_file_number(pair, "count"),
                plan_file_text(pair, "class"), *reason ? "\n  " : "", reason);
     }
 }

@@ -4,6 +4,7 @@ tools_kfuse_SOURCES = \
 	tools/commands.h \
 	tools/explain.c \
 	tools/kfuse.c \
+	tools/names.c tools/names.h \
 	tools/plan_file.c tools/plan_file.h \
 	tools/preload.c tools/preload.h \
 	tools/record.c \

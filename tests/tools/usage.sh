@@ -10,7 +10,7 @@ says 'kfuse: fuse-everything: no such command'
 expect 0 "$kfuse" --version
 says 'kfuse 0' "$work/out"
 
-for command in record run explain; do
+for command in record run report explain; do
     expect 2 "$kfuse" $command
     says "Try 'kfuse $command --help'."
     expect 2 "$kfuse" $command --no-such-option
