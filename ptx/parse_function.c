@@ -107,7 +107,7 @@ static void parse_directive(struct ptx_parser *parser, struct ptx_function *func
 static void parse_directives(struct ptx_parser *parser, struct ptx_function *function)
 {
     const char *start = parser->token.span.text;
-    function->directives.text = start;
+    function->directives.text = parser->last_end;
     if (parser->token.kind != PTX_TOKEN_DOTTED) return;
     while (parser->token.kind == PTX_TOKEN_DOTTED) parse_directive(parser, function);
     function->directives = ptx_span_since(parser, start);

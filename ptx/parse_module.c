@@ -86,6 +86,7 @@ static void parse_target(struct ptx_parser *parser)
             if (!module->target_options) longjmp(parser->memory_is_out, 1);
         }
     } while (ptx_accept(parser, ','));
+    if (!module->sm) ptx_fail(parser, "no architecture of the form sm_NN");
 }
 
 static void parse_module_variable(struct ptx_parser *parser, enum ptx_space space, const char *start,

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The parser on damaged texts: it ends, stays inside its memory; a text that it reads without complaint prints to
+ * something that it reads and prints the same way. Damage is by a fixed seed; `test_garbage ROUNDS [SEED]` runs more. */
+#include "ptx/ptx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static unsigned rounds = 3000;
+static uint64_t seed = 1;
+
+static const char sample[] =
+    ".version 9.0\n.target sm_90, texmode_independent\n.address_size 64\n"
+    ".global .align 8 .u64 table[3] = {generic(table)+8, 0xFF00(table), -5};\n.const .f32 pi = 0f40490FDB;\n"
+    ".extern .func (.param .b32 r) f(.param .b64 x, .param .align 8 .b8 y[16]);\n.alias g, f;\n"
+    ".visible .entry k(.param .u64 .ptr .global .align 4 a, .param .u32 n)\n.maxntid 256, 1, 1\n{\n"
+    "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<5>;\n\t.reg .v4 .f32 %q;\n\t.shared .align 4 .b8 s[64];\n"
+    "T: .branchtargets A, B;\n\t.loc 1 2 3, function_name A+4, inlined_at 1 2 3\n\tld.param.u64 %rd1, [a];\n"
+    "\tmov.u32 %r1, %tid.x;\n\tsetp.ge.s32 %p1|%p2, %r1, (3+4)*-2;\n\t@!%p1 bra $A;\n\t.pragma \"nounroll\";\n"
+    "{ // callseq 0\n\t.param .b64 param0;\n\tst.param.b64 [param0+0], %rd1;\n\tcall.uni (_), f, (param0, s);\n}\n"
+    "$A:\n\tld.global.nc.v4.u32 {%r1, _, %r2, %r3}, [%rd1+-16];\n\ttex.2d.v4.f32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1, %r2}];\n"
+    "A:\tbrx.idx %r1, T;\nB:\tvadd.u32.u32.u32 %r1, %r2.b0, -%r3, 1.5;\n\tfrob.x %r1, [s+4], {1,{2}};\n\tret;\n}\n";
+
+static uint64_t random_number(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    return seed ^= seed << 17;
+}
+
+/* Changes, removes, repeats or moves a few pieces. */
+static size_t damage(char *text, size_t length, size_t capacity)
+{
+    static const char marks[] = "{}[]();,:.|@!<>-+*/%\"\\\n 0x9aZ$_";
+    for (unsigned changes = 1 + random_number() % 4; changes && length > 2; changes--) {
+        size_t from = random_number() % length, to = random_number() % length;
+        size_t size = 1 + random_number() % 40;
+        if (size > length - from) size = length - from;
+        switch (random_number() % 4) {
+        case 0: text[to] = marks[random_number() % (sizeof marks - 1)]; break;
+        case 1: text[to] = (char)random_number(); break;
+        case 2:
+            memmove(text + from, text + from + size, length - from - size);
+            length -= size;
+            break;
+        case 3:
+            if (length + size > capacity) break;
+            memmove(text + to + size, text + to, length - to);
+            for (size_t i = 0; i < size; i++) text[to + i] = text[(from + i) % length];
+            length += size;
+            break;
+        }
+    }
+    return length;
+}
+
+static char *print(const struct ptx_module *module)
+{
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&printed, &size);
+    assert_non_null(out);
+    ptx_print_module(out, module);
+    fclose(out);
+    return printed;
+}
+
+static void use_control_flow(const struct ptx_module *module)
+{
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        const char *reason;
+        struct ptx_cfg *cfg = ptx_cfg_build(module->arena, module->functions[i], &reason);
+        assert_true(cfg || reason);
+    }
+}
+
+static bool is_readable(const struct ptx_module *module)
+{
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (module->functions[i]->unreadable) return false;
+    return true;
+}
+
+static void check(const char *text, size_t length)
+{
+    const char *error;
+    struct ptx_module *module = ptx_parse("garbage", text, length, &error);
+    assert_non_null(module);
+    use_control_flow(module);
+    bool is_whole = !error && is_readable(module);
+    char *once = print(module);
+    struct ptx_module *again = ptx_parse("printed", once, strlen(once), &error);
+    assert_non_null(again);
+    char *twice = print(again);
+    if (is_whole && strcmp(once, twice)) {
+        fprintf(stderr, "text:\n%.*s\nonce:\n%s\ntwice:\n%s\n", (int)length, text, once, twice);
+        fail_msg("printed twice, it differs");
+    }
+    ptx_module_free(again);
+    ptx_module_free(module);
+    free(once);
+    free(twice);
+}
+
+static void survives_damage(void **state)
+{
+    (void)state;
+    size_t capacity = 2 * sizeof sample;
+    check(sample, sizeof sample - 1);
+    for (unsigned i = 0; i < rounds; i++) {
+        char *text = malloc(capacity);
+        memcpy(text, sample, sizeof sample);
+        size_t length = damage(text, sizeof sample - 1, capacity);
+        char *exact = malloc(length ? length : 1);
+        memcpy(exact, text, length);
+        check(exact, length);
+        free(exact);
+        free(text);
+    }
+}
+
+static void survives_every_end(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < sizeof sample; length++) {
+        char *exact = malloc(length ? length : 1);
+        memcpy(exact, sample, length);
+        check(exact, length);
+        free(exact);
+    }
+}
+
+static void survives_noise(void **state)
+{
+    (void)state;
+    char text[512];
+    for (unsigned i = 0; i < rounds; i++) {
+        size_t length = random_number() % sizeof text;
+        for (size_t j = 0; j < length; j++) text[j] = (char)random_number();
+        const char *error;
+        struct ptx_module *module = ptx_parse("noise", text, length, &error);
+        assert_non_null(module);
+        assert_non_null(error);
+        ptx_module_free(module);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) rounds = (unsigned)strtoul(argv[1], NULL, 10);
+    if (argc > 2) seed = strtoull(argv[2], NULL, 10) | 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survives_damage),
+        cmocka_unit_test(survives_every_end),
+        cmocka_unit_test(survives_noise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
