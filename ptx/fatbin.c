@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PTX texts and machine code in load images: entries found by common/image.h, decompressed here. A malformed entry is
- * skipped. Also writes a container of one PTX text and one cubin. */
+ * PTX texts and machine code in load images: entries found by common/image.h, decompressed here. A malformed
+ * entry is skipped. Also writes a container of one PTX text and one cubin. */
 #include "common/image.h"
 #include "ptx/ptx.h"
 
@@ -122,7 +122,8 @@ static size_t padded(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
-static unsigned char *write_entry(unsigned char *at, struct fatbin_entry entry, const void *payload, size_t size)
+static unsigned char *write_entry(unsigned char *at, struct fatbin_entry entry, const void *payload,
+                                  size_t size)
 {
     entry.version = 0x101;
     entry.header_size = sizeof entry;

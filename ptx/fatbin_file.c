@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PTX texts in files: executables and libraries (section .nv_fatbin), fatbins, PTX. Maps the file while it reads. */
+ * PTX texts in files: executables and libraries (section .nv_fatbin), fatbins, PTX. Maps the file while it
+ * reads. */
 #include "common/image.h"
 #include "ptx/ptx.h"
 
@@ -24,8 +25,8 @@ static void collect_image(struct collection *collection, const void *bytes, size
     if (!count) return;
     if (collection->count + count > collection->capacity) {
         uint32_t capacity = 2 * (collection->count + count);
-        struct ptx_text *grown = arena_grow(collection->arena, collection->texts, collection->count, capacity,
-                                            sizeof *grown);
+        struct ptx_text *grown =
+            arena_grow(collection->arena, collection->texts, collection->count, capacity, sizeof *grown);
         if (!grown) return;
         collection->texts = grown;
         collection->capacity = capacity;
@@ -62,7 +63,8 @@ static bool read_section(const unsigned char *bytes, size_t size, const Elf64_Eh
     return section->sh_offset <= size && section->sh_size <= size - section->sh_offset;
 }
 
-static bool has_name(const unsigned char *bytes, const Elf64_Shdr *names, const Elf64_Shdr *section, const char *name)
+static bool has_name(const unsigned char *bytes, const Elf64_Shdr *names, const Elf64_Shdr *section,
+                     const char *name)
 {
     size_t length = strlen(name) + 1;
     return section->sh_name < names->sh_size && names->sh_size - section->sh_name >= length &&
@@ -125,9 +127,9 @@ uint32_t ptx_texts_of_file(struct arena *arena, const char *path, struct ptx_tex
     collect_file(&collection, bytes, size);
     munmap((void *)bytes, size);
     if (!collection.count)
-        *error = arena_printf(arena,
-                              "%s: no PTX inside (a program must be built with PTX: nvcc -arch=sm_NN, not -arch=native)",
-                              path);
+        *error = arena_printf(
+            arena, "%s: no PTX inside (a program must be built with PTX: nvcc -arch=sm_NN, not -arch=native)",
+            path);
     *texts = collection.texts;
     return collection.count;
 }

@@ -152,7 +152,8 @@ static void lex_number(struct ptx_token *token, const char *at, const char *end)
 static const char *skip_dotted(const char *at, const char *end)
 {
     at = skip_class(at + 1, end, IS_WORD);
-    while (end - at > 2 && at[0] == ':' && at[1] == ':' && is(at[2], IS_WORD)) at = skip_class(at + 2, end, IS_WORD);
+    while (end - at > 2 && at[0] == ':' && at[1] == ':' && is(at[2], IS_WORD))
+        at = skip_class(at + 2, end, IS_WORD);
     return at;
 }
 

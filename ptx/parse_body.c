@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A function's body -- ISA 4.3: declarations, labels, instructions, nested scopes. Labels are resolved when the scope
- * that they could stand in closes. */
+ * A function's body -- ISA 4.3: declarations, labels, instructions, nested scopes. Labels are resolved when
+ * the scope that they could stand in closes. */
 #include "ptx/parser.h"
 
 #include <stdio.h>
@@ -17,7 +17,8 @@ const char *ptx_unique_name(struct ptx_parser *parser, struct ptx_span name)
         if (!unique) longjmp(parser->memory_is_out, 1);
     }
     ptx_bind(parser, parser->taken,
-             (struct ptx_binding){.name = {unique, (uint32_t)strlen(unique)}, .kind = PTX_BINDING_SEEN, .count = 1});
+             (struct ptx_binding){
+                 .name = {unique, (uint32_t)strlen(unique)}, .kind = PTX_BINDING_SEEN, .count = 1});
     return unique;
 }
 
@@ -46,7 +47,8 @@ static void declare_range(struct ptx_parser *parser, struct ptx_register templat
 
 static void declare_register(struct ptx_parser *parser, struct ptx_register template, struct ptx_span name)
 {
-    struct ptx_binding binding = {.name = name, .kind = PTX_BINDING_REGISTER, .index = parser->registers.count};
+    struct ptx_binding binding = {
+        .name = name, .kind = PTX_BINDING_REGISTER, .index = parser->registers.count};
     struct ptx_register *reg = ptx_buffer_add(parser, &parser->registers, sizeof *reg);
     *reg = template;
     reg->name = ptx_copy_span(parser, name);
@@ -97,7 +99,8 @@ static void parse_body_variable(struct ptx_parser *parser, enum ptx_space space)
 /* Up to the semicolon: the whole table is its text. -- ISA 11.3 */
 static void skip_table(struct ptx_parser *parser)
 {
-    while (parser->token.kind != PTX_TOKEN_END && !ptx_at(parser, ';') && !ptx_at(parser, '}')) ptx_advance(parser);
+    while (parser->token.kind != PTX_TOKEN_END && !ptx_at(parser, ';') && !ptx_at(parser, '}'))
+        ptx_advance(parser);
 }
 
 static void parse_targets(struct ptx_parser *parser, struct ptx_table *table)

@@ -28,7 +28,8 @@ static const struct binary_operator *operator_at(const struct ptx_parser *parser
     const char *at = parser->token.span.text;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         const char *text = operators[i].text;
-        if (*at == text[0] && (!text[1] || (at + 1 < parser->lexer.end && at[1] == text[1]))) return &operators[i];
+        if (*at == text[0] && (!text[1] || (at + 1 < parser->lexer.end && at[1] == text[1])))
+            return &operators[i];
     }
     return NULL;
 }
@@ -106,33 +107,67 @@ static bool is_less(struct expression_value left, struct expression_value right,
     return is_unsigned ? left.bits < right.bits : (int64_t)left.bits < (int64_t)right.bits;
 }
 
-static struct expression_value apply(struct ptx_parser *parser, const char *text, struct expression_value left,
-                                     struct expression_value right)
+static struct expression_value apply(struct ptx_parser *parser, const char *text,
+                                     struct expression_value left, struct expression_value right)
 {
     bool is_unsigned = left.is_unsigned || right.is_unsigned;
     struct expression_value value = {0, is_unsigned};
     switch (text[0] + (text[1] << 8)) {
-    case '+': value.bits = left.bits + right.bits; break;
-    case '-': value.bits = left.bits - right.bits; break;
-    case '*': value.bits = left.bits * right.bits; break;
-    case '/': value.bits = divide(parser, left, right, is_unsigned, false); break;
-    case '%': value.bits = divide(parser, left, right, is_unsigned, true); break;
-    case '&': value.bits = left.bits & right.bits; break;
-    case '|': value.bits = left.bits | right.bits; break;
-    case '^': value.bits = left.bits ^ right.bits; break;
-    case '<' + ('<' << 8): value.bits = right.bits > 63 ? 0 : left.bits << right.bits; break;
+    case '+':
+        value.bits = left.bits + right.bits;
+        break;
+    case '-':
+        value.bits = left.bits - right.bits;
+        break;
+    case '*':
+        value.bits = left.bits * right.bits;
+        break;
+    case '/':
+        value.bits = divide(parser, left, right, is_unsigned, false);
+        break;
+    case '%':
+        value.bits = divide(parser, left, right, is_unsigned, true);
+        break;
+    case '&':
+        value.bits = left.bits & right.bits;
+        break;
+    case '|':
+        value.bits = left.bits | right.bits;
+        break;
+    case '^':
+        value.bits = left.bits ^ right.bits;
+        break;
+    case '<' + ('<' << 8):
+        value.bits = right.bits > 63 ? 0 : left.bits << right.bits;
+        break;
     case '>' + ('>' << 8):
         value.bits = shift_right(left, right.bits);
         value.is_unsigned = left.is_unsigned;
         break;
-    case '<': value.bits = is_less(left, right, is_unsigned); break;
-    case '>': value.bits = is_less(right, left, is_unsigned); break;
-    case '<' + ('=' << 8): value.bits = !is_less(right, left, is_unsigned); break;
-    case '>' + ('=' << 8): value.bits = !is_less(left, right, is_unsigned); break;
-    case '=' + ('=' << 8): value.bits = left.bits == right.bits; break;
-    case '!' + ('=' << 8): value.bits = left.bits != right.bits; break;
-    case '&' + ('&' << 8): value.bits = left.bits && right.bits; break;
-    case '|' + ('|' << 8): value.bits = left.bits || right.bits; break;
+    case '<':
+        value.bits = is_less(left, right, is_unsigned);
+        break;
+    case '>':
+        value.bits = is_less(right, left, is_unsigned);
+        break;
+    case '<' + ('=' << 8):
+        value.bits = !is_less(right, left, is_unsigned);
+        break;
+    case '>' + ('=' << 8):
+        value.bits = !is_less(left, right, is_unsigned);
+        break;
+    case '=' + ('=' << 8):
+        value.bits = left.bits == right.bits;
+        break;
+    case '!' + ('=' << 8):
+        value.bits = left.bits != right.bits;
+        break;
+    case '&' + ('&' << 8):
+        value.bits = left.bits && right.bits;
+        break;
+    case '|' + ('|' << 8):
+        value.bits = left.bits || right.bits;
+        break;
     }
     return value;
 }
@@ -153,7 +188,7 @@ static struct expression_value parse_binary(struct ptx_parser *parser, int prece
 {
     struct expression_value left = parse_unary(parser, depth);
     const struct binary_operator *operator;
-    while ((operator= operator_at(parser)) && operator->precedence > precedence) {
+    while ((operator= operator_at(parser)) && operator->precedence> precedence) {
         ptx_advance(parser);
         if (operator->text[1]) ptx_advance(parser);
         struct expression_value right = parse_binary(parser, operator->precedence, depth + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * .entry and .func -- ISA 11.1: header, parameters, performance directives, body. A body that cannot be read costs
- * this function only. */
+ * .entry and .func -- ISA 11.1: header, parameters, performance directives, body. A body that cannot be read
+ * costs this function only. */
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -132,7 +132,8 @@ static void take_body(struct ptx_parser *parser, struct ptx_function *function)
     function->table_count = parser->tables.count;
     function->registers = ptx_buffer_take(parser, &parser->registers, 0, sizeof *function->registers);
     function->variables = ptx_buffer_take(parser, &parser->variables, 0, sizeof *function->variables);
-    function->instructions = ptx_buffer_take(parser, &parser->instructions, 0, sizeof *function->instructions);
+    function->instructions =
+        ptx_buffer_take(parser, &parser->instructions, 0, sizeof *function->instructions);
     function->labels = ptx_buffer_take(parser, &parser->labels, 0, sizeof *function->labels);
     function->tables = ptx_buffer_take(parser, &parser->tables, 0, sizeof *function->tables);
 }
@@ -148,8 +149,8 @@ static uint32_t count_lines(const char *from, const char *to)
 }
 
 /* Continues behind the function whatever became of it: at is where, end the limit of the text. */
-static void leave_function(struct ptx_parser *parser, struct ptx_function *function, const char *at, const char *end,
-                           uint32_t line)
+static void leave_function(struct ptx_parser *parser, struct ptx_function *function, const char *at,
+                           const char *end, uint32_t line)
 {
     if (parser->error) function->unreadable = parser->error;
     parser->error = NULL;
@@ -196,7 +197,8 @@ static void add_function(struct ptx_parser *parser, struct ptx_function *functio
              (struct ptx_binding){.name = name, .kind = PTX_BINDING_FUNCTION, .object = function});
 }
 
-void ptx_parse_function(struct ptx_parser *parser, const char *start, bool is_visible, bool is_extern, bool is_weak)
+void ptx_parse_function(struct ptx_parser *parser, const char *start, bool is_visible, bool is_extern,
+                        bool is_weak)
 {
     struct ptx_function *function = ptx_parser_alloc(parser, 1, sizeof *function);
     const char *end = parser->lexer.end, *at = parser->token.span.text;

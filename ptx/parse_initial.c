@@ -180,7 +180,8 @@ static bool skip_opaque(struct ptx_parser *parser, struct ptx_variable *variable
     return true;
 }
 
-void ptx_parse_initial(struct ptx_parser *parser, struct ptx_variable *variable, const struct ptx_shape *shape)
+void ptx_parse_initial(struct ptx_parser *parser, struct ptx_variable *variable,
+                       const struct ptx_shape *shape)
 {
     struct initial initial = {.parser = parser, .variable = variable, .shape = shape};
     if (parser->error || skip_opaque(parser, variable)) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One instruction -- ISA 9.1, 9.3: guard, opcode, dotted words, operands, semicolon. What the tables do not know stays
- * as text. */
+ * One instruction -- ISA 9.1, 9.3: guard, opcode, dotted words, operands, semicolon. What the tables do not
+ * know stays as text. */
 #include "ptx/parser.h"
 
 /* @p or @!p -- ISA 9.3 */
@@ -105,9 +105,8 @@ static void note_labels(struct ptx_parser *parser, struct ptx_instruction *instr
 void ptx_parse_instruction(struct ptx_parser *parser)
 {
     const char *start = parser->token.span.text;
-    struct ptx_instruction instruction = {.line = parser->token.line,
-                                          .source_file = parser->source_file,
-                                          .source_line = parser->source_line};
+    struct ptx_instruction instruction = {
+        .line = parser->token.line, .source_file = parser->source_file, .source_line = parser->source_line};
     parse_guard(parser, &instruction);
     if (parser->token.kind != PTX_TOKEN_WORD) {
         ptx_fail(parser, "expected an instruction");
@@ -121,5 +120,6 @@ void ptx_parse_instruction(struct ptx_parser *parser)
     instruction.text = ptx_span_since(parser, start);
     if (parser->error) return;
     note_labels(parser, &instruction);
-    *(struct ptx_instruction *)ptx_buffer_add(parser, &parser->instructions, sizeof instruction) = instruction;
+    *(struct ptx_instruction *)ptx_buffer_add(parser, &parser->instructions, sizeof instruction) =
+        instruction;
 }

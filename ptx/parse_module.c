@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A module -- ISA 4.1, 11.1: version, target, variables, functions. A statement that cannot be read is skipped; the
- * first such error is reported. */
+ * A module -- ISA 4.1, 11.1: version, target, variables, functions. A statement that cannot be read is
+ * skipped; the first such error is reported. */
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -57,7 +57,8 @@ bool ptx_skip_debug_directive(struct ptx_parser *parser)
 static void parse_version(struct ptx_parser *parser)
 {
     ptx_advance(parser);
-    struct ptx_lexer digits = {parser->token.span.text, parser->token.span.text + parser->token.span.length, 0};
+    struct ptx_lexer digits = {parser->token.span.text, parser->token.span.text + parser->token.span.length,
+                               0};
     if (parser->token.kind != PTX_TOKEN_FLOAT64) ptx_fail(parser, "expected a version");
     for (; digits.at < digits.end && *digits.at >= '0' && *digits.at <= '9'; digits.at++)
         parser->module->version_major = parser->module->version_major * 10 + (uint32_t)(*digits.at - '0');
@@ -176,7 +177,8 @@ static void recover(struct ptx_parser *parser, struct ptx_lexer start, const cha
     if (!*first_error) *first_error = parser->error;
     parser->error = NULL;
     parser->read_again += (uint64_t)(parser->lexer.at - start.at);
-    if (parser->read_again > 8 * (uint64_t)parser->module->length) return; /* hopeless, and would be quadratic */
+    if (parser->read_again > 8 * (uint64_t)parser->module->length)
+        return; /* hopeless, and would be quadratic */
     parser->lexer = start;
     do {
         ptx_advance(parser);
@@ -206,7 +208,8 @@ static void fill_module(struct ptx_parser *parser)
 }
 
 /* NULL when memory is out. */
-static struct ptx_module *create_module(struct arena *arena, const char *name, const char *text, size_t length)
+static struct ptx_module *create_module(struct arena *arena, const char *name, const char *text,
+                                        size_t length)
 {
     struct ptx_module *module = arena_alloc(arena, sizeof *module);
     if (!module) return NULL;
@@ -221,8 +224,8 @@ static struct ptx_module *create_module(struct arena *arena, const char *name, c
     return module->name && module->text && module->names ? module : NULL;
 }
 
-static struct ptx_module *parse_in_arena(struct arena *arena, const char *name, const char *text, size_t length,
-                                         const char **error)
+static struct ptx_module *parse_in_arena(struct arena *arena, const char *name, const char *text,
+                                         size_t length, const char **error)
 {
     struct ptx_parser *parser = arena_alloc(arena, sizeof *parser);
     if (!parser) return NULL;
@@ -235,7 +238,8 @@ static struct ptx_module *parse_in_arena(struct arena *arena, const char *name, 
     if (setjmp(parser->memory_is_out)) return NULL;
     const struct ptx_module *module = parser->module;
     parser->lexer = (struct ptx_lexer){module->text, module->text + module->length, 1};
-    parser->register_budget = 65536 + module->length; /* a register that is used takes more than a byte of text */
+    parser->register_budget =
+        65536 + module->length; /* a register that is used takes more than a byte of text */
     const char *first_error = NULL;
     if (module->length < UINT32_MAX) {
         parse_statements(parser, &first_error);

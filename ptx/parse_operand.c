@@ -215,7 +215,9 @@ void ptx_parse_operand(struct ptx_parser *parser, enum ptx_opcode opcode, struct
         operand->value = ptx_parse_expression(parser);
         break;
     case PTX_TOKEN_FLOAT32:
-    case PTX_TOKEN_FLOAT64: parse_number(parser, operand, false); break;
+    case PTX_TOKEN_FLOAT64:
+        parse_number(parser, operand, false);
+        break;
     case PTX_TOKEN_PUNCTUATION:
         if (ptx_at(parser, '[')) {
             parse_address(parser, operand, depth);
@@ -232,7 +234,9 @@ void ptx_parse_operand(struct ptx_parser *parser, enum ptx_opcode opcode, struct
     case PTX_TOKEN_DOTTED:
     case PTX_TOKEN_STRING:
     case PTX_TOKEN_BAD:
-    case PTX_TOKEN_END: ptx_fail(parser, "expected an operand"); break;
+    case PTX_TOKEN_END:
+        ptx_fail(parser, "expected an operand");
+        break;
     }
     if (operand->kind != PTX_OPERAND_LABEL) operand->text = ptx_span_since(parser, start);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parser's state and the functions that its files share. Private to ptx/. Errors are sticky: after ptx_fail every
- * token is PTX_TOKEN_END, so each loop ends and only the place that recovers looks at `error`. */
+ * The parser's state and the functions that its files share. Private to ptx/. Errors are sticky: after
+ * ptx_fail every token is PTX_TOKEN_END, so each loop ends and only the place that recovers looks at `error`.
+ */
 #ifndef KFUSE_PTX_PARSER_H
 #define KFUSE_PTX_PARSER_H
 
@@ -27,16 +28,16 @@ struct ptx_parser {
     struct arena *arena;
     struct ptx_words *words;
     struct ptx_lexer lexer;
-    struct ptx_token token;   /* the one to be read next */
-    const char *last_end;     /* where the token before it ended */
+    struct ptx_token token; /* the one to be read next */
+    const char *last_end;   /* where the token before it ended */
     const char *error;
     jmp_buf memory_is_out;
     uint64_t read_again;      /* bytes that recovery went back over */
     uint64_t register_budget; /* how many more registers the module may declare */
     /* of the function that is being read */
     struct ptx_function *function;
-    struct ptx_scope *scope;  /* its names */
-    struct ptx_scope *taken;  /* its variables and labels, whatever their scope */
+    struct ptx_scope *scope; /* its names */
+    struct ptx_scope *taken; /* its variables and labels, whatever their scope */
     struct ptx_buffer registers, variables, instructions, labels, tables, operands, pending, pending_marks;
     uint32_t source_file, source_line;
     /* of the module */
@@ -82,7 +83,8 @@ struct ptx_shape {
     uint64_t dimensions[8];
     uint32_t count, vector, unit;
 };
-void ptx_parse_initial(struct ptx_parser *parser, struct ptx_variable *variable, const struct ptx_shape *shape);
+void ptx_parse_initial(struct ptx_parser *parser, struct ptx_variable *variable,
+                       const struct ptx_shape *shape);
 
 /* parse_operand.c */
 void ptx_parse_operand(struct ptx_parser *parser, enum ptx_opcode opcode, struct ptx_operand *operand,
@@ -90,7 +92,8 @@ void ptx_parse_operand(struct ptx_parser *parser, enum ptx_opcode opcode, struct
 /* parse_instruction.c */
 void ptx_parse_instruction(struct ptx_parser *parser);
 /* parse_function.c: after linkage; the current token is .entry or .func */
-void ptx_parse_function(struct ptx_parser *parser, const char *start, bool is_visible, bool is_extern, bool is_weak);
+void ptx_parse_function(struct ptx_parser *parser, const char *start, bool is_visible, bool is_extern,
+                        bool is_weak);
 /* parse_body.c: from the opening brace to the closing one */
 void ptx_parse_body(struct ptx_parser *parser);
 /* Makes a name that is free in this function: the name itself, or NAME$2, NAME$3, ... */

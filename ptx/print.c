@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const char *const space_words[PTX_SPACE_COUNT] = {
-    [PTX_GENERIC] = "",      [PTX_GLOBAL] = ".global", [PTX_SHARED] = ".shared",
-    [PTX_LOCAL] = ".local",  [PTX_PARAM] = ".param",   [PTX_CONST] = ".const",
+    [PTX_GENERIC] = "",     [PTX_GLOBAL] = ".global", [PTX_SHARED] = ".shared",
+    [PTX_LOCAL] = ".local", [PTX_PARAM] = ".param",   [PTX_CONST] = ".const",
 };
 
 static void print_span(FILE *out, struct ptx_span span)
@@ -107,19 +107,27 @@ static void print_operand(FILE *out, const struct ptx_function *function, const 
 {
     if (operand->is_negated) fputc(operand->text.length && *operand->text.text == '-' ? '-' : '!', out);
     switch (operand->kind) {
-    case PTX_OPERAND_NONE: fputc('_', out); break;
+    case PTX_OPERAND_NONE:
+        fputc('_', out);
+        break;
     case PTX_OPERAND_REGISTER:
         print_register(out, function, operand->reg, names);
         print_component(out, operand);
         break;
     case PTX_OPERAND_INTEGER:
-    case PTX_OPERAND_FLOAT: print_number(out, operand); break;
-    case PTX_OPERAND_SPECIAL: print_special(out, operand, names); break;
+    case PTX_OPERAND_FLOAT:
+        print_number(out, operand);
+        break;
+    case PTX_OPERAND_SPECIAL:
+        print_special(out, operand, names);
+        break;
     case PTX_OPERAND_SYMBOL:
         print_symbol(out, operand->symbol, names);
         if (operand->value) fprintf(out, "+%" PRId64, operand->value);
         break;
-    case PTX_OPERAND_ADDRESS: print_address(out, function, operand, names); break;
+    case PTX_OPERAND_ADDRESS:
+        print_address(out, function, operand, names);
+        break;
     case PTX_OPERAND_VECTOR:
         fputc('{', out);
         print_elements(out, function, operand, ", ", names);
@@ -130,8 +138,12 @@ static void print_operand(FILE *out, const struct ptx_function *function, const 
         print_elements(out, function, operand, ", ", names);
         fputc(')', out);
         break;
-    case PTX_OPERAND_PAIR: print_elements(out, function, operand, "|", names); break;
-    case PTX_OPERAND_LABEL: print_label(out, function, operand->label, names); break;
+    case PTX_OPERAND_PAIR:
+        print_elements(out, function, operand, "|", names);
+        break;
+    case PTX_OPERAND_LABEL:
+        print_label(out, function, operand->label, names);
+        break;
     }
 }
 
@@ -157,7 +169,8 @@ void ptx_print_instruction(FILE *out, const struct ptx_function *function,
     fputc(';', out);
 }
 
-/* --- whole functions ----------------------------------------------------------------------------------------- */
+/* --- whole functions
+ * ----------------------------------------------------------------------------------------- */
 
 struct flat_names { /* what ptx_print_function calls registers: NULL keeps the name */
     const char **registers;
@@ -300,8 +313,8 @@ void ptx_print_function(FILE *out, const struct ptx_function *function)
 void ptx_print_module(FILE *out, const struct ptx_module *module)
 {
     uint32_t variable = 0, function = 0, extra = 0;
-    fprintf(out, ".version %u.%u\n.target %s%s\n.address_size %u\n\n", module->version_major, module->version_minor,
-            module->target, module->target_options, module->address_size);
+    fprintf(out, ".version %u.%u\n.target %s%s\n.address_size %u\n\n", module->version_major,
+            module->version_minor, module->target, module->target_options, module->address_size);
     for (;;) { /* what stands first in the text comes first */
         const char *a = variable < module->variable_count ? module->variables[variable]->text.text : NULL;
         const char *b = function < module->function_count ? module->functions[function]->text.text : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A chained hash table whose chains have the newest binding first: an inner scope hides an outer one, and closing a
- * scope unlinks the newest bindings in reverse. */
+ * A chained hash table whose chains have the newest binding first: an inner scope hides an outer one, and
+ * closing a scope unlinks the newest bindings in reverse. */
 #include "ptx/scope.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ static void link_binding(struct ptx_scope *scope, uint32_t index)
 static bool grow(struct ptx_scope *scope)
 {
     uint32_t capacity = scope->capacity ? scope->capacity * 2 : FIRST_BUCKETS;
-    void *bindings = arena_grow(scope->arena, scope->bindings, scope->count, capacity, sizeof *scope->bindings);
+    void *bindings =
+        arena_grow(scope->arena, scope->bindings, scope->count, capacity, sizeof *scope->bindings);
     void *buckets = arena_calloc(scope->arena, capacity, sizeof *scope->buckets);
     if (!bindings || !buckets) return false;
     scope->bindings = bindings;
@@ -112,7 +113,8 @@ struct ptx_binding *ptx_scope_find(const struct ptx_scope *scope, struct ptx_spa
 }
 
 /* `%r12` as number 12 of the range `%r`, or 2 of `%r1`: the digits may be split anywhere -- ISA 5.4.4. */
-static const struct ptx_binding *find_range(const struct ptx_scope *scope, struct ptx_span name, uint32_t *number)
+static const struct ptx_binding *find_range(const struct ptx_scope *scope, struct ptx_span name,
+                                            uint32_t *number)
 {
     const struct ptx_binding *found = NULL;
     uint64_t value = 0, power = 1;
@@ -125,8 +127,7 @@ static const struct ptx_binding *find_range(const struct ptx_scope *scope, struc
         bool is_digit_next = name.text[i - 1] >= '0' && name.text[i - 1] <= '9';
         if (has_leading_zero) continue;
         const struct ptx_binding *range = find(scope, (struct ptx_span){name.text, i}, true);
-        if (range && value < range->count &&
-            (!found || range->depth > found->depth)) {
+        if (range && value < range->count && (!found || range->depth > found->depth)) {
             found = range;
             *number = (uint32_t)value;
         }

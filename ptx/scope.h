@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names and what they stand for, with scopes that open and close -- ISA 5.4, 9.7.12 (braces). Private to ptx/. */
+ * Names and what they stand for, with scopes that open and close -- ISA 5.4, 9.7.12 (braces). Private to
+ * ptx/. */
 #ifndef KFUSE_PTX_SCOPE_H
 #define KFUSE_PTX_SCOPE_H
 
@@ -11,8 +12,8 @@ enum ptx_binding_kind {
     PTX_BINDING_LABEL,    /* index */
     PTX_BINDING_VARIABLE,
     PTX_BINDING_FUNCTION,
-    PTX_BINDING_TABLE,    /* .branchtargets and .callprototype */
-    PTX_BINDING_SEEN,     /* a name that is taken in this function */
+    PTX_BINDING_TABLE, /* .branchtargets and .callprototype */
+    PTX_BINDING_SEEN,  /* a name that is taken in this function */
 };
 struct ptx_binding {
     struct ptx_span name;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables of the PTX language and one open hash table over them, made once for every module that is parsed. */
+ * The tables of the PTX language and one open hash table over them, made once for every module that is
+ * parsed. */
 #include "ptx/words.h"
 #include "ptx/lexer.h"
 
@@ -8,16 +9,15 @@
 static const struct {
     const char *name;
     unsigned bytes;
-} types[PTX_TYPE_COUNT] = {
-    [PTX_NO_TYPE] = {"", 0},
+} types[PTX_TYPE_COUNT] = {[PTX_NO_TYPE] = {"", 0},
 #define X(name, text, bytes) [PTX_##name] = {text, bytes},
-    PTX_TYPES(X)
+                           PTX_TYPES(X)
 #undef X
 };
 
 static const struct ptx_opcode_info opcodes[PTX_OPCODE_COUNT] = {
     [PTX_OP_UNKNOWN] = {"", PTX_CLASS_OTHER, false, false, false},
-#define PTX_OPCODE(name, text, class, may_fuse, has_destination, is_emulated)                                     \
+#define PTX_OPCODE(name, text, class, may_fuse, has_destination, is_emulated)                                \
     [PTX_OP_##name] = {text, PTX_CLASS_##class, may_fuse, has_destination, is_emulated},
 #include "ptx/opcodes.def"
 #undef PTX_OPCODE
@@ -31,8 +31,8 @@ static const char *const modifiers[PTX_MODIFIER_COUNT] = {
 _Static_assert(PTX_MODIFIER_COUNT <= 64 * PTX_MODIFIER_WORDS, "modifiers do not fit into an instruction");
 
 static const char *const spaces[PTX_SPACE_COUNT] = {
-    [PTX_GENERIC] = "",       [PTX_GLOBAL] = "global", [PTX_SHARED] = "shared",
-    [PTX_LOCAL] = "local",    [PTX_PARAM] = "param",   [PTX_CONST] = "const",
+    [PTX_GENERIC] = "",    [PTX_GLOBAL] = "global", [PTX_SHARED] = "shared",
+    [PTX_LOCAL] = "local", [PTX_PARAM] = "param",   [PTX_CONST] = "const",
 };
 
 static const char *const specials[PTX_SPECIAL_COUNT] = {
@@ -43,9 +43,19 @@ static const char *const specials[PTX_SPECIAL_COUNT] = {
 
 /* ISA 10: those without a constant; a trailing * stands for anything. */
 static const char *const other_specials[] = {
-    "%tid",           "%ntid",      "%ctaid",           "%nctaid",      "%clusterid*",
-    "%nclusterid*",   "%cluster_*", "%is_explicit_cluster", "%envreg*", "%pm*",
-    "%reserved_smem_*", "%aggr_smem_size", "%current_graph_exec",
+    "%tid",
+    "%ntid",
+    "%ctaid",
+    "%nctaid",
+    "%clusterid*",
+    "%nclusterid*",
+    "%cluster_*",
+    "%is_explicit_cluster",
+    "%envreg*",
+    "%pm*",
+    "%reserved_smem_*",
+    "%aggr_smem_size",
+    "%current_graph_exec",
 };
 
 unsigned ptx_type_bytes(enum ptx_type type)
@@ -72,7 +82,8 @@ bool ptx_type_is_float(enum ptx_type type)
     case PTX_E4M3:
     case PTX_E5M2:
     case PTX_E4M3X2:
-    case PTX_E5M2X2: return true;
+    case PTX_E5M2X2:
+        return true;
     case PTX_NO_TYPE:
     case PTX_B8:
     case PTX_B16:
@@ -90,7 +101,8 @@ bool ptx_type_is_float(enum ptx_type type)
     case PTX_U16X2:
     case PTX_S16X2:
     case PTX_PRED:
-    case PTX_TYPE_COUNT: break;
+    case PTX_TYPE_COUNT:
+        break;
     }
     return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What an opcode word or a dotted word means: the tables of types, spaces, opcodes and modifiers, hashed. Private. */
+ * What an opcode word or a dotted word means: the tables of types, spaces, opcodes and modifiers, hashed.
+ * Private. */
 #ifndef KFUSE_PTX_WORDS_H
 #define KFUSE_PTX_WORDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists the PTX texts of a file, one line each: architecture, and how many functions the parser finds in it. */
+ * Lists the PTX texts of a file, one line each: architecture, and how many functions the parser finds in it.
+ */
 #include "ptx/ptx.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prints a PTX file through the parser: print_module FILE. Reports on stderr what could not be read; exit 1 then.
- * With -q nothing is printed, only counted. */
+ * Prints a PTX file through the parser: print_module FILE. Reports on stderr what could not be read; exit 1
+ * then. With -q nothing is printed, only counted. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Blocks and edges by example. Each expectation is one line a block: `first+count > successors < predecessors`. */
+ * Blocks and edges by example. Each expectation is one line a block: `first+count > successors <
+ * predecessors`. */
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -14,7 +15,8 @@ static struct ptx_module *parse(const char *body)
     char text[2048];
     const char *error;
     snprintf(text, sizeof text,
-             ".version 9.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .pred %%p<4>;\n.reg .b32 %%r<4>;\n%s}\n",
+             ".version 9.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .pred %%p<4>;\n.reg .b32 "
+             "%%r<4>;\n%s}\n",
              body);
     struct ptx_module *module = ptx_parse("example", text, strlen(text), &error);
     assert_non_null(module);
@@ -96,8 +98,7 @@ static void refuses_unknown_targets(void **state)
     const char *reason;
     struct ptx_module *module = parse("brx.idx %r1, nothing;\nret;\n");
     assert_null(ptx_cfg_build(module->arena, module->functions[0], &reason));
-    assert_string_equal(reason,
-                        "example:8: a branch whose targets are not known: brx.idx %r1, nothing;");
+    assert_string_equal(reason, "example:8: a branch whose targets are not known: brx.idx %r1, nothing;");
     ptx_module_free(module);
 }
 

@@ -13,7 +13,8 @@
 #include <lz4.h>
 #include <zstd.h>
 
-static const char text_90[] = ".version 8.4\n.target sm_90\n.address_size 64\n// a text that compresses: aaaaaaaaaaaaaaaa\n";
+static const char text_90[] =
+    ".version 8.4\n.target sm_90\n.address_size 64\n// a text that compresses: aaaaaaaaaaaaaaaa\n";
 
 struct container {
     _Alignas(8) unsigned char bytes[8192];
@@ -22,7 +23,8 @@ struct container {
 
 static void begin(struct container *container)
 {
-    struct fatbin_header header = {.magic = (uint32_t)FATBIN_MAGIC, .version = 1, .header_size = sizeof header};
+    struct fatbin_header header = {
+        .magic = (uint32_t)FATBIN_MAGIC, .version = 1, .header_size = sizeof header};
     memset(container, 0, sizeof *container);
     memcpy(container->bytes, &header, sizeof header);
     container->size = sizeof header;
@@ -111,7 +113,8 @@ static void unpacks_and_skips_the_broken(void **state)
     append_zstd(&container, "claims too little", 1, 3);
     append_zstd(&container, "claims too much", 2, UINT64_MAX);
     append_lz4(&container, text_90, 80);
-    append(&container, (struct fatbin_entry){.kind = FATBIN_PTX, .sm = 3, .flags = FATBIN_ZSTD, .compressed_size = 8},
+    append(&container,
+           (struct fatbin_entry){.kind = FATBIN_PTX, .sm = 3, .flags = FATBIN_ZSTD, .compressed_size = 8},
            "nonsense", 8);
     append(&container, (struct fatbin_entry){.kind = 77}, "other", 5);
     append(&container, (struct fatbin_entry){.kind = FATBIN_PTX, .sm = 100}, text_90, sizeof text_90);
@@ -173,8 +176,10 @@ static void survives_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_it_writes), cmocka_unit_test(follows_a_wrapper_in_memory),
-        cmocka_unit_test(unpacks_and_skips_the_broken), cmocka_unit_test(takes_plain_text),
+        cmocka_unit_test(reads_what_it_writes),
+        cmocka_unit_test(follows_a_wrapper_in_memory),
+        cmocka_unit_test(unpacks_and_skips_the_broken),
+        cmocka_unit_test(takes_plain_text),
         cmocka_unit_test(survives_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parser on damaged texts: it ends, stays inside its memory; a text that it reads without complaint prints to
- * something that it reads and prints the same way. Damage is by a fixed seed; `test_garbage ROUNDS [SEED]` runs more. */
+ * The parser on damaged texts: it ends, stays inside its memory; a text that it reads without complaint
+ * prints to something that it reads and prints the same way. Damage is by a fixed seed; `test_garbage ROUNDS
+ * [SEED]` runs more. */
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -19,12 +20,17 @@ static const char sample[] =
     ".global .align 8 .u64 table[3] = {generic(table)+8, 0xFF00(table), -5};\n.const .f32 pi = 0f40490FDB;\n"
     ".extern .func (.param .b32 r) f(.param .b64 x, .param .align 8 .b8 y[16]);\n.alias g, f;\n"
     ".visible .entry k(.param .u64 .ptr .global .align 4 a, .param .u32 n)\n.maxntid 256, 1, 1\n{\n"
-    "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<5>;\n\t.reg .v4 .f32 %q;\n\t.shared .align 4 .b8 s[64];\n"
+    "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<5>;\n\t.reg .v4 .f32 %q;\n\t.shared .align 4 "
+    ".b8 s[64];\n"
     "T: .branchtargets A, B;\n\t.loc 1 2 3, function_name A+4, inlined_at 1 2 3\n\tld.param.u64 %rd1, [a];\n"
-    "\tmov.u32 %r1, %tid.x;\n\tsetp.ge.s32 %p1|%p2, %r1, (3+4)*-2;\n\t@!%p1 bra $A;\n\t.pragma \"nounroll\";\n"
-    "{ // callseq 0\n\t.param .b64 param0;\n\tst.param.b64 [param0+0], %rd1;\n\tcall.uni (_), f, (param0, s);\n}\n"
-    "$A:\n\tld.global.nc.v4.u32 {%r1, _, %r2, %r3}, [%rd1+-16];\n\ttex.2d.v4.f32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1, %r2}];\n"
-    "A:\tbrx.idx %r1, T;\nB:\tvadd.u32.u32.u32 %r1, %r2.b0, -%r3, 1.5;\n\tfrob.x %r1, [s+4], {1,{2}};\n\tret;\n}\n";
+    "\tmov.u32 %r1, %tid.x;\n\tsetp.ge.s32 %p1|%p2, %r1, (3+4)*-2;\n\t@!%p1 bra $A;\n\t.pragma "
+    "\"nounroll\";\n"
+    "{ // callseq 0\n\t.param .b64 param0;\n\tst.param.b64 [param0+0], %rd1;\n\tcall.uni (_), f, (param0, "
+    "s);\n}\n"
+    "$A:\n\tld.global.nc.v4.u32 {%r1, _, %r2, %r3}, [%rd1+-16];\n\ttex.2d.v4.f32.f32 {%r1,%r2,%r3,%r4}, "
+    "[%rd1, {%r1, %r2}];\n"
+    "A:\tbrx.idx %r1, T;\nB:\tvadd.u32.u32.u32 %r1, %r2.b0, -%r3, 1.5;\n\tfrob.x %r1, [s+4], "
+    "{1,{2}};\n\tret;\n}\n";
 
 static uint64_t random_number(void)
 {
@@ -42,8 +48,12 @@ static size_t damage(char *text, size_t length, size_t capacity)
         size_t size = 1 + random_number() % 40;
         if (size > length - from) size = length - from;
         switch (random_number() % 4) {
-        case 0: text[to] = marks[random_number() % (sizeof marks - 1)]; break;
-        case 1: text[to] = (char)random_number(); break;
+        case 0:
+            text[to] = marks[random_number() % (sizeof marks - 1)];
+            break;
+        case 1:
+            text[to] = (char)random_number();
+            break;
         case 2:
             memmove(text + from, text + from + size, length - from - size);
             length -= size;

@@ -52,9 +52,10 @@ static void reads_mnemonic(void **state)
 {
     (void)state;
     struct ptx_module *module;
-    const struct ptx_function *function = parse_body("@!%p1 ld.global.nc.L1::evict_last.v4.f32 {%f0,%f1,%f2,%f3}, "
-                                                     "[%rd2+-16];",
-                                                     &module);
+    const struct ptx_function *function =
+        parse_body("@!%p1 ld.global.nc.L1::evict_last.v4.f32 {%f0,%f1,%f2,%f3}, "
+                   "[%rd2+-16];",
+                   &module);
     const struct ptx_instruction *load = first(function);
     assert_int_equal(load->opcode, PTX_OP_LD);
     assert_int_equal(load->space, PTX_GLOBAL);
@@ -140,7 +141,8 @@ static void reads_integers(void **state)
 static void reads_floats(void **state)
 {
     (void)state;
-    struct ptx_operand single = literal("0f3F800000"), wide = literal("0dBFF0000000000000"), decimal = literal("-2.5e1");
+    struct ptx_operand single = literal("0f3F800000"), wide = literal("0dBFF0000000000000"),
+                       decimal = literal("-2.5e1");
     double number = -25;
     int64_t bits;
     memcpy(&bits, &number, sizeof bits);
@@ -157,10 +159,10 @@ static void reads_specials_and_symbols(void **state)
 {
     (void)state;
     struct ptx_module *module;
-    const struct ptx_function *function =
-        parse_body(".shared .align 8 .b8 tile[64];\nmov.u32 %r1, %ctaid.y;\nmov.u32 %r1, %envreg7;\n"
-                   "mov.u64 %rd1, tile+8;\nld.param.u32 %r2, [n];\nld.shared.u32 %r2, [tile+4];\nld.u32 %r1, [64];",
-                   &module);
+    const struct ptx_function *function = parse_body(
+        ".shared .align 8 .b8 tile[64];\nmov.u32 %r1, %ctaid.y;\nmov.u32 %r1, %envreg7;\n"
+        "mov.u64 %rd1, tile+8;\nld.param.u32 %r2, [n];\nld.shared.u32 %r2, [tile+4];\nld.u32 %r1, [64];",
+        &module);
     const struct ptx_instruction *at = function->instructions;
     assert_int_equal(at[0].operands[1].special, PTX_SPECIAL_CTAID_Y);
     assert_int_equal(at[1].operands[1].kind, PTX_OPERAND_SPECIAL);
@@ -203,10 +205,11 @@ static void keeps_inner_scopes_apart(void **state)
 {
     (void)state;
     struct ptx_module *module;
-    const struct ptx_function *function = parse_body("{\n.reg .b32 %r1, x;\nmov.b32 %r1, 1;\n@%p1 bra L;\nbra M;\nL:\n}\n"
-                                                     "{\n.reg .b64 x;\n.param .b32 q;\nmov.b64 x, 2;\nL:\nbra L;\n}\n"
-                                                     "mov.b32 %r1, 3;\nM:\n",
-                                                     &module);
+    const struct ptx_function *function =
+        parse_body("{\n.reg .b32 %r1, x;\nmov.b32 %r1, 1;\n@%p1 bra L;\nbra M;\nL:\n}\n"
+                   "{\n.reg .b64 x;\n.param .b32 q;\nmov.b64 x, 2;\nL:\nbra L;\n}\n"
+                   "mov.b32 %r1, 3;\nM:\n",
+                   &module);
     const struct ptx_instruction *at = function->instructions;
     int32_t inner = at[0].operands[0].reg, outer = at[5].operands[0].reg;
     assert_int_not_equal(inner, outer);
@@ -224,11 +227,13 @@ static void reads_calls(void **state)
 {
     (void)state;
     struct ptx_module *module = parse(
-        HEADER ".func (.param .b64 r) callee(.param .b64 x);\n"
-               ".visible .entry k()\n{\n.reg .b64 %rd<3>;\n{ // callseq\n.param .b64 param0;\n.param .b64 retval0;\n"
-               "st.param.b64 [param0+0], %rd1;\ncall.uni (retval0), callee, (param0);\nld.param.b64 %rd2, [retval0+0];\n}\n"
-               "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\n"
-               "proto : .callprototype ()_ (.param .b64 _);\ncall %rd1, (param0), proto;\n}\nret;\n}\n");
+        HEADER
+        ".func (.param .b64 r) callee(.param .b64 x);\n"
+        ".visible .entry k()\n{\n.reg .b64 %rd<3>;\n{ // callseq\n.param .b64 param0;\n.param .b64 retval0;\n"
+        "st.param.b64 [param0+0], %rd1;\ncall.uni (retval0), callee, (param0);\nld.param.b64 %rd2, "
+        "[retval0+0];\n}\n"
+        "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\n"
+        "proto : .callprototype ()_ (.param .b64 _);\ncall %rd1, (param0), proto;\n}\nret;\n}\n");
     const struct ptx_function *function = ptx_find_function(module, "k");
     assert_null(function->unreadable);
     const struct ptx_instruction *call = &function->instructions[1], *indirect = &function->instructions[4];
@@ -268,17 +273,18 @@ static void lays_out_parameters(void **state)
 static void reads_initial_values(void **state)
 {
     (void)state;
-    struct ptx_module *module =
-        parse(HEADER ".global .align 2 .u16 m[2][3] = {{1, 2}, {-1}};\n"
-                     ".const .f32 f[] = {0f3F800000, 2.0, -1};\n.global .f64 d = -0.5;\n.global .u8 target[8];\n"
-                     ".visible .global .align 8 .u64 p[3] = {generic(target)+4, 7, target};\n"
-                     ".global .align 8 .b8 bytes[9] = {1, 0xFF(target), 0xFF00(target), 0xFF0000(target)};\n"
-                     ".extern .shared .align 16 .b8 dynamic[];\n.global .v4 .f32 v = {1.0, 2.0};\n"
-                     ".global .attribute(.managed) .u32 managed;\n");
+    struct ptx_module *module = parse(
+        HEADER ".global .align 2 .u16 m[2][3] = {{1, 2}, {-1}};\n"
+               ".const .f32 f[] = {0f3F800000, 2.0, -1};\n.global .f64 d = -0.5;\n.global .u8 target[8];\n"
+               ".visible .global .align 8 .u64 p[3] = {generic(target)+4, 7, target};\n"
+               ".global .align 8 .b8 bytes[9] = {1, 0xFF(target), 0xFF00(target), 0xFF0000(target)};\n"
+               ".extern .shared .align 16 .b8 dynamic[];\n.global .v4 .f32 v = {1.0, 2.0};\n"
+               ".global .attribute(.managed) .u32 managed;\n");
     static const int16_t m[] = {1, 2, 0, -1, 0, 0};
     static const float f[] = {1, 2, -1}, v[] = {1, 2, 0, 0};
     double d = -0.5;
-    const struct ptx_variable *p = ptx_find_variable(module, "p"), *bytes = ptx_find_variable(module, "bytes");
+    const struct ptx_variable *p = ptx_find_variable(module, "p"),
+                              *bytes = ptx_find_variable(module, "bytes");
     assert_int_equal(ptx_find_variable(module, "m")->size, sizeof m);
     assert_memory_equal(ptx_find_variable(module, "m")->initial, m, sizeof m);
     assert_int_equal(ptx_find_variable(module, "f")->size, sizeof f);
@@ -306,8 +312,9 @@ static void keeps_unknown_instructions(void **state)
 {
     (void)state;
     struct ptx_module *module;
-    const struct ptx_function *function =
-        parse_body("frobnicate.b32 %r1, [%rd1];\nadd.sparkling.u32 %r1, %r2, 3;\nweird <1> [2;\nmov.u32 %r1, 1;", &module);
+    const struct ptx_function *function = parse_body(
+        "frobnicate.b32 %r1, [%rd1];\nadd.sparkling.u32 %r1, %r2, 3;\nweird <1> [2;\nmov.u32 %r1, 1;",
+        &module);
     assert_int_equal(function->instruction_count, 4);
     assert_int_equal(function->instructions[0].opcode, PTX_OP_UNKNOWN);
     assert_int_equal(function->instructions[0].operand_count, 2);
@@ -321,14 +328,14 @@ static void keeps_unknown_instructions(void **state)
 static void goes_on_after_broken_functions(void **state)
 {
     (void)state;
-    struct ptx_module *module =
-        parse(HEADER ".visible .entry a()\n{\nmov.u32 %r1, 1;\n}\n"
-                     ".visible .entry b()\n{\n.reg .b32 %r<2>;\nbra NOWHERE;\n}\n"
-                     ".visible .entry c(.param .nonsense x)\n{\nret;\n}\n"
-                     ".visible .entry d()\n{\n{ ret;\n"
-                     ".visible .entry e()\n{\nret;\n}\n");
-    static const char *const expected[] = {"example:6: %r1 is not declared", "example:11: there is no label NOWHERE",
-                                           "example:13: not part of a declaration", "example:18: the body has no"};
+    struct ptx_module *module = parse(HEADER ".visible .entry a()\n{\nmov.u32 %r1, 1;\n}\n"
+                                             ".visible .entry b()\n{\n.reg .b32 %r<2>;\nbra NOWHERE;\n}\n"
+                                             ".visible .entry c(.param .nonsense x)\n{\nret;\n}\n"
+                                             ".visible .entry d()\n{\n{ ret;\n"
+                                             ".visible .entry e()\n{\nret;\n}\n");
+    static const char *const expected[] = {
+        "example:6: %r1 is not declared", "example:11: there is no label NOWHERE",
+        "example:13: not part of a declaration", "example:18: the body has no"};
     assert_int_equal(module->function_count, 5);
     for (int i = 0; i < 4; i++) {
         const char *actual = module->functions[i]->unreadable;
@@ -345,7 +352,8 @@ static void goes_on_after_broken_functions(void **state)
 static void reports_module_errors_and_goes_on(void **state)
 {
     (void)state;
-    const char *error, *text = HEADER ".global .b32 x = {;\n.global .u32 y = 1 +;\n.visible .entry k()\n{\nret;\n}\n";
+    const char *error,
+        *text = HEADER ".global .b32 x = {;\n.global .u32 y = 1 +;\n.visible .entry k()\n{\nret;\n}\n";
     struct ptx_module *module = ptx_parse("file.ptx", text, strlen(text), &error);
     assert_non_null(error);
     assert_memory_equal(error, "file.ptx:4: ", 12);
@@ -362,11 +370,12 @@ static void reports_module_errors_and_goes_on(void **state)
 static void skips_debug_information(void **state)
 {
     (void)state;
-    struct ptx_module *module = parse(".version 9.0\n.target sm_90, debug\n.address_size 64\n"
-                                      ".visible .entry k()\n{\n.reg .b32 %r<2>;\n.loc 1 7 3\nmov.u32 %r1, 1;\n"
-                                      ".loc 2 9 0, function_name $L__info+7, inlined_at 1 7 3\nret;\n}\n"
-                                      ".file 1 \"a {.cu\", 12, 34\n.section .debug_str\n{\n.b8 1,2\n$L__info:\n}\n"
-                                      ".alias f, g;\n");
+    struct ptx_module *module =
+        parse(".version 9.0\n.target sm_90, debug\n.address_size 64\n"
+              ".visible .entry k()\n{\n.reg .b32 %r<2>;\n.loc 1 7 3\nmov.u32 %r1, 1;\n"
+              ".loc 2 9 0, function_name $L__info+7, inlined_at 1 7 3\nret;\n}\n"
+              ".file 1 \"a {.cu\", 12, 34\n.section .debug_str\n{\n.b8 1,2\n$L__info:\n}\n"
+              ".alias f, g;\n");
     const struct ptx_function *function = ptx_find_function(module, "k");
     assert_true(module->is_debug);
     assert_int_equal(module->sm, 90);
@@ -384,7 +393,8 @@ static void refuses_what_would_cost_too_much(void **state)
     size_t length = 200000;
     char *deep = malloc(length + 200);
     assert_non_null(deep);
-    static const char *const openings[] = {"{", "mov.b32 x, ((((", "mov.b32 x, {", "mov.b32 x, [", "- ", "1?"};
+    static const char *const openings[] = {"{", "mov.b32 x, ((((", "mov.b32 x, {", "mov.b32 x, [", "- ",
+                                           "1?"};
     for (size_t i = 0; i < sizeof openings / sizeof *openings; i++) {
         size_t at = (size_t)sprintf(deep, HEADER ".entry k()\n{\n.reg .b32 x; mov.b32 x, ");
         while (at < length) at += (size_t)sprintf(deep + at, "%s", openings[i]);
