@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conflicts between two launches p (earlier) and q: the relation { thread of p -> thread of q : they touch the same byte
- * and one writes } decides which fusion is legal (design: section 5, the table). */
+ * Conflicts between two launches p (earlier) and q: the relation { thread of p -> thread of q : they touch
+ * the same byte and one writes } decides which fusion is legal (design: section 5, the table). */
 #ifndef KFUSE_FUSER_ANALYSIS_CONFLICT_H
 #define KFUSE_FUSER_ANALYSIS_CONFLICT_H
 
 #include "fuser/analysis/access.h"
 
-/* Where a base of a launch points: two bases can touch the same byte only in one array. Arrays are device allocations
- * or module variables, numbered by the caller; offset: of the base's address from the start of the array, bytes. */
+/* Where a base of a launch points: two bases can touch the same byte only in one array. Arrays are device
+ * allocations or module variables, numbered by the caller; offset: of the base's address from the start of
+ * the array, bytes. */
 struct array_binding {
     uint32_t array;
     int64_t offset;
-    int64_t size;   /* of the array */
-    bool is_plain;  /* a plain device allocation of this process or a module variable; else it aliases every non-plain */
+    int64_t size;  /* of the array */
+    bool is_plain; /* a plain device allocation of this process or a module variable; else it aliases every
+                      non-plain */
 };
 struct bound_launch {
     const struct access_summary *summary;
@@ -21,20 +23,20 @@ struct bound_launch {
 
 enum conflict_class {
     CONFLICT_NONE,
-    CONFLICT_THREAD,  /* each conflicting pair is one thread of each, by a remap: see remap */
-    CONFLICT_BLOCK,   /* within one block index */
+    CONFLICT_THREAD, /* each conflicting pair is one thread of each, by a remap: see remap */
+    CONFLICT_BLOCK,  /* within one block index */
     CONFLICT_OTHER,
     CONFLICT_UNKNOWN, /* a may access without bound, or isl gave up */
 };
 struct conflict {
     enum conflict_class class;
-    isl_map *threads;        /* { L[6] of p -> L[6] of q }; NULL for NONE and UNKNOWN */
+    isl_map *threads; /* { L[6] of p -> L[6] of q }; NULL for NONE and UNKNOWN */
     /* the first conflict that is not within one thread, or any: indices in the summaries' accesses */
     uint32_t access_p, access_q;
     bool has_witness;
     int32_t witness_p[6], witness_q[6]; /* bz by bx tz ty tx of a concrete pair of threads */
-    uint64_t shared_bytes;   /* bytes that both touch: what fusing could save, an estimate from above */
-    char reason[256];        /* for `kfuse explain`: kernels, array, PTX lines, threads */
+    uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
+    char reason[512];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };
 /* Fills *conflict; free with conflict_clear. */
 void conflict_between(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict);

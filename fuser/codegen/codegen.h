@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a legal group to a compiled kernel (design: section 7): CUDA C whose member bodies are inline assembly with
- * registers renamed, compiled by NVRTC (loaded with dlopen, so that a missing one is a message, not a crash). */
+ * From a legal group to a compiled kernel (design: section 7): CUDA C whose member bodies are inline assembly
+ * with registers renamed, compiled by NVRTC (loaded with dlopen, so that a missing one is a message, not a
+ * crash). */
 #ifndef KFUSE_FUSER_CODEGEN_CODEGEN_H
 #define KFUSE_FUSER_CODEGEN_CODEGEN_H
 
@@ -10,30 +11,31 @@ struct codegen_parameter { /* one parameter of the fused kernel, copied from a m
     uint32_t member, source_offset, size, alignment;
     uint32_t destination_offset; /* in the fused kernel's parameter buffer */
 };
-/* Parameters that are known to be equal by a guard need only be passed once: the caller's table, may be NULL. */
+/* Parameters that are known to be equal by a guard need only be passed once: the caller's table, may be NULL.
+ */
 struct codegen_alias {
     uint32_t member, offset;           /* this 8-byte pointer ... */
     uint32_t same_member, same_offset; /* ... equals this one of an earlier member */
 };
 struct codegen_request {
     const struct group *group;
-    const char *name;          /* of the kernel: a C identifier that contains the members' names */
-    uint32_t sm;               /* 90 */
-    uint32_t max_registers;    /* 0: no cap beyond the block's size */
+    const char *name;       /* of the kernel: a C identifier that contains the members' names */
+    uint32_t sm;            /* 90 */
+    uint32_t max_registers; /* 0: no cap beyond the block's size */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
 };
 struct codegen_result {
     struct arena *arena;
-    const char *source;        /* CUDA C, always set when codegen could write it */
+    const char *source; /* CUDA C, always set when codegen could write it */
     const char *ptx;
     const void *cubin;
     size_t cubin_size;
-    const char *entry;         /* extern "C" name */
+    const char *entry; /* extern "C" name */
     uint32_t registers, static_shared, local_bytes, spill_bytes;
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
-    const char *error;         /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
+    const char *error; /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
 };
 /* Writes the source only. */
 void codegen_write(const struct codegen_request *request, struct codegen_result *result);
