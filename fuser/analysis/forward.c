@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Forwards and drops. Members with REMAP_STRIDE run several times a fused thread and take no part. Accesses
+ * of other threads need no look: the group is legal, so whatever touches these bytes in another member is the
+ * same thread. */
+#include "fuser/analysis/forward.h"
+#include "fuser/analysis/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ptx_function *function_of(const struct frame *frame, uint32_t member)
+{
+    return frame->members[member].summary->function;
+}
+
+static const struct ptx_instruction *instruction_of(const struct frame *frame,
+                                                    const struct placed_access *access)
+{
+    return &function_of(frame, access->member)->instructions[access->access->instruction];
+}
+
+static uint32_t access_count(const struct frame *frame, uint32_t member)
+{
+    return frame->members[member].summary->access_count;
+}
+
+/* The fused thread makes exactly this access, once, whenever its domain says so. */
+static bool is_certain(const struct frame *frame, const struct placed_access *access)
+{
+    return access->access->is_once && access->access->address_is_exact && access->access->domain_is_exact &&
+           !access->access->is_uncached_order && access->access->relation &&
+           frame->remaps[access->member].kind != REMAP_STRIDE;
+}
+
+static bool writes(const struct placed_access *access)
+{
+    return access->access->kind != ACCESS_READ;
+}
+
+static bool may_touch(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
+{
+    return frame_overlap(frame, a, b) != OVERLAP_NONE;
+}
+
+/* Whether one fused thread may make access `between` after `first` and before `last`. */
+static bool lies_between(const struct order *orders, const struct placed_access *first,
+                         const struct placed_access *between, const struct placed_access *last)
+{
+    uint32_t at = between->access->instruction;
+    if (between->member < first->member || between->member > last->member) return false;
+    if (between->member == first->member &&
+        !order_may_follow(&orders[first->member], first->access->instruction, at))
+        return false;
+    return between->member != last->member ||
+           order_may_follow(&orders[last->member], at, last->access->instruction);
+}
+
+/* One element of a vector, or the scalar itself, fits the register that holds it bit for bit. */
+static bool element_is_raw(const struct ptx_function *function, const struct ptx_operand *operand,
+                           uint32_t bytes, bool is_source)
+{
+    if (operand->kind == PTX_OPERAND_INTEGER || operand->kind == PTX_OPERAND_FLOAT) return is_source;
+    return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->component &&
+           ptx_type_bytes(function->registers[operand->reg].type) == bytes &&
+           function->registers[operand->reg].type != PTX_PRED;
+}
+
+static bool value_is_raw(const struct ptx_function *function, const struct ptx_instruction *instruction)
+{
+    bool is_source = ptx_is_store(instruction);
+    uint32_t bytes = instruction->type_count ? ptx_type_bytes(instruction->types[0]) : 0;
+    if (bytes != 2 && bytes != 4 && bytes != 8) return false;
+    if (!is_source && !ptx_is_load(instruction)) return false;
+    if (instruction->operand_count < 2) return false;
+    const struct ptx_operand *value = &instruction->operands[is_source ? 1 : 0];
+    if (instruction->vector <= 1) return element_is_raw(function, value, bytes, is_source);
+    if (value->kind != PTX_OPERAND_VECTOR || value->element_count != instruction->vector) return false;
+    for (uint32_t i = 0; i < value->element_count; i++)
+        if (!element_is_raw(function, &value->elements[i], bytes, is_source)) return false;
+    return true;
+}
+
+static bool values_match(struct frame *frame, const struct placed_access *from,
+                         const struct placed_access *to)
+{
+    const struct ptx_instruction *source = instruction_of(frame, from), *load = instruction_of(frame, to);
+    return source->vector == load->vector && source->type_count && load->type_count &&
+           ptx_type_bytes(source->types[0]) == ptx_type_bytes(load->types[0]) &&
+           value_is_raw(function_of(frame, from->member), source) &&
+           value_is_raw(function_of(frame, to->member), load);
+}
+
+static bool written_between(struct frame *frame, const struct order *orders, const struct placed_access *from,
+                            const struct placed_access *to)
+{
+    for (uint32_t member = from->member; member <= to->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (other == from || !writes(other) || !lies_between(orders, from, other, to)) continue;
+            if (may_touch(frame, other, to)) return true;
+        }
+    return false;
+}
+
+/* The latest access of an earlier member that certainly holds the load's bytes in a register. */
+static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
+                                                  const struct placed_access *load)
+{
+    for (uint32_t member = load->member; member-- > 0;)
+        for (uint32_t i = access_count(frame, member); i-- > 0;) {
+            const struct placed_access *from = &frame->accesses[member][i];
+            if (from->access->kind == ACCESS_ATOMIC || !is_certain(frame, from)) continue;
+            if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
+            if (written_between(frame, orders, from, load)) continue;
+            if (!writes(from) || product_of_store(function_of(frame, member), from->access->instruction,
+                                                  NULL) != PRODUCT_BLOCKED)
+                return from;
+            return NULL; /* the reload stays: ptxas forwards what was stored, without contracting */
+        }
+    return NULL;
+}
+
+static uint64_t saved_bytes(const struct frame *frame, const struct placed_access *access)
+{
+    const struct access_summary *summary = frame->members[access->member].summary;
+    const struct access_base *base = &summary->bases[access->access->base];
+    uint64_t bytes = remap_threads(summary->grid, summary->block) * access->access->width;
+    uint64_t hull =
+        base->is_bounded && base->to > base->from ? (uint64_t)(base->to - base->from) : UINT64_MAX;
+    return bytes < hull ? bytes : hull;
+}
+
+static struct group_forward *forward_to(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        if (group->forwards[i].to_member == member && group->forwards[i].to_instruction == instruction)
+            return &group->forwards[i];
+    return NULL;
+}
+
+static void add_forward(struct group *group, struct frame *frame, const struct placed_access *from,
+                        const struct placed_access *load)
+{
+    struct group_forward *forward = &group->forwards[group->forward_count];
+    *forward = (struct group_forward){.from_member = from->member,
+                                      .from_instruction = from->access->instruction,
+                                      .to_member = load->member,
+                                      .to_instruction = load->access->instruction};
+    if (writes(from)) {
+        forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
+                                                  NULL) == PRODUCT_ROUND;
+    } else {
+        /* a load that is itself forwarded: take the value from where it comes */
+        const struct group_forward *root = forward_to(group, from->member, from->access->instruction);
+        if (root) {
+            forward->from_member = root->from_member;
+            forward->from_instruction = root->from_instruction;
+            forward->round_product = root->round_product;
+        }
+    }
+    group->forward_count++;
+    group->bytes_saved += saved_bytes(frame, load);
+}
+
+static void find_forwards(struct group *group, struct frame *frame, const struct order *orders)
+{
+    for (uint32_t member = 1; member < frame->member_count; member++) {
+        if (frame->remaps[member].kind == REMAP_STRIDE) continue;
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *load = &frame->accesses[member][i];
+            const struct access *access = load->access;
+            if (access->kind != ACCESS_READ || !access->is_once || !access->address_is_exact ||
+                access->is_uncached_order || !access->relation)
+                continue;
+            const struct placed_access *from = forward_source(frame, orders, load);
+            if (from) add_forward(group, frame, from, load);
+        }
+    }
+}
+
+/* No thread reads what the store writes before the overwriter does its work, but by forwards. */
+static bool unread_until(const struct group *group, struct frame *frame, const struct order *orders,
+                         const struct placed_access *store, const struct placed_access *overwriter)
+{
+    for (uint32_t member = store->member; member <= overwriter->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (other->access->kind == ACCESS_WRITE || other == store || other == overwriter) continue;
+            enum overlap overlap = frame_overlap(frame, other, store);
+            if (overlap == OVERLAP_NONE || forward_to(group, member, other->access->instruction)) continue;
+            if (overlap == OVERLAP_SAME && !lies_between(orders, store, other, overwriter)) continue;
+            return false;
+        }
+    return true;
+}
+
+static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
+                     const struct placed_access *store)
+{
+    const struct access *access = store->access;
+    if (access->kind != ACCESS_WRITE || !access->address_is_exact || access->is_uncached_order ||
+        !access->relation || frame->remaps[store->member].kind == REMAP_STRIDE ||
+        !ptx_is_store(instruction_of(frame, store)))
+        return false;
+    for (uint32_t member = store->member + 1; member < frame->member_count; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *later = &frame->accesses[member][i];
+            if (later->access->kind != ACCESS_WRITE || !is_certain(frame, later)) continue;
+            if (!frame_covers(frame, later, store) || !unread_until(group, frame, orders, store, later))
+                continue;
+            return product_of_store(function_of(frame, store->member), access->instruction, NULL) !=
+                   PRODUCT_BLOCKED;
+        }
+    return false;
+}
+
+static void find_drops(struct group *group, struct frame *frame, const struct order *orders)
+{
+    for (uint32_t member = 0; member < frame->member_count; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *store = &frame->accesses[member][i];
+            if (!may_drop(group, frame, orders, store)) continue;
+            group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
+            group->bytes_saved += saved_bytes(frame, store);
+        }
+}
+
+bool forward_find(struct group *group, struct frame *frame, const struct order *orders)
+{
+    uint32_t capacity = 1;
+    for (uint32_t member = 0; member < frame->member_count; member++) capacity += access_count(frame, member);
+    group->forwards = arena_calloc(group->arena, capacity, sizeof *group->forwards);
+    group->drops = arena_calloc(group->arena, capacity, sizeof *group->drops);
+    if (!group->forwards || !group->drops) return false;
+    find_forwards(group, frame, orders);
+    find_drops(group, frame, orders);
+    return true;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What an inner-thread group saves: loads that get their value in a register, stores that are dropped; and
+ * which jumps to a member's end lead out of the whole kernel. Internal to fuser/analysis. */
+#ifndef KFUSE_FUSER_ANALYSIS_FORWARD_H
+#define KFUSE_FUSER_ANALYSIS_FORWARD_H
+
+#include "fuser/analysis/frame.h"
+#include "fuser/analysis/order.h"
+
+/* Fills the group's forwards, drops, bytes_saved. False only when memory is out. */
+bool forward_find(struct group *group, struct frame *frame, const struct order *orders);
+/* Fills the group's exits and the guards of the frame's remaps. */
+bool exit_find(struct group *group, struct frame *frame, const struct order *orders);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Members seen from the threads of a fused launch; every answer is kept per pair of access shapes. */
+#include "fuser/analysis/frame.h"
+
+#include <string.h>
+
+bool frame_open(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
+                uint32_t member_count, const uint32_t grid[3], const uint32_t block[3])
+{
+    memset(frame, 0, sizeof *frame);
+    frame->ctx = ctx;
+    frame->arena = arena;
+    frame->members = members;
+    frame->member_count = member_count;
+    memcpy(frame->grid, grid, sizeof frame->grid);
+    memcpy(frame->block, block, sizeof frame->block);
+    frame->remaps = arena_calloc(arena, member_count, sizeof *frame->remaps);
+    frame->maps = arena_calloc(arena, member_count, sizeof(isl_map *));
+    frame->accesses = arena_calloc(arena, member_count, sizeof(struct placed_access *));
+    return frame->remaps && frame->maps && frame->accesses;
+}
+
+void frame_clear(struct frame *frame)
+{
+    for (uint32_t member = 0; frame->maps && member < frame->member_count; member++)
+        frame_unplace(frame, member);
+    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_map_free(frame->shapes[shape].bytes);
+    memset(frame, 0, sizeof *frame);
+}
+
+static bool tables_grow(struct frame *frame)
+{
+    uint32_t old = frame->table_size, size = old ? old * 2 : 32;
+    unsigned char *overlaps = arena_calloc(frame->arena, size, size);
+    unsigned char *covers = arena_calloc(frame->arena, size, size);
+    struct frame_shape *shapes =
+        arena_grow(frame->arena, frame->shapes, frame->shape_count, size, sizeof *frame->shapes);
+    if (!overlaps || !covers || !shapes) return false;
+    for (uint32_t row = 0; row < old; row++) {
+        memcpy(overlaps + (size_t)row * size, frame->overlaps + (size_t)row * old, old);
+        memcpy(covers + (size_t)row * size, frame->covers + (size_t)row * old, old);
+    }
+    frame->overlaps = overlaps;
+    frame->covers = covers;
+    frame->shapes = shapes;
+    frame->table_size = frame->shape_capacity = size;
+    return true;
+}
+
+/* Takes bytes; the index of the shape, or UINT32_MAX when memory is out. */
+static uint32_t shape_intern(struct frame *frame, const struct array_binding *binding, uint32_t width,
+                             __isl_take isl_map *bytes)
+{
+    for (uint32_t index = 0; index < frame->shape_count; index++) {
+        const struct frame_shape *shape = &frame->shapes[index];
+        if (shape->array != binding->array || shape->width != width || !shape->bytes != !bytes) continue;
+        if (bytes && isl_map_plain_is_equal(shape->bytes, bytes) != isl_bool_true) continue;
+        isl_map_free(bytes);
+        return index;
+    }
+    if (frame->shape_count == frame->table_size && !tables_grow(frame)) {
+        isl_map_free(bytes);
+        return UINT32_MAX;
+    }
+    frame->shapes[frame->shape_count] = (struct frame_shape){
+        .array = binding->array, .width = width, .is_plain = binding->is_plain, .bytes = bytes};
+    return frame->shape_count++;
+}
+
+/* { F -> [byte] }: the access as the fused threads make it. */
+static __isl_give isl_map *frame_bytes(const struct frame *frame, uint32_t member,
+                                       const struct access *access)
+{
+    isl_map *bytes = overlap_thread_bytes(&frame->members[member], access);
+    if (!bytes) return NULL;
+    if (frame->remaps[member].kind == REMAP_SAME) return isl_map_set_tuple_name(bytes, isl_dim_in, "F");
+    return isl_map_coalesce(isl_map_apply_range(isl_map_copy(frame->maps[member]), bytes));
+}
+
+/* The member's threads as a function of fused threads, from its conflicts with all members that are placed.
+ */
+static __isl_give isl_map *affine_relation(struct frame *frame, uint32_t member)
+{
+    const struct bound_launch *own = &frame->members[member];
+    isl_map *all = NULL;
+    for (uint32_t other = 0; other < frame->member_count; other++) {
+        if (!frame->maps[other] || other == member) continue;
+        for (uint32_t i = 0; i < frame->members[other].summary->access_count; i++) {
+            const struct placed_access *placed = &frame->accesses[other][i];
+            isl_map *bytes = frame->shapes[placed->shape].bytes;
+            for (uint32_t j = 0; bytes && j < own->summary->access_count; j++) {
+                const struct access *access = &own->summary->accesses[j];
+                if (!overlap_may_conflict(&frame->members[other], placed->access, own, access)) continue;
+                isl_map *own_bytes = overlap_thread_bytes(own, access);
+                if (!own_bytes) return isl_map_free(all);
+                isl_map *pairs = overlap_relation(bytes, placed->access->width, own_bytes, access->width);
+                isl_map_free(own_bytes);
+                all = all ? isl_map_union(all, pairs) : pairs;
+            }
+        }
+    }
+    return all ? isl_map_coalesce(all) : NULL;
+}
+
+/* Each fused thread runs at most one thread of the member, each effective thread is run, none twice. */
+static bool affine_is_legal(const struct access_summary *summary, __isl_keep isl_map *map)
+{
+    if (!map || isl_map_is_single_valued(map) != isl_bool_true || isl_map_is_injective(map) != isl_bool_true)
+        return false;
+    isl_set *run = isl_map_range(isl_map_copy(map));
+    isl_bool covered = isl_set_is_subset(summary->effective, run);
+    isl_set_free(run);
+    return covered == isl_bool_true;
+}
+
+static bool place_accesses(struct frame *frame, uint32_t member)
+{
+    const struct access_summary *summary = frame->members[member].summary;
+    struct placed_access *placed = arena_calloc(frame->arena, summary->access_count + 1, sizeof *placed);
+    if (!placed) return false;
+    for (uint32_t i = 0; i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        placed[i] = (struct placed_access){.access = access, .member = member, .index = i};
+        placed[i].shape = shape_intern(frame, &frame->members[member].bindings[access->base], access->width,
+                                       frame_bytes(frame, member, access));
+        if (placed[i].shape == UINT32_MAX) return false;
+    }
+    frame->accesses[member] = placed;
+    return true;
+}
+
+bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
+{
+    const struct access_summary *summary = frame->members[member].summary;
+    struct remap *remap = &frame->remaps[member];
+    isl_map *map;
+    remap->kind = kind;
+    if (kind == REMAP_AFFINE) {
+        map = affine_relation(frame, member);
+        if (!affine_is_legal(summary, map)) map = isl_map_free(map);
+        if (map) remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(map));
+    } else {
+        map = remap_relation(frame->ctx, kind, frame->grid, frame->block, summary);
+    }
+    frame->maps[member] = map;
+    if (map && (kind != REMAP_AFFINE || remap->coordinates) && place_accesses(frame, member)) return true;
+    frame_unplace(frame, member);
+    return false;
+}
+
+void frame_unplace(struct frame *frame, uint32_t member)
+{
+    frame->maps[member] = isl_map_free(frame->maps[member]);
+    frame->remaps[member].coordinates = isl_pw_multi_aff_free(frame->remaps[member].coordinates);
+    frame->accesses[member] = NULL;
+}
+
+static enum overlap overlap_of_shapes(const struct frame_shape *a, const struct frame_shape *b)
+{
+    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
+    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
+    enum overlap result = OVERLAP_UNKNOWN;
+    isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
+    isl_bool empty = isl_map_is_empty(pairs);
+    if (empty == isl_bool_true) {
+        result = OVERLAP_NONE;
+    } else if (empty == isl_bool_false) {
+        isl_map *same = isl_map_identity(isl_map_get_space(pairs));
+        isl_bool within = isl_map_is_subset(pairs, same);
+        if (within != isl_bool_error) result = within ? OVERLAP_SAME : OVERLAP_OTHER;
+        isl_map_free(same);
+    }
+    isl_map_free(pairs);
+    return result;
+}
+
+enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
+{
+    if (!overlap_may_share(&frame->members[a->member], a->access, &frame->members[b->member], b->access))
+        return OVERLAP_NONE;
+    unsigned char *known = &frame->overlaps[(size_t)a->shape * frame->table_size + b->shape];
+    if (*known == OVERLAP_UNTESTED) {
+        *known = (unsigned char)overlap_of_shapes(&frame->shapes[a->shape], &frame->shapes[b->shape]);
+        frame->overlaps[(size_t)b->shape * frame->table_size + a->shape] = *known;
+    }
+    return *known;
+}
+
+bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner)
+{
+    const struct frame_shape *from = &frame->shapes[outer->shape], *to = &frame->shapes[inner->shape];
+    if (from->array != to->array || from->width != to->width || !from->bytes || !to->bytes) return false;
+    unsigned char *known = &frame->covers[(size_t)outer->shape * frame->table_size + inner->shape];
+    if (!*known)
+        *known = outer->shape == inner->shape || isl_map_is_subset(to->bytes, from->bytes) == isl_bool_true
+                     ? 2
+                     : 1;
+    return *known == 2;
+}
+
+bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
+                     const struct placed_access **access_q)
+{
+    const struct access_summary *first = frame->members[p].summary, *second = frame->members[q].summary;
+    for (uint32_t i = 0; i < first->access_count; i++)
+        for (uint32_t j = 0; j < second->access_count; j++) {
+            if (first->accesses[i].kind == ACCESS_READ && second->accesses[j].kind == ACCESS_READ) continue;
+            *access_p = &frame->accesses[p][i];
+            *access_q = &frame->accesses[q][j];
+            enum overlap overlap = frame_overlap(frame, *access_p, *access_q);
+            if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME) return true;
+        }
+    return false;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A frame: the threads of one fused launch { F[bz, by, bx, tz, ty, tx] } and the members that are placed in
+ * it, each by a remap. All tests of legality and of forwarding are questions about the members' accesses seen
+ * from a frame: does one thread, or do two, touch the same byte? Answers are kept by access shape, so that a
+ * chain of kernels on the same arrays costs a handful of isl operations. Internal to fuser/analysis. */
+#ifndef KFUSE_FUSER_ANALYSIS_FRAME_H
+#define KFUSE_FUSER_ANALYSIS_FRAME_H
+
+#include "fuser/analysis/group.h"
+
+enum overlap {
+    OVERLAP_UNTESTED,
+    OVERLAP_NONE,    /* no common byte */
+    OVERLAP_SAME,    /* common bytes only within one fused thread */
+    OVERLAP_OTHER,   /* some common byte is touched by two different fused threads */
+    OVERLAP_UNKNOWN, /* an access without a relation, or isl gave up */
+};
+
+struct placed_access {
+    const struct access *access;
+    uint32_t member, index; /* of the access in its summary */
+    uint32_t shape;         /* accesses of one shape touch the same bytes from the same fused threads */
+};
+
+struct frame {
+    isl_ctx *ctx;
+    struct arena *arena;
+    const struct bound_launch *members;
+    uint32_t member_count;
+    uint32_t grid[3], block[3];
+    struct remap *remaps;            /* a member's kind is valid once it is placed */
+    isl_map **maps;                  /* { F -> L }; NULL: not placed */
+    struct placed_access **accesses; /* a member's, in program order */
+    struct frame_shape {
+        uint32_t array, width;
+        bool is_plain;
+        isl_map *bytes; /* { F -> [byte] } from the start of the array; NULL: any byte of it */
+    } * shapes;
+    uint32_t shape_count, shape_capacity;
+    unsigned char *overlaps, *covers; /* shape by shape, enum overlap; covers: 0 untested, 1 no, 2 yes */
+    uint32_t table_size;
+};
+
+/* An empty frame of that shape over the members; false when memory is out. Release with frame_clear. */
+bool frame_open(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
+                uint32_t member_count, const uint32_t grid[3], const uint32_t block[3]);
+void frame_clear(struct frame *frame);
+/* Places a member by a remap of this kind; AFFINE is derived from its conflicts with the members that are
+ * placed. False when the kind does not fit the shapes or would not run each effective thread exactly once. */
+bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
+void frame_unplace(struct frame *frame, uint32_t member);
+
+/* Both are placed. a is earlier or the same member. */
+enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b);
+/* Each fused thread's bytes of `inner` are exactly those of `outer`, wherever inner has any (widths are
+ * equal). */
+bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner);
+/* The first pair of conflicting accesses of two placed members that is not within one fused thread. */
+bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
+                     const struct placed_access **access_q);
+/* --- place.c
+ * -------------------------------------------------------------------------------------------------- */
+enum { FRAME_REASON_BYTES = 512 };
+struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
+    uint32_t p, q, access_p, access_q;
+    bool has_witness, is_unknown;
+    int32_t witness_p[6], witness_q[6];
+    char reason[FRAME_REASON_BYTES];
+};
+/* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread. False when
+ * there is none, with *failure filled; nothing is left open then. */
+bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
+                uint32_t member_count, struct frame_failure *failure);
+
+/* --- remap.c
+ * -------------------------------------------------------------------------------------------------- */
+uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
+bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
+                        const uint32_t block[3]);
+/* { F -> L } of every kind but AFFINE; NULL when the kind does not fit the shapes. */
+__isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
+                                   const uint32_t block[3], const struct access_summary *summary);
+
+/* --- overlap.c
+ * ------------------------------------------------------------------------------------------------ */
+/* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }; a and b map threads to
+ * first bytes in one array. */
+__isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
+                                     uint32_t width_b);
+/* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
+ * byte. */
+__isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access);
+/* Whether two accesses of two launches conflict as far as arrays, kinds and hulls tell. */
+bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                          const struct access *b);
+bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                       const struct access *b);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Decides an inner-thread group: frame and remaps (place.c), then what forwarding makes of the members'
+ * accesses (forward.c). */
+#include "fuser/analysis/forward.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
+                                  uint32_t member_count)
+{
+    if (!member_count) return "a group needs a member";
+    for (uint32_t member = 0; member < member_count; member++) {
+        const struct access_summary *summary = members[member].summary;
+        const char *why = summary->refusal ? summary->refusal : summary->no_member;
+        if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
+    }
+    return NULL;
+}
+
+static void copy_frame(struct group *group, struct frame *frame)
+{
+    memcpy(group->grid, frame->grid, sizeof group->grid);
+    memcpy(group->block, frame->block, sizeof group->block);
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        group->remaps[member] = frame->remaps[member];
+        frame->remaps[member].coordinates = NULL; /* the group owns it now */
+    }
+}
+
+static bool array_is_written(const struct group *group, const struct array_binding *binding)
+{
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct bound_launch *launch = &group->members[member];
+        for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+            const struct access *access = &launch->summary->accesses[i];
+            const struct array_binding *other = &launch->bindings[access->base];
+            if (access->kind == ACCESS_READ) continue;
+            if (other->array == binding->array || (!other->is_plain && !binding->is_plain)) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_noncoherent(const struct ptx_instruction *instruction)
+{
+    return ptx_is_load(instruction) && ptx_has_modifier(instruction, PTX_MOD_NC);
+}
+
+static bool find_demotes(struct group *group)
+{
+    uint32_t capacity = 0;
+    for (uint32_t member = 0; member < group->member_count; member++)
+        capacity += group->members[member].summary->access_count;
+    group->demotes = arena_calloc(group->arena, capacity + 1, sizeof *group->demotes);
+    for (uint32_t member = 0; group->demotes && member < group->member_count; member++) {
+        const struct bound_launch *launch = &group->members[member];
+        for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+            const struct access *access = &launch->summary->accesses[i];
+            if (!is_noncoherent(&launch->summary->function->instructions[access->instruction])) continue;
+            if (!array_is_written(group, &launch->bindings[access->base])) continue;
+            group->demotes[group->demote_count++] = (struct group_demote){member, access->instruction};
+        }
+    }
+    return group->demotes;
+}
+
+static bool decide(struct group *group, isl_ctx *ctx)
+{
+    struct frame frame;
+    struct frame_failure failure;
+    group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
+    if (!group->remaps) return false;
+    group->refusal = member_refusal(group->arena, group->members, group->member_count);
+    if (group->refusal) return true;
+    if (!frame_find(&frame, ctx, group->arena, group->members, group->member_count, &failure)) {
+        group->refusal = arena_strdup(group->arena, failure.reason);
+        return group->refusal;
+    }
+    struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
+    bool done = orders && find_demotes(group);
+    for (uint32_t member = 0; done && member < group->member_count; member++)
+        done = order_open(&orders[member], group->arena, group->members[member].summary->function);
+    done = done && forward_find(group, &frame, orders) && exit_find(group, &frame, orders);
+    copy_frame(group, &frame);
+    frame_clear(&frame);
+    return done;
+}
+
+struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uint32_t member_count)
+{
+    struct arena *arena = arena_create();
+    struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
+    if (!group) {
+        arena_free(arena);
+        return NULL;
+    }
+    group->arena = arena;
+    group->members = members;
+    group->member_count = member_count;
+    if (decide(group, ctx)) return group;
+    group_free(group);
+    return NULL;
+}
+
+void group_free(struct group *group)
+{
+    if (!group) return;
+    for (uint32_t member = 0; group->remaps && member < group->member_count; member++)
+        isl_pw_multi_aff_free(group->remaps[member].coordinates);
+    arena_free(group->arena);
+}
