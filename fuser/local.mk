@@ -16,3 +16,15 @@ libfuser_la_SOURCES += \
 	fuser/analysis/place.c \
 	fuser/analysis/product.c fuser/analysis/product.h \
 	fuser/analysis/remap.c
+
+# fused kernels
+libfuser_la_SOURCES += \
+	fuser/codegen/body.c fuser/codegen/body.h \
+	fuser/codegen/codegen.h \
+	fuser/codegen/collect.c \
+	fuser/codegen/compile.c \
+	fuser/codegen/machine_code.c fuser/codegen/machine_code.h \
+	fuser/codegen/machine_code.def \
+	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \
+	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
+	fuser/codegen/source.c fuser/codegen/source.h

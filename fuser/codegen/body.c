@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Second pass: prints the inline-assembly statement. Lines are made as plain PTX and quoted when written; the
+ * byte OPERAND stands for the % of an operand number. */
+#include "fuser/codegen/body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPERAND "\001"
+
+struct writer {
+    const struct body *body;
+    FILE *out;
+    const char *indentation;
+    struct ptx_names names;
+    uint32_t first_coordinate; /* index of the operand behind parameter words */
+    char text[64];
+};
+
+const char *body_value_name(struct arena *arena, const struct body_value *value)
+{
+    return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
+}
+
+const char *body_c_type(uint32_t bytes)
+{
+    return bytes == 1   ? "unsigned char"
+           : bytes == 2 ? "unsigned short"
+           : bytes == 4 ? "unsigned int"
+                        : "unsigned long long";
+}
+
+static char constraint_of(uint32_t bytes)
+{
+    return bytes == 2 ? 'h' : bytes == 4 ? 'r' : 'l';
+}
+
+/* One line of PTX as a line of the string constant. */
+static void write_quoted(struct writer *writer, const char *line)
+{
+    fprintf(writer->out, "%s    \"", writer->indentation);
+    for (; *line; line++) {
+        switch (*line) {
+        case '%':
+            fputs("%%", writer->out);
+            break;
+        case '\001':
+            fputc('%', writer->out);
+            break;
+        case '"':
+        case '\\':
+            fprintf(writer->out, "\\%c", *line);
+            break;
+        case '\n':
+        case '\t':
+            fputc(' ', writer->out);
+            break;
+        default:
+            fputc(*line, writer->out);
+        }
+    }
+    fputs("\\n\"\n", writer->out);
+}
+
+static void write_line(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void write_line(struct writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL;
+    va_start(arguments, format);
+    int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length >= 0) write_quoted(writer, line);
+    free(line);
+}
+
+static const char *name_register(void *context, const struct ptx_function *function, int32_t reg)
+{
+    const struct writer *writer = context;
+    (void)function;
+    return writer->body->registers[reg];
+}
+
+static const char coordinate_names[][8] = {"tid_x",   "tid_y",    "tid_z",    "ntid_x",
+                                           "ntid_y",  "ntid_z",   "ctaid_x",  "ctaid_y",
+                                           "ctaid_z", "nctaid_x", "nctaid_y", "nctaid_z"};
+
+static bool is_extent(enum ptx_special special)
+{
+    return (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z) ||
+           special >= PTX_SPECIAL_NCTAID_X;
+}
+
+static const char *name_special(void *context, enum ptx_special special)
+{
+    struct writer *writer = context;
+    const struct access_summary *summary = writer->body->group->members[writer->body->member].summary;
+    if (special > PTX_SPECIAL_NCTAID_Z || !writer->body->specials[special]) return NULL;
+    if (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z)
+        snprintf(writer->text, sizeof writer->text, "%u", summary->block[special - PTX_SPECIAL_NTID_X]);
+    else if (special >= PTX_SPECIAL_NCTAID_X)
+        snprintf(writer->text, sizeof writer->text, "%u", summary->grid[special - PTX_SPECIAL_NCTAID_X]);
+    else
+        snprintf(writer->text, sizeof writer->text, "%%m%u_%s", writer->body->member,
+                 coordinate_names[special - PTX_SPECIAL_TID_X]);
+    return writer->text;
+}
+
+static const char *name_label(void *context, const struct ptx_function *function, int32_t label)
+{
+    struct writer *writer = context;
+    (void)function;
+    snprintf(writer->text, sizeof writer->text, "m%u_L%d", writer->body->member, label);
+    return writer->text;
+}
+
+static const char *name_symbol(void *context, const char *symbol)
+{
+    struct writer *writer = context;
+    return arena_printf(writer->body->arena, "m%u_%s", writer->body->member, symbol);
+}
+
+static void write_declarations(struct writer *writer)
+{
+    const struct body *body = writer->body;
+    for (uint32_t i = 0; i < body->function->register_count; i++) {
+        if (!body->registers[i]) continue;
+        enum ptx_type type = body->function->registers[i].type;
+        char line[256];
+        int length = snprintf(line, sizeof line, ".reg .%s %s", ptx_type_name(type), body->registers[i]);
+        uint32_t next = i + 1;
+        while (next < body->function->register_count && length > 0 && length < 90) {
+            if (body->registers[next]) {
+                if (body->function->registers[next].type != type) break;
+                length +=
+                    snprintf(line + length, sizeof line - (size_t)length, ", %s", body->registers[next]);
+            }
+            next++;
+        }
+        write_line(writer, "%s;", line);
+        i = next - 1;
+    }
+    for (uint32_t i = 0; i < body->function->variable_count; i++) {
+        const struct ptx_variable *variable = body->function->variables[i];
+        write_line(writer, ".local .align %u .b8 m%u_%s[%llu];",
+                   variable->alignment ? variable->alignment : 1, body->member, variable->name,
+                   (unsigned long long)variable->size);
+    }
+}
+
+/* Operands are copied before anything else runs: an output may share its register with an input. */
+static uint32_t write_copies(struct writer *writer)
+{
+    const struct body *body = writer->body;
+    uint32_t operand = body->output_count;
+    for (uint32_t i = 0; i < body->word_count; i++, operand++) {
+        uint32_t bits = body->words[i].register_bytes * 8;
+        write_line(writer, ".reg .b%u %%m%u_word_%u;", bits, body->member, i);
+        write_line(writer, "mov.b%u %%m%u_word_%u, " OPERAND "%u;", bits, body->member, i, operand);
+    }
+    for (uint32_t i = 0; i < body->input_count; i++, operand++) {
+        uint32_t bits = body->inputs[i].bytes * 8;
+        write_line(writer, ".reg .b%u %%m%u_in_%u;", bits, body->member, i);
+        write_line(writer, "mov.b%u %%m%u_in_%u, " OPERAND "%u;", bits, body->member, i, operand);
+    }
+    for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
+        if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
+        const char *name = coordinate_names[special - PTX_SPECIAL_TID_X];
+        write_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
+        write_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
+    }
+    return operand;
+}
+
+static const char *guard_text(const struct writer *writer, const struct ptx_instruction *instruction)
+{
+    if (instruction->guard < 0) return "";
+    return arena_printf(writer->body->arena, "@%s%s ", instruction->guard_negated ? "!" : "",
+                        writer->body->registers[instruction->guard]);
+}
+
+static const struct ptx_operand *element_of(const struct ptx_operand *operand, uint32_t element)
+{
+    return operand->kind == PTX_OPERAND_VECTOR ? &operand->elements[element] : operand;
+}
+
+static void write_parameter_load(struct writer *writer, const struct ptx_instruction *instruction)
+{
+    const struct body *body = writer->body;
+    const struct ptx_operand *to = &instruction->operands[0], *address = &instruction->operands[1];
+    uint32_t bytes = ptx_type_bytes(instruction->types[0]);
+    uint32_t count = to->kind == PTX_OPERAND_VECTOR ? to->element_count : 1;
+    for (uint32_t element = 0; element < count; element++) {
+        const struct ptx_operand *target = element_of(to, element);
+        if (target->kind != PTX_OPERAND_REGISTER) continue;
+        uint32_t width = ptx_type_bytes(body->function->registers[target->reg].type);
+        uint32_t offset = address->variable->offset + (uint32_t)address->value + element * bytes, i = 0;
+        while (body->words[i].offset != offset || body->words[i].type != instruction->types[0] ||
+               body->words[i].register_bytes != width)
+            i++;
+        write_line(writer, "%smov.b%u %s, %%m%u_word_%u;", guard_text(writer, instruction), width * 8,
+                   body->registers[target->reg], body->member, i);
+    }
+}
+
+static const struct group_forward *forward_to(const struct body *body, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < body->group->forward_count; i++) {
+        const struct group_forward *forward = &body->group->forwards[i];
+        if (forward->to_member == body->member && forward->to_instruction == instruction) return forward;
+    }
+    return NULL;
+}
+
+static void write_forwarded_load(struct writer *writer, const struct ptx_instruction *instruction,
+                                 const struct group_forward *forward)
+{
+    const struct body *body = writer->body;
+    for (uint32_t i = 0; i < body->input_count; i++) {
+        const struct body_value *value = &body->inputs[i];
+        if (value->member != forward->from_member || value->instruction != forward->from_instruction)
+            continue;
+        const struct ptx_operand *target = element_of(&instruction->operands[0], value->element);
+        write_line(writer, "%smov.b%u %s, %%m%u_in_%u;", guard_text(writer, instruction), value->bytes * 8,
+                   body->registers[target->reg], body->member, i);
+    }
+}
+
+/* After a load or before a store: its value goes into the variables of the fused kernel. */
+static void write_outputs(struct writer *writer, uint32_t index)
+{
+    const struct body *body = writer->body;
+    const struct ptx_instruction *instruction = &body->function->instructions[index];
+    for (uint32_t i = 0; i < body->output_count; i++) {
+        if (body->outputs[i].instruction != index) continue;
+        const struct ptx_operand *source =
+            element_of(&instruction->operands[ptx_is_store(instruction) ? 1 : 0], body->outputs[i].element);
+        const char *text = source->kind == PTX_OPERAND_REGISTER
+                               ? body->registers[source->reg]
+                               : arena_strndup(body->arena, source->text.text, source->text.length);
+        const char *type = source->kind == PTX_OPERAND_FLOAT ? "f" : "b";
+        write_line(writer, "%smov.%s%u " OPERAND "%u, %s;", guard_text(writer, instruction), type,
+                   body->outputs[i].bytes * 8, i, text);
+    }
+}
+
+static bool is_dropped(const struct body *body, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < body->group->drop_count; i++)
+        if (body->group->drops[i].member == body->member && body->group->drops[i].instruction == instruction)
+            return true;
+    return false;
+}
+
+static bool is_demoted(const struct body *body, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < body->group->demote_count; i++)
+        if (body->group->demotes[i].member == body->member &&
+            body->group->demotes[i].instruction == instruction)
+            return true;
+    return false;
+}
+
+static const struct group_exit *find_exit(const struct body *body, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < body->group->exit_count; i++)
+        if (body->group->exits[i].member == body->member && body->group->exits[i].instruction == instruction)
+            return &body->group->exits[i];
+    return NULL;
+}
+
+/* The mnemonic with a modifier taken out (remove, with its dot) or put in behind the opcode (insert). */
+static struct ptx_span change_mnemonic(struct arena *arena, struct ptx_span old, const char *remove,
+                                       const char *insert)
+{
+    char *text = arena_printf(arena, "%.*s", (int)old.length, old.text);
+    if (text && remove) {
+        size_t length = strlen(remove);
+        for (char *found = strstr(text, remove); found; found = strstr(found + 1, remove)) {
+            if (found[length] != '.' && found[length] != '\0') continue;
+            memmove(found, found + length, strlen(found + length) + 1);
+            break;
+        }
+    }
+    char *dot = text && insert ? strchr(text, '.') : NULL;
+    if (dot) text = arena_printf(arena, "%.*s%s%s", (int)(dot - text), text, insert, dot);
+    return text ? (struct ptx_span){text, (uint32_t)strlen(text)} : old;
+}
+
+static void write_plain(struct writer *writer, uint32_t index)
+{
+    const struct body *body = writer->body;
+    struct ptx_instruction instruction = body->function->instructions[index];
+    char *line = NULL;
+    size_t length;
+    if (is_demoted(body, index))
+        instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
+    if (body->round[index])
+        instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, NULL, ".rn");
+    FILE *text = open_memstream(&line, &length);
+    if (!text) return;
+    ptx_print_instruction(text, body->function, &instruction, &writer->names);
+    if (!fclose(text)) write_quoted(writer, line);
+    free(line);
+}
+
+static void write_instruction(struct writer *writer, uint32_t index)
+{
+    const struct body *body = writer->body;
+    const struct ptx_instruction *instruction = &body->function->instructions[index];
+    const struct group_forward *forward = forward_to(body, index);
+    const struct group_exit *leave = find_exit(body, index);
+    bool is_store = ptx_is_store(instruction);
+    if (is_store) write_outputs(writer, index);
+    if (leave) {
+        if (leave->kind == GROUP_EXIT_ALL) write_line(writer, "%sexit;", guard_text(writer, instruction));
+    } else if (ptx_is_return(instruction)) {
+        bool is_last = index + 1 == body->function->instruction_count;
+        if (!is_last) write_line(writer, "%sbra m%u_end;", guard_text(writer, instruction), body->member);
+    } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
+        write_parameter_load(writer, instruction);
+    } else if (forward) {
+        write_forwarded_load(writer, instruction, forward);
+    } else if (!is_dropped(body, index)) {
+        write_plain(writer, index);
+    }
+    if (!is_store) write_outputs(writer, index);
+}
+
+static void write_code(struct writer *writer)
+{
+    const struct ptx_function *function = writer->body->function;
+    for (uint32_t i = 0; i <= function->instruction_count; i++) {
+        for (uint32_t label = 0; label < function->label_count; label++)
+            if (function->labels[label].instruction == i)
+                write_line(writer, "m%u_L%u:", writer->body->member, label);
+        if (i < function->instruction_count) write_instruction(writer, i);
+    }
+    write_line(writer, "m%u_end:", writer->body->member);
+}
+
+/* The C value that fills a register of the wider of both widths, extended as the load would. */
+static void write_word_operand(const struct writer *writer, const struct body_word *word, const char *name)
+{
+    static const char *const extended[] = {[2] = "short", [4] = "int", [8] = "long long"};
+    static const char *const narrow[] = {[1] = "signed char", [2] = "short", [4] = "int", [8] = "long long"};
+    bool is_signed = ptx_type_is_signed(word->type);
+    if (is_signed)
+        fprintf(writer->out, "\"%c\"((unsigned %s)(%s)(%s)%s)", constraint_of(word->register_bytes),
+                extended[word->register_bytes], extended[word->register_bytes],
+                narrow[ptx_type_bytes(word->type)], name);
+    else
+        fprintf(writer->out, "\"%c\"((unsigned %s)%s)", constraint_of(word->register_bytes),
+                extended[word->register_bytes], name);
+}
+
+static void write_operands(struct writer *writer, const char *(*word_name)(void *context, uint32_t index),
+                           void *context)
+{
+    const struct body *body = writer->body;
+    const char *separator = "";
+    fprintf(writer->out, "%s    :", writer->indentation);
+    for (uint32_t i = 0; i < body->output_count; i++, separator = ",")
+        fprintf(writer->out, "%s \"+%c\"(%s)", separator, constraint_of(body->outputs[i].bytes),
+                body_value_name(body->arena, &body->outputs[i]));
+    fprintf(writer->out, "\n%s    :", writer->indentation);
+    separator = " ";
+    for (uint32_t i = 0; i < body->word_count; i++, separator = ", ") {
+        fputs(separator, writer->out);
+        write_word_operand(writer, &body->words[i], word_name(context, i));
+    }
+    for (uint32_t i = 0; i < body->input_count; i++, separator = ", ")
+        fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body->inputs[i].bytes),
+                body_value_name(body->arena, &body->inputs[i]));
+    for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
+        if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
+        fprintf(writer->out, "%s\"r\"(%s)", separator, coordinate_names[special - PTX_SPECIAL_TID_X]);
+        separator = ", ";
+    }
+    fprintf(writer->out, "\n%s    : \"memory\");\n", writer->indentation);
+}
+
+void body_write(const struct body *body, FILE *out, const char *indentation,
+                const char *(*word_name)(void *context, uint32_t index), void *context)
+{
+    struct writer writer = {.body = body, .out = out, .indentation = indentation};
+    writer.names = (struct ptx_names){.reg = name_register,
+                                      .special = name_special,
+                                      .label = name_label,
+                                      .symbol = name_symbol,
+                                      .context = &writer};
+    fprintf(out, "%sasm volatile(\n", indentation);
+    write_line(&writer, "{");
+    write_declarations(&writer);
+    write_copies(&writer);
+    write_code(&writer);
+    write_line(&writer, "}");
+    write_operands(&writer, word_name, context);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A member's body as one inline-assembly statement: the PTX it was, registers and labels renamed, parameters,
+ * thread coordinates and forwarded values as operands. Internal to fuser/codegen. */
+#ifndef KFUSE_FUSER_CODEGEN_BODY_H
+#define KFUSE_FUSER_CODEGEN_BODY_H
+
+#include "fuser/codegen/codegen.h"
+
+/* A word of a member's parameter buffer that its body loads. */
+struct body_word {
+    uint32_t offset;
+    enum ptx_type type;      /* of the load */
+    uint32_t register_bytes; /* of the register that receives it, extended */
+};
+/* One register of a forwarded value: all forwards from one source share it. */
+struct body_value {
+    uint32_t member, instruction, element, bytes;
+};
+struct body {
+    struct arena *arena;
+    const struct group *group;
+    uint32_t member;
+    const struct ptx_function *function;
+    struct body_word *words;
+    uint32_t word_count;
+    bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
+    struct body_value *outputs, *inputs;
+    uint32_t output_count, input_count;
+    const char **registers; /* new names; NULL: not used */
+    bool *round;            /* an instruction: give it .rn */
+    const char *error;
+};
+
+/* Collects what the member's body needs; false with body->error set when it cannot be carried. */
+bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member);
+/* Writes the whole statement, each line behind the indentation. word_name: the C expression of the kernel
+ * parameter that holds body->words[index]. */
+void body_write(const struct body *body, FILE *out, const char *indentation,
+                const char *(*word_name)(void *context, uint32_t index), void *context);
+/* The C variable of a forwarded value, e.g. `m0_value_17_0`. */
+const char *body_value_name(struct arena *arena, const struct body_value *value);
+const char *body_c_type(uint32_t bytes);
+
+#endif

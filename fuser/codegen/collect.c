@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * First pass over a member's body: what it needs from outside, and whether it can be carried at all. */
+#include "fuser/codegen/body.h"
+#include "fuser/analysis/product.h"
+
+#include <string.h>
+
+static bool refuse(struct body *body, const struct ptx_instruction *instruction, const char *why)
+{
+    body->error = arena_printf(body->arena, "kernel %s, line %u: %s (%.*s)", body->function->name,
+                               instruction ? instruction->line : body->function->line, why,
+                               instruction ? (int)instruction->mnemonic.length : 0,
+                               instruction ? instruction->mnemonic.text : "");
+    return false;
+}
+
+static bool add_word(struct body *body, struct body_word word)
+{
+    for (uint32_t i = 0; i < body->word_count; i++)
+        if (body->words[i].offset == word.offset && body->words[i].type == word.type &&
+            body->words[i].register_bytes == word.register_bytes)
+            return true;
+    body->words = arena_grow(body->arena, body->words, body->word_count, body->word_count + 1, sizeof word);
+    if (!body->words) return false;
+    body->words[body->word_count++] = word;
+    return true;
+}
+
+static uint32_t register_bytes(const struct body *body, const struct ptx_operand *operand)
+{
+    return ptx_type_bytes(body->function->registers[operand->reg].type);
+}
+
+static bool collect_parameter_load(struct body *body, const struct ptx_instruction *instruction)
+{
+    const struct ptx_operand *to = &instruction->operands[0], *address = &instruction->operands[1];
+    uint32_t bytes = ptx_type_bytes(instruction->types[0]);
+    if (address->kind != PTX_OPERAND_ADDRESS || address->reg >= 0 || !address->variable)
+        return refuse(body, instruction, "a parameter is read at an address that is not constant");
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+        return refuse(body, instruction, "a parameter of this type cannot be passed");
+    uint32_t count = to->kind == PTX_OPERAND_VECTOR ? to->element_count : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_operand *element = to->kind == PTX_OPERAND_VECTOR ? &to->elements[i] : to;
+        if (element->kind == PTX_OPERAND_NONE) continue;
+        uint32_t width = element->kind == PTX_OPERAND_REGISTER ? register_bytes(body, element) : 0;
+        if (width != 2 && width != 4 && width != 8)
+            return refuse(body, instruction, "a parameter is read into a register of this type");
+        struct body_word word = {.offset = address->variable->offset + (uint32_t)address->value + i * bytes,
+                                 .type = instruction->types[0],
+                                 .register_bytes = width};
+        if (!add_word(body, word)) return refuse(body, instruction, "out of memory");
+    }
+    return true;
+}
+
+static bool collect_special(struct body *body, const struct ptx_instruction *instruction,
+                            enum ptx_special special)
+{
+    bool is_same = body->group->remaps[body->member].kind == REMAP_SAME;
+    if (special >= PTX_SPECIAL_TID_X && special <= PTX_SPECIAL_NCTAID_Z) {
+        body->specials[special] = !is_same;
+        return true;
+    }
+    bool is_lane = special == PTX_SPECIAL_LANEID ||
+                   (special >= PTX_SPECIAL_LANEMASK_EQ && special <= PTX_SPECIAL_LANEMASK_GT);
+    if (is_lane && is_same) return true;
+    return refuse(body, instruction, "reads a special register that fusing would change");
+}
+
+static bool is_parameter(const struct ptx_function *function, const struct ptx_variable *variable)
+{
+    return variable >= function->parameters && variable < function->parameters + function->parameter_count;
+}
+
+static bool collect_operand(struct body *body, const struct ptx_instruction *instruction,
+                            const struct ptx_operand *operand)
+{
+    if (operand->reg >= 0 && (operand->kind == PTX_OPERAND_REGISTER || operand->kind == PTX_OPERAND_ADDRESS))
+        body->registers[operand->reg] = "";
+    if (operand->kind == PTX_OPERAND_SPECIAL && !collect_special(body, instruction, operand->special))
+        return false;
+    if (operand->kind == PTX_OPERAND_SYMBOL || (operand->kind == PTX_OPERAND_ADDRESS && operand->symbol)) {
+        if (!operand->variable) return refuse(body, instruction, "names a function or an unknown symbol");
+        if (is_parameter(body->function, operand->variable)) {
+            if (instruction->space != PTX_PARAM)
+                return refuse(body, instruction, "takes the address of a parameter");
+        } else if (operand->variable->space != PTX_LOCAL) {
+            return refuse(body, instruction, "uses a variable of the module");
+        }
+    }
+    for (uint32_t i = 0; i < operand->element_count; i++)
+        if (!collect_operand(body, instruction, &operand->elements[i])) return false;
+    return true;
+}
+
+static bool collect_instruction(struct body *body, const struct ptx_instruction *instruction)
+{
+    if (instruction->opcode == PTX_OP_UNKNOWN || !ptx_opcode_info(instruction->opcode)->may_fuse)
+        return refuse(body, instruction, "an instruction that cannot stand in a fused kernel");
+    if (instruction->guard >= 0) body->registers[instruction->guard] = "";
+    for (uint32_t i = 0; i < instruction->operand_count; i++)
+        if (!collect_operand(body, instruction, &instruction->operands[i])) return false;
+    if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM)
+        return collect_parameter_load(body, instruction);
+    return true;
+}
+
+/* Registers keep their names behind the member's prefix; a name that stands for several gets its id as well.
+ */
+static bool name_registers(struct body *body)
+{
+    const struct ptx_function *function = body->function;
+    for (uint32_t i = 0; i < function->register_count; i++) {
+        if (!body->registers[i]) continue;
+        if (function->registers[i].vector > 1) return refuse(body, NULL, "a vector register");
+        const char *name = function->registers[i].name;
+        if (*name == '%') name++;
+        body->registers[i] = arena_printf(body->arena, "%%m%u_%s_%u", body->member, name, i);
+        if (!body->registers[i]) return refuse(body, NULL, "out of memory");
+    }
+    for (uint32_t i = 0; i < function->variable_count; i++)
+        if (function->variables[i]->space != PTX_LOCAL)
+            return refuse(body, NULL, "declares a variable that is not local");
+    return true;
+}
+
+static bool add_value(struct body *body, struct body_value **values, uint32_t *count, struct body_value value)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (!memcmp(&(*values)[i], &value, sizeof value)) return true;
+    *values = arena_grow(body->arena, *values, *count, *count + 1, sizeof value);
+    if (!*values) return false;
+    (*values)[(*count)++] = value;
+    return true;
+}
+
+static bool collect_forwards(struct body *body)
+{
+    for (uint32_t i = 0; i < body->group->forward_count; i++) {
+        const struct group_forward *forward = &body->group->forwards[i];
+        const struct ptx_function *source = body->group->members[forward->from_member].summary->function;
+        const struct ptx_instruction *from = &source->instructions[forward->from_instruction];
+        uint32_t elements = from->vector > 1 ? from->vector : 1;
+        for (uint32_t element = 0; element < elements; element++) {
+            struct body_value value = {forward->from_member, forward->from_instruction, element,
+                                       ptx_type_bytes(from->types[0])};
+            if (forward->from_member == body->member &&
+                !add_value(body, &body->outputs, &body->output_count, value))
+                return refuse(body, NULL, "out of memory");
+            if (forward->to_member == body->member &&
+                !add_value(body, &body->inputs, &body->input_count, value))
+                return refuse(body, NULL, "out of memory");
+        }
+    }
+    return true;
+}
+
+/* Products behind forwarded and dropped stores: see fuser/analysis/product.h. */
+static void collect_rounding(struct body *body)
+{
+    for (uint32_t i = 0; i < body->group->forward_count; i++) {
+        const struct group_forward *forward = &body->group->forwards[i];
+        if (forward->from_member == body->member && forward->round_product)
+            product_of_store(body->function, forward->from_instruction, body->round);
+    }
+    for (uint32_t i = 0; i < body->group->drop_count; i++)
+        if (body->group->drops[i].member == body->member)
+            product_of_store(body->function, body->group->drops[i].instruction, body->round);
+}
+
+bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member)
+{
+    memset(body, 0, sizeof *body);
+    body->arena = arena;
+    body->group = group;
+    body->member = member;
+    body->function = group->members[member].summary->function;
+    if (body->function->unreadable) return refuse(body, NULL, body->function->unreadable);
+    body->registers = arena_calloc(arena, body->function->register_count + 1, sizeof(char *));
+    body->round = arena_calloc(arena, body->function->instruction_count + 1, sizeof(bool));
+    if (!body->registers || !body->round) return refuse(body, NULL, "out of memory");
+    for (uint32_t i = 0; i < body->function->instruction_count; i++)
+        if (!collect_instruction(body, &body->function->instructions[i])) return false;
+    collect_rounding(body);
+    return name_registers(body) && collect_forwards(body);
+}

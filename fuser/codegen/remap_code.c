@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Coordinates are 32-bit where the launch has fewer than 2^31 threads (or threads along the dimension).
+ * Divisors are constants. */
+#include "fuser/codegen/remap_code.h"
+#include "fuser/analysis/frame.h"
+
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/id.h>
+#include <stdlib.h>
+
+static const char *index_type(uint64_t extent)
+{
+    return extent < (uint64_t)1 << 31 ? "unsigned int" : "unsigned long long";
+}
+
+/* An empty condition holds for every thread. */
+static void open_guard(enum remap_guard guard, FILE *out, const char *condition)
+{
+    if (guard == REMAP_GUARD_NONE || !*condition)
+        fprintf(out, "        {\n");
+    else if (guard == REMAP_GUARD_LEAVE)
+        fprintf(out, "        if (!(%s)) return;\n        {\n", condition);
+    else
+        fprintf(out, "        if (%s) {\n", condition);
+}
+
+static void write_global_axis(const struct body *body, int d, FILE *out)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    bool is_equal = body->group->block[d] == summary->block[d];
+    char axis = "xyz"[d];
+    if (body->specials[PTX_SPECIAL_TID_X + d] && is_equal)
+        fprintf(out, "        const unsigned int tid_%c = threadIdx.%c;\n", axis, axis);
+    else if (body->specials[PTX_SPECIAL_TID_X + d])
+        fprintf(out, "        const unsigned int tid_%c = global_%c %% %uu;\n", axis, axis,
+                summary->block[d]);
+    if (body->specials[PTX_SPECIAL_CTAID_X + d] && is_equal)
+        fprintf(out, "        const unsigned int ctaid_%c = blockIdx.%c;\n", axis, axis);
+    else if (body->specials[PTX_SPECIAL_CTAID_X + d])
+        fprintf(out, "        const unsigned int ctaid_%c = global_%c / %uu;\n", axis, axis,
+                summary->block[d]);
+}
+
+static void write_global(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct access_summary *summary = group->members[body->member].summary;
+    char condition[256] = "";
+    int length = 0;
+    for (int d = 0; d < 3; d++) {
+        char axis = "xyz"[d];
+        uint64_t fused = (uint64_t)group->grid[d] * group->block[d];
+        uint64_t own = (uint64_t)summary->grid[d] * summary->block[d];
+        if (fused == 1) {
+            fprintf(out, "        const unsigned int global_%c = 0;\n", axis);
+            continue;
+        }
+        fprintf(out, "        const %s global_%c = (%s)blockIdx.%c * %uu + threadIdx.%c;\n",
+                index_type(fused), axis, index_type(fused), axis, group->block[d], axis);
+        if (fused > own)
+            length += snprintf(condition + length, sizeof condition - (size_t)length, "%sglobal_%c < %lluu",
+                               length ? " && " : "", axis, (unsigned long long)own);
+    }
+    fprintf(out, "        (void)global_x, (void)global_y, (void)global_z;\n");
+    open_guard(group->remaps[body->member].guard, out, condition);
+    for (int d = 0; d < 3; d++) write_global_axis(body, d, out);
+}
+
+static void write_fused_id(const struct group *group, FILE *out, const char *type)
+{
+    const uint32_t *grid = group->grid, *block = group->block;
+    fprintf(
+        out,
+        "        const %s fused_id = ((%s)((blockIdx.z * %uu + blockIdx.y) * (%s)%uu + blockIdx.x)) * %uu +\n"
+        "            (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n",
+        type, type, grid[1], type, grid[0], block[0] * block[1] * block[2], block[1], block[0]);
+}
+
+/* tid and ctaid of the member's thread `linear`. */
+static void write_decomposition(const struct body *body, FILE *out)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    uint32_t block_threads = summary->block[0] * summary->block[1] * summary->block[2];
+    uint64_t thread_weight = 1, block_weight = 1;
+    fprintf(out, "        const unsigned int in_block = linear %% %uu, block = linear / %uu;\n",
+            block_threads, block_threads);
+    for (int d = 0; d < 3; d++) {
+        char axis = "xyz"[d];
+        if (body->specials[PTX_SPECIAL_TID_X + d])
+            fprintf(out, "        const unsigned int tid_%c = in_block / %lluu %% %uu;\n", axis,
+                    (unsigned long long)thread_weight, summary->block[d]);
+        if (body->specials[PTX_SPECIAL_CTAID_X + d])
+            fprintf(out, "        const unsigned int ctaid_%c = block / %lluu %% %uu;\n", axis,
+                    (unsigned long long)block_weight, summary->grid[d]);
+        thread_weight *= summary->block[d];
+        block_weight *= summary->grid[d];
+    }
+    fprintf(out, "        (void)in_block, (void)block;\n");
+}
+
+static void write_linear(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct access_summary *summary = group->members[body->member].summary;
+    unsigned long long fused = remap_threads(group->grid, group->block);
+    unsigned long long own = remap_threads(summary->grid, summary->block);
+    const char *type = index_type(fused + own);
+    write_fused_id(group, out, type);
+    if (group->remaps[body->member].kind == REMAP_STRIDE) {
+        fprintf(out,
+                "#pragma unroll 1\n        for (%s linear = fused_id; linear < %lluu; linear += %lluu) {\n",
+                type, own, fused);
+    } else {
+        char condition[64] = "";
+        if (fused > own) snprintf(condition, sizeof condition, "fused_id < %lluu", own);
+        open_guard(group->remaps[body->member].guard, out, condition);
+        fprintf(out, "        const %s linear = fused_id;\n", type);
+    }
+    write_decomposition(body, out);
+}
+
+/* The remap with the fused coordinates as parameters, so that isl prints them by name: [bz, ..., tx] -> {
+ * L[..] }. */
+static __isl_give isl_set *coordinates_by_name(__isl_keep isl_pw_multi_aff *coordinates)
+{
+    static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
+    isl_map *map = isl_map_from_pw_multi_aff(isl_pw_multi_aff_copy(coordinates));
+    map = isl_map_move_dims(map, isl_dim_param, 0, isl_dim_in, 0, 6);
+    for (unsigned d = 0; d < 6; d++) map = isl_map_set_dim_name(map, isl_dim_param, d, names[d]);
+    return isl_map_range(map);
+}
+
+static char *expression_text(__isl_take isl_ast_expr *expression)
+{
+    char *text = expression ? isl_ast_expr_to_C_str(expression) : NULL;
+    isl_ast_expr_free(expression);
+    return text;
+}
+
+static void write_affine(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct remap *remap = &group->remaps[body->member];
+    static const char *const targets[] = {"ctaid_z", "ctaid_y", "ctaid_x", "tid_z", "tid_y", "tid_x"};
+    const char *type = remap_threads(group->grid, group->block) < (uint64_t)1 << 31 ? "int" : "long long";
+    isl_set *set = coordinates_by_name(remap->coordinates);
+    char bounds[512];
+    snprintf(
+        bounds, sizeof bounds,
+        "[bz, by, bx, tz, ty, tx] -> { : 0 <= bz < %u and 0 <= by < %u and 0 <= bx < %u and 0 <= tz < %u and "
+        "0 <= ty < %u and 0 <= tx < %u }",
+        group->grid[2], group->grid[1], group->grid[0], group->block[2], group->block[1], group->block[0]);
+    isl_set *context = isl_set_read_from_str(isl_set_get_ctx(set), bounds);
+    isl_set *domain = isl_set_gist(isl_set_params(isl_set_copy(set)), isl_set_copy(context));
+    isl_ast_build *build = isl_ast_build_from_context(context);
+    char *condition = expression_text(isl_ast_build_expr_from_set(build, domain));
+    isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
+    fprintf(out,
+            "        const %s bz = blockIdx.z, by = blockIdx.y, bx = blockIdx.x, tz = threadIdx.z, ty = "
+            "threadIdx.y, "
+            "tx = threadIdx.x;\n        (void)bz, (void)by, (void)bx, (void)tz, (void)ty, (void)tx;\n",
+            type);
+    open_guard(remap->guard, out, condition ? condition : "0");
+    for (int d = 0; d < 6; d++) {
+        int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
+        if (!body->specials[special]) continue;
+        char *text =
+            expression_text(isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, d)));
+        fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "#error");
+        free(text);
+    }
+    free(condition);
+    isl_pw_multi_aff_free(values);
+    isl_ast_build_free(build);
+}
+
+uint32_t remap_code_open(const struct body *body, FILE *out)
+{
+    if (body->group->remaps[body->member].kind == REMAP_SAME) return 0;
+    fprintf(out, "    {\n");
+    switch (body->group->remaps[body->member].kind) {
+    case REMAP_SAME:
+        break;
+    case REMAP_GLOBAL:
+        write_global(body, out);
+        break;
+    case REMAP_LINEAR:
+    case REMAP_STRIDE:
+        write_linear(body, out);
+        break;
+    case REMAP_AFFINE:
+        write_affine(body, out);
+        break;
+    }
+    return 2;
+}
+
+void remap_code_prelude(const struct group *group, FILE *out)
+{
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        if (group->remaps[member].kind != REMAP_AFFINE) continue;
+        fprintf(out, "#define floord(n, d) (((n) < 0) ? -((-(n) + (d) - 1) / (d)) : (n) / (d))\n");
+        return;
+    }
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The fused kernel as CUDA C: parameters, the variables that carry forwarded values, the members one after
+ * the other. */
+#include "fuser/codegen/source.h"
+#include "fuser/codegen/remap_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct source {
+    const struct codegen_request *request;
+    struct codegen_result *result;
+    struct body *bodies;
+    const char **names;        /* of kernel parameters, in order */
+    uint32_t **word_parameter; /* [member][word] -> parameter */
+    const struct body *current;
+};
+
+static uint32_t align_up(uint32_t value, uint32_t alignment)
+{
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+/* Follows the table of equal pointers to the first member that has this one. */
+static void resolve_alias(const struct codegen_request *request, uint32_t *member, uint32_t *offset)
+{
+    for (uint32_t hops = 0; hops <= request->alias_count; hops++) {
+        uint32_t i = 0;
+        while (i < request->alias_count &&
+               (request->aliases[i].member != *member || request->aliases[i].offset != *offset))
+            i++;
+        if (i == request->alias_count) return;
+        *member = request->aliases[i].same_member;
+        *offset = request->aliases[i].same_offset;
+    }
+}
+
+static uint32_t add_parameter(struct source *source, uint32_t member, uint32_t offset, uint32_t size)
+{
+    struct codegen_result *result = source->result;
+    if (size == 8) resolve_alias(source->request, &member, &offset);
+    for (uint32_t i = 0; i < result->parameter_count; i++) {
+        const struct codegen_parameter *known = &result->parameters[i];
+        if (known->member == member && known->source_offset == offset && known->size == size) return i;
+    }
+    uint32_t count = result->parameter_count;
+    result->parameters =
+        arena_grow(result->arena, result->parameters, count, count + 1, sizeof *result->parameters);
+    source->names = arena_grow(result->arena, source->names, count, count + 1, sizeof *source->names);
+    if (!result->parameters || !source->names) return UINT32_MAX;
+    uint32_t destination = align_up(result->parameter_bytes, size);
+    result->parameters[count] = (struct codegen_parameter){.member = member,
+                                                           .source_offset = offset,
+                                                           .size = size,
+                                                           .alignment = size,
+                                                           .destination_offset = destination};
+    source->names[count] = arena_printf(result->arena, "m%u_at_%u_%u", member, offset, size);
+    result->parameter_bytes = destination + size;
+    result->parameter_count = count + 1;
+    return count;
+}
+
+static bool collect(struct source *source)
+{
+    const struct group *group = source->request->group;
+    struct arena *arena = source->result->arena;
+    source->bodies = arena_calloc(arena, group->member_count, sizeof *source->bodies);
+    source->word_parameter = arena_calloc(arena, group->member_count, sizeof *source->word_parameter);
+    if (!source->bodies || !source->word_parameter) return false;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        struct body *body = &source->bodies[member];
+        if (!body_collect(body, arena, group, member)) {
+            source->result->error = body->error;
+            return false;
+        }
+        source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
+        if (!source->word_parameter[member]) return false;
+        for (uint32_t word = 0; word < body->word_count; word++) {
+            uint32_t index = add_parameter(source, member, body->words[word].offset,
+                                           ptx_type_bytes(body->words[word].type));
+            if (index == UINT32_MAX) return false;
+            source->word_parameter[member][word] = index;
+        }
+    }
+    return true;
+}
+
+static const char *word_name(void *context, uint32_t index)
+{
+    const struct source *source = context;
+    return source->names[source->word_parameter[source->current->member][index]];
+}
+
+static uint32_t block_threads(const uint32_t block[3])
+{
+    return block[0] * block[1] * block[2];
+}
+
+/* The most blocks an SM that a member asked for, with blocks of the fused size. */
+static uint32_t least_blocks(const struct group *group)
+{
+    uint32_t least = 0;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct ptx_function *function = group->members[member].summary->function;
+        if (function->minnctapersm > least && block_threads(function->maxntid) == block_threads(group->block))
+            least = function->minnctapersm;
+    }
+    return least;
+}
+
+static void write_signature(const struct source *source, FILE *out)
+{
+    const struct codegen_result *result = source->result;
+    const struct group *group = source->request->group;
+    uint32_t least = least_blocks(group);
+    fprintf(out, "extern \"C\" __global__ void __launch_bounds__(%u", block_threads(group->block));
+    if (least) fprintf(out, ", %u", least);
+    fprintf(out, ")\n%s(", source->request->name);
+    for (uint32_t i = 0; i < result->parameter_count; i++)
+        fprintf(out, "%s%s %s", i ? ", " : "", body_c_type(result->parameters[i].size), source->names[i]);
+    fprintf(out, ")\n{\n");
+}
+
+/* A forwarded value starts as zero: threads that skip its source never use it, but C must see it defined. */
+static void write_values(const struct body *body, FILE *out)
+{
+    for (uint32_t i = 0; i < body->output_count; i++)
+        fprintf(out, "    %s %s = 0;\n", body_c_type(body->outputs[i].bytes),
+                body_value_name(body->arena, &body->outputs[i]));
+}
+
+static void write_member(struct source *source, const struct body *body, FILE *out)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    const struct ptx_function *function = body->function;
+    uint32_t last = function->instruction_count ? function->instructions[function->instruction_count - 1].line
+                                                : function->line;
+    fprintf(out, "\n    /* member %u: %s, grid (%u,%u,%u), block (%u,%u,%u), PTX lines %u-%u */\n",
+            body->member, function->name, summary->grid[0], summary->grid[1], summary->grid[2],
+            summary->block[0], summary->block[1], summary->block[2], function->line, last);
+    write_values(body, out);
+    source->current = body;
+    uint32_t braces = remap_code_open(body, out);
+    body_write(body, out, braces ? "        " : "    ", word_name, source);
+    if (braces) fprintf(out, "        }\n    }\n");
+}
+
+/* The kernel alone, without prelude. */
+static void write_kernel(struct source *source, FILE *out)
+{
+    const struct group *group = source->request->group;
+    write_signature(source, out);
+    for (uint32_t member = 0; member < group->member_count; member++)
+        write_member(source, &source->bodies[member], out);
+    fprintf(out, "}\n");
+}
+
+bool source_write_kernel(const struct codegen_request *request, struct codegen_result *result, FILE *out)
+{
+    struct source source = {.request = request, .result = result};
+    if (request->group->refusal) {
+        result->error = request->group->refusal;
+        return false;
+    }
+    if (!collect(&source)) {
+        if (!result->error) result->error = "out of memory";
+        return false;
+    }
+    write_kernel(&source, out);
+    return true;
+}
+
+void codegen_write(const struct codegen_request *request, struct codegen_result *result)
+{
+    char *text = NULL;
+    size_t length;
+    memset(result, 0, sizeof *result);
+    result->arena = arena_create();
+    FILE *out = result->arena ? open_memstream(&text, &length) : NULL;
+    if (!out) {
+        result->error = "out of memory";
+        return;
+    }
+    fprintf(out, "/* Fused by kfuse; each member's arithmetic is the PTX that it was. */\n");
+    remap_code_prelude(request->group, out);
+    bool written = source_write_kernel(request, result, out);
+    if (!fclose(out) && written) result->source = arena_strdup(result->arena, text);
+    free(text);
+    if (written && !result->source) result->error = "out of memory";
+    if (result->source) result->entry = arena_strdup(result->arena, request->name);
+}
+
+void codegen_result_clear(struct codegen_result *result)
+{
+    arena_free(result->arena);
+    memset(result, 0, sizeof *result);
+}
