@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels that the fusion tests join. kernels.ptx is made from this file by
+ *   nvcc -arch=sm_90 -ptx -o kernels.ptx kernels.cu                                          */
+#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
+
+extern "C" __global__ void add(float *x, const float *w, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = w[i] + y[i];
+}
+
+extern "C" __global__ void add_to(float *x, const float *z, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = x[i] + z[i];
+}
+
+extern "C" __global__ void multiply(float *x, const float *w, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = w[i] * y[i];
+}
+
+extern "C" __global__ void square_and_shift(float *x, float *y, float c, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float square = x[i] * x[i];
+    y[i] = square + c; /* contracted: the product must not be forwarded */
+    x[i] = square;
+}
+
+extern "C" __global__ void chain_step(float *x, float a, float b, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = x[i] * a + b;
+}
+
+extern "C" __global__ void grid_stride(double *x, const double *__restrict__ w, int n)
+{
+    for (int i = INDEX; i < n; i += gridDim.x * blockDim.x) x[i] += w[i];
+}
+
+extern "C" __global__ void scale_double(double *x, double a, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = a * x[i];
+}
+
+struct box {
+    double scale;
+    int nx, ny;
+    signed char shift;
+    unsigned short mask;
+};
+
+extern "C" __global__ void plane(double *u, const double *v, box b)
+{
+    int x = INDEX, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < b.nx && y < b.ny) u[y * b.nx + x] = b.scale * v[y * b.nx + x] + b.shift + b.mask;
+}
+
+extern "C" __global__ void line(double *u, double *w, int n)
+{
+    int i = INDEX;
+    if (i < n) w[i] = u[i] - 1.0;
+}
+
+extern "C" __global__ void stencil(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i] + x[i + 1];
+}
+
+extern "C" __global__ void reversed(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[n - 1 - i];
+}
+
+extern "C" __global__ void shifted(float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i + 1] = x[i] + 1.0f;
+}
+
+extern "C" __global__ void bytes(unsigned char *b, const short *s, int n)
+{
+    int i = INDEX;
+    if (i < n) b[i] = (unsigned char)(s[i] * 3);
+}
+
+extern "C" __global__ void from_bytes(int *r, const unsigned char *b, int n)
+{
+    int i = INDEX;
+    if (i < n) r[i] = (signed char)b[i] + r[i];
+}
+
+extern "C" __global__ void pairs(float2 *p, const float2 *q, int n)
+{
+    int i = INDEX;
+    if (i < n) {
+        float2 value = q[i];
+        p[i] = make_float2(value.y, value.x + 1.0f);
+    }
+}
+
+extern "C" __global__ void pairs_again(float2 *p, int n)
+{
+    int i = INDEX;
+    if (i < n) {
+        float2 value = p[i];
+        p[i] = make_float2(value.x * 0.5f, value.y);
+    }
+}
+
+extern "C" __global__ void clear_even(float *x, int n)
+{
+    int i = INDEX;
+    if (i < n && i % 2 == 0) x[i] = 0.0f;
+}
+
+extern "C" __global__ void clip(float *x, float limit, int n)
+{
+    int i = INDEX;
+    if (i < n)
+        if (x[i] > limit) x[i] = limit; /* a store that data decides */
+}
+
+extern "C" __global__ void read_only(float *y, const float *__restrict__ x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] * 2.0f;
+}
+
+extern "C" __global__ void sum_loop(float *y, const float *x, int n, int terms)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = 0; k < terms; k++) sum += x[i * terms + k];
+    y[i] = sum;
+}
+
+extern "C" __global__ void count_up(int *c, int n)
+{
+    int i = INDEX;
+    if (i < n) atomicAdd(&c[i / 2], 1);
+}
