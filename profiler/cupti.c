@@ -207,17 +207,18 @@ static bool load(const char **error)
     uint32_t version = 0;
     void *library = open_library();
     if (!library) {
-        *error = "libcupti was not found on the library path nor under CUDA_HOME";
+        *error = "libcupti was not found on the library path nor under CUDA_HOME: install the toolkit's "
+                 "CUPTI or set CUDA_HOME";
         return false;
     }
     if (!find_functions(library)) {
-        *error = "libcupti lacks functions that kfuse needs";
+        *error = "libcupti lacks functions that kfuse needs: set CUDA_HOME to a toolkit of CUDA 12 or later";
         return false;
     }
     CUptiResult result = cupti.cuptiGetVersion(&version);
     if (result != CUPTI_SUCCESS) return fail(error, "CUPTI does not start", result);
     if (version >= OLDEST_CUPTI) return true;
-    *error = "libcupti is older than CUDA 12";
+    *error = "libcupti is older than CUDA 12: set CUDA_HOME to a newer toolkit";
     return false;
 }
 
@@ -225,7 +226,7 @@ static bool subscribe(const char **error)
 {
     CUptiResult result = cupti.cuptiSubscribe(&cupti.subscriber, on_call, NULL);
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || result == CUPTI_ERROR_MAX_LIMIT_REACHED)
-        return fail(error, "another profiler is attached to this program", result);
+        return fail(error, "another profiler is attached to this program: record without it", result);
     if (result != CUPTI_SUCCESS) return fail(error, "CUPTI refuses a subscriber", result);
     for (size_t i = 0; i < sizeof launch_calls / sizeof *launch_calls && result == CUPTI_SUCCESS; i++)
         result = cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launch_calls[i]);

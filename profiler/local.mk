@@ -8,7 +8,7 @@ librecorder_la_SOURCES = \
 	profiler/source.c profiler/source.h
 librecorder_la_CPPFLAGS = $(AM_CPPFLAGS) -DKFUSE_PKGLIBDIR='"$(pkglibdir)"'
 
-pkglib_LTLIBRARIES += libkfuse-cupti.la
-libkfuse_cupti_la_SOURCES = profiler/activity.h profiler/cupti.c
-libkfuse_cupti_la_LDFLAGS = -module -avoid-version -shared
-libkfuse_cupti_la_LIBADD = libcommon.la -ldl
+pkglib_LTLIBRARIES += profiler/libkfuse-cupti.la
+profiler_libkfuse_cupti_la_SOURCES = profiler/activity.h profiler/cupti.c
+profiler_libkfuse_cupti_la_LDFLAGS = -module -avoid-version -shared
+profiler_libkfuse_cupti_la_LIBADD = libcommon.la -ldl

@@ -180,15 +180,12 @@ static uint64_t read_limit(void)
 
 static void start_source(void *(*real)(const char *name))
 {
-    const char *error = "there is none";
+    const char *error = "no source";
     recorder.source = source_find(real);
     if (recorder.source && recorder.source->start(deliver, &error)) return;
+    if (recorder.source) log_write(LOG_WARNING, "recorder", "%s", error);
     recorder.source = NULL;
-    log_write(LOG_WARNING, "recorder",
-              "no kernel times: %s; the trace is usable and times are estimated. Install the CUDA toolkit's "
-              "CUPTI, set "
-              "CUDA_HOME, or KFUSE_CUPTI_PLUGIN to libkfuse-cupti.so",
-              error);
+    log_write(LOG_WARNING, "recorder", "no kernel times are recorded: the planner will estimate them");
 }
 
 bool recorder_open(const char *path, void *(*real)(const char *name))

@@ -74,7 +74,7 @@ static const struct activity_source *load_plugin(const char *path)
         library ? (activity_source_function)dlsym(library, "kfuse_activity_source") : NULL;
     const char *reason = function ? NULL : dlerror();
     if (function) return function();
-    log_write(LOG_WARNING, "recorder", "%s cannot be used: %s", path,
+    log_write(LOG_WARNING, "recorder", "%s cannot be used: %s; is KFUSE_CUPTI_PLUGIN right?", path,
               reason ? reason : "no kfuse_activity_source");
     if (library) dlclose(library);
     return NULL;
@@ -94,7 +94,9 @@ static bool own_folder(char folder[SOURCE_PATH])
 
 static const struct activity_source *find_plugin(void)
 {
-    static const char *const places[] = {"%s/" PLUGIN, "%s/kfuse/" PLUGIN, "%s/../lib/kfuse/" PLUGIN};
+    static const char *const places[] = {
+        "%s/" PLUGIN, "%s/kfuse/" PLUGIN, "%s/../lib/kfuse/" PLUGIN,
+        "%s/../../profiler/.libs/" PLUGIN /* a build that is not installed */};
     char folder[SOURCE_PATH], path[SOURCE_PATH + 64];
     const char *told = getenv("KFUSE_CUPTI_PLUGIN");
     if (told && *told) return load_plugin(told);
@@ -103,7 +105,9 @@ static const struct activity_source *find_plugin(void)
         if (access(path, F_OK) == 0) return load_plugin(path);
     }
     if (access(KFUSE_PKGLIBDIR "/" PLUGIN, F_OK) == 0) return load_plugin(KFUSE_PKGLIBDIR "/" PLUGIN);
-    log_write(LOG_WARNING, "recorder", "%s not found beside libkfuse.so nor in %s", PLUGIN, KFUSE_PKGLIBDIR);
+    log_write(LOG_WARNING, "recorder",
+              "%s not found beside libkfuse.so nor in %s: name it in KFUSE_CUPTI_PLUGIN", PLUGIN,
+              KFUSE_PKGLIBDIR);
     return NULL;
 }
 

@@ -51,6 +51,8 @@ static void print_launches(const struct trace_summary *summary)
     if (!summary->launches) return;
     printf("with kernel times: %" PRIu64 " (%.1f%%), %.3f ms of device time\n", summary->timed,
            100.0 * (double)summary->timed / (double)summary->launches, (double)summary->time_ns / 1e6);
+    if (!summary->timed)
+        printf("  CUPTI was missing or in use; 'kfuse record' with KFUSE_LOG=- says why and what to do\n");
     printf("a launch takes the host %.2f us in the driver\n",
            (double)summary->host_ns / (double)summary->launches / 1e3);
     printf("windows: %" PRIu64 ", launches in each: mean %.1f, median %" PRIu64 ", max %" PRIu64 "\n",

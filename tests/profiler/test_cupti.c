@@ -42,7 +42,7 @@ static const struct activity_source *load_plugin(void)
 {
     const char *path = getenv("KFUSE_CUPTI_PLUGIN"), *build = getenv("top_builddir");
     char built[4096];
-    snprintf(built, sizeof built, "%s/.libs/libkfuse-cupti.so", build ? build : ".");
+    snprintf(built, sizeof built, "%s/profiler/.libs/libkfuse-cupti.so", build ? build : ".");
     void *library = dlopen(path ? path : built, RTLD_NOW | RTLD_LOCAL);
     if (!library) print_error("%s\n", dlerror());
     assert_non_null(library);
