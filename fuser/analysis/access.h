@@ -67,6 +67,11 @@ struct access_words { /* argument bytes whose values the analysis used: they mus
     uint32_t offset, size;
 };
 
+struct access_contents { /* the same, of a module variable whose contents were given */
+    const char *variable;
+    struct access_words words;
+};
+
 struct access_summary {
     struct arena *arena;         /* owns everything here but the isl objects */
     const struct ptx_function *function;
@@ -82,6 +87,8 @@ struct access_summary {
     uint32_t base_count;
     struct access_words *words;  /* sorted, disjoint */
     uint32_t word_count;
+    struct access_contents *contents; /* sorted by variable, then offset */
+    uint32_t content_count;
     isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
     isl_set *effective;          /* threads that may execute a store or atomic; a superset */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
