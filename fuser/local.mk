@@ -3,9 +3,28 @@ noinst_LTLIBRARIES += libfuser.la
 libfuser_la_SOURCES =
 libfuser_la_LIBADD = libptx.la libcommon.la $(ISL_LIBS) -ldl
 
+# accesses of one launch
+libfuser_la_SOURCES += \
+	fuser/analysis/access.c fuser/analysis/access.h \
+	fuser/analysis/access_print.c \
+	fuser/analysis/affine.c \
+	fuser/analysis/analysis.h \
+	fuser/analysis/domains.c \
+	fuser/analysis/dominators.c fuser/analysis/dominators.h \
+	fuser/analysis/evaluate.c \
+	fuser/analysis/induction.c \
+	fuser/analysis/integer.c \
+	fuser/analysis/legality.c \
+	fuser/analysis/loops.c fuser/analysis/loops.h \
+	fuser/analysis/memory.c \
+	fuser/analysis/predicate.c \
+	fuser/analysis/range.h \
+	fuser/analysis/sources.c \
+	fuser/analysis/ssa.c fuser/analysis/ssa.h \
+	fuser/analysis/value.c
+
 # conflicts between launches, groups
 libfuser_la_SOURCES += \
-	fuser/analysis/access.h \
 	fuser/analysis/conflict.c fuser/analysis/conflict.h \
 	fuser/analysis/forward.c fuser/analysis/forward.h \
 	fuser/analysis/frame.c fuser/analysis/frame.h \

@@ -3,8 +3,7 @@
 #include "fuser/analysis/analysis.h"
 
 #include <isl/ilp.h>
-#include <isl/options.h>
-#include <isl/val.h>
+#include <isl/local_space.h>
 
 void affine_begin(struct analysis *analysis)
 {
@@ -96,7 +95,8 @@ bool affine_bounds(struct analysis *analysis, isl_pw_aff *form, isl_set *set, st
     isl_pw_aff *inside = isl_pw_aff_intersect_domain(isl_pw_aff_copy(form), isl_set_copy(set));
     struct range found;
     bool fits = affine_number(isl_pw_aff_min_val(isl_pw_aff_copy(inside)), &found.low) &&
-                affine_number(isl_pw_aff_max_val(isl_pw_aff_copy(inside)), &found.high) && range_is_sane(found);
+                affine_number(isl_pw_aff_max_val(isl_pw_aff_copy(inside)), &found.high) &&
+                range_is_sane(found);
 
     isl_pw_aff_free(inside);
     if (fits)
@@ -110,9 +110,9 @@ bool affine_involves_from(isl_pw_aff *form, unsigned position)
 {
     isl_size count = isl_pw_aff_dim(form, isl_dim_in);
 
-    return count < 0 ||
-           (position < (unsigned)count &&
-            isl_pw_aff_involves_dims(form, isl_dim_in, position, (unsigned)count - position) != isl_bool_false);
+    return count < 0 || (position < (unsigned)count &&
+                         isl_pw_aff_involves_dims(form, isl_dim_in, position, (unsigned)count - position) !=
+                             isl_bool_false);
 }
 
 isl_set *affine_forget_from(struct analysis *analysis, isl_set *set, unsigned position)

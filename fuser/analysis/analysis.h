@@ -15,6 +15,10 @@
 #include "fuser/analysis/range.h"
 #include "fuser/analysis/ssa.h"
 
+#include <isl/aff.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
 enum {
     ANALYSIS_PIECE_LIMIT = 48,      /* pieces of a form or set before it is given up */
     ANALYSIS_COUNTER_BITS = 48,     /* no thread runs a loop this many times: days on any device */
@@ -149,6 +153,9 @@ const struct value *value_quotient(struct analysis *analysis, unsigned bits, __i
                                    const uint64_t *sources);
 /* A copy of an integer with these notes (zeros, numerator .. residue_is_halved). */
 const struct value *value_annotate(struct analysis *analysis, const struct value *value, struct value notes);
+/* The same value, computed from these words too. */
+const struct value *value_with_sources(struct analysis *analysis, const struct value *value,
+                                       const uint64_t *sources);
 /* Range of a noted quotient as a number; false when there is none. */
 bool value_quotient_range(const struct value *value, struct range *range);
 /* form NULL: unknown offset, with the reason */
@@ -189,6 +196,8 @@ const struct ptx_operand *evaluate_find_address(const struct ptx_instruction *in
 /* An unknown result of the current instruction. */
 const struct value *evaluate_give_up(struct analysis *analysis, const struct value *const *operands, unsigned count,
                                      unsigned bits, const char *why);
+/* The value is computed from its operands; else it is unknown whatever they are. */
+bool evaluate_is_followed(const struct ptx_instruction *instruction);
 unsigned evaluate_register_bits(const struct analysis *analysis, int32_t reg);
 extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add, integer_shift_left,
     integer_shift_right, integer_and, integer_or, integer_xor, integer_not, integer_negate, integer_absolute,
@@ -202,9 +211,8 @@ const struct value *value_add(struct analysis *analysis, const struct value *a, 
 /* --- domains.c: path conditions and loops ------------------------------------------------------------------------ */
 /* Fills blocks, loops and values; false with analysis->refusal. */
 bool domains_find(struct analysis *analysis);
-/* A value as seen from `loop`, at the instances of an edge that leaves loops, or NULL: at every exit. */
-const struct value *domains_value_in(struct analysis *analysis, uint32_t ssa_value, int32_t loop,
-                                     __isl_keep isl_set *edge);
+/* A value as seen from `loop`: after the loops inside it that it was computed in. */
+const struct value *domains_value_in(struct analysis *analysis, uint32_t ssa_value, int32_t loop);
 
 /* --- induction.c ------------------------------------------------------------------------------------------------- */
 /* The value of a loop header's phi: init + step * counter, or unknown. */

@@ -71,7 +71,8 @@ static bool improve_parents(struct dominators *dominators, bool *known)
         for (uint32_t p = 0; p < info->predecessor_count; p++) {
             int32_t predecessor = (int32_t)info->predecessors[p];
             if (!known[predecessor]) continue;
-            parent = parent == DOMINATORS_NONE ? predecessor : common_dominator(dominators, parent, predecessor);
+            parent =
+                parent == DOMINATORS_NONE ? predecessor : common_dominator(dominators, parent, predecessor);
         }
         if (!known[block] || dominators->parent[block] != parent) {
             known[block] = true;

@@ -2,8 +2,8 @@
  * Integer instructions over abstract values -- ISA 9.7.1, 9.7.6 to 9.7.9. */
 #include "fuser/analysis/analysis.h"
 
-static const struct value *give_up(struct analysis *analysis, const struct value *const *operands, unsigned count,
-                                   unsigned bits, const char *why)
+static const struct value *give_up(struct analysis *analysis, const struct value *const *operands,
+                                   unsigned count, unsigned bits, const char *why)
 {
     return evaluate_give_up(analysis, operands, count, bits, why);
 }
@@ -33,12 +33,13 @@ static unsigned min_zeros(const struct value *a, const struct value *b)
 static const struct value *resize(struct analysis *analysis, const struct value *value, unsigned bits)
 {
     if (value->kind != VALUE_INTEGER || value->bits == bits) return value;
-    return value_annotate(analysis,
-                          value_integer(analysis, bits, isl_pw_aff_copy(value->form), value->range, value->sources),
-                          *value);
+    return value_annotate(
+        analysis, value_integer(analysis, bits, isl_pw_aff_copy(value->form), value->range, value->sources),
+        *value);
 }
 
-/* --- sums -------------------------------------------------------------------------------------------------------- */
+/* --- sums
+ * -------------------------------------------------------------------------------------------------------- */
 
 static const struct value *offset_pointer(struct analysis *analysis, const struct value *pointer,
                                           const struct value *offset, bool subtract, unsigned bits)
@@ -63,7 +64,8 @@ static bool is_same_form(isl_pw_aff *a, isl_pw_aff *b)
     return a && b && isl_pw_aff_plain_is_equal(a, b) == isl_bool_true;
 }
 
-/* What a sum with a quotient is, where that is again one: q + x, and ((x - q) >> 1) + q; NULL: nothing special. */
+/* What a sum with a quotient is, where that is again one: q + x, and ((x - q) >> 1) + q; NULL: nothing
+ * special. */
 static const struct value *add_to_quotient(struct analysis *analysis, const struct value *quotient,
                                            const struct value *other, unsigned bits)
 {
@@ -81,12 +83,15 @@ static const struct value *add_to_quotient(struct analysis *analysis, const stru
     return NULL;
 }
 
-const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b, unsigned bits)
+const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b,
+                              unsigned bits)
 {
     const struct value *both[] = {a, b};
 
-    if (a->kind == VALUE_POINTER && b->kind != VALUE_POINTER) return offset_pointer(analysis, a, b, false, bits);
-    if (b->kind == VALUE_POINTER && a->kind != VALUE_POINTER) return offset_pointer(analysis, b, a, false, bits);
+    if (a->kind == VALUE_POINTER && b->kind != VALUE_POINTER)
+        return offset_pointer(analysis, a, b, false, bits);
+    if (b->kind == VALUE_POINTER && a->kind != VALUE_POINTER)
+        return offset_pointer(analysis, b, a, false, bits);
     if (!both_integers(a, b)) return give_up(analysis, both, 2, bits, "sum of something unknown");
     const struct value *quotient = add_to_quotient(analysis, a, b, bits);
     if (!quotient) quotient = add_to_quotient(analysis, b, a, bits);
@@ -108,10 +113,13 @@ static const struct value *subtract(struct analysis *analysis, const struct valu
                                     unsigned bits)
 {
     const struct value *both[] = {a, b};
-    bool pointers = a->kind == VALUE_POINTER && b->kind == VALUE_POINTER && a->base == b->base && a->form && b->form;
+    bool pointers =
+        a->kind == VALUE_POINTER && b->kind == VALUE_POINTER && a->base == b->base && a->form && b->form;
 
-    if (a->kind == VALUE_POINTER && b->kind != VALUE_POINTER) return offset_pointer(analysis, a, b, true, bits);
-    if (!pointers && !both_integers(a, b)) return give_up(analysis, both, 2, bits, "difference of something unknown");
+    if (a->kind == VALUE_POINTER && b->kind != VALUE_POINTER)
+        return offset_pointer(analysis, a, b, true, bits);
+    if (!pointers && !both_integers(a, b))
+        return give_up(analysis, both, 2, bits, "difference of something unknown");
     const struct value *difference =
         value_integer(analysis, bits, isl_pw_aff_sub(isl_pw_aff_copy(a->form), isl_pw_aff_copy(b->form)),
                       range_subtract(a->range, b->range), sources_join(analysis, a->sources, b->sources));
@@ -141,7 +149,8 @@ const struct value *integer_not(struct analysis *analysis, const struct ptx_inst
     return subtract(analysis, value_number(analysis, bits, -1, NULL), operands[0], bits);
 }
 
-/* --- products ------------------------------------------------------------------------------------------------------ */
+/* --- products
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* x * factor in a register of `bits`; the representatives of x count modulo 2^bits. */
 static const struct value *scale(struct analysis *analysis, const struct value *x, wide factor,
@@ -150,19 +159,21 @@ static const struct value *scale(struct analysis *analysis, const struct value *
     struct range range;
     unsigned zeros = x->zeros;
 
-    if (!range_scale(x->range, factor, &range)) return give_up(analysis, &x, 1, bits, "product out of bounds");
+    if (!range_scale(x->range, factor, &range))
+        return give_up(analysis, &x, 1, bits, "product out of bounds");
     for (wide rest = factor; rest != 0 && rest % 2 == 0 && zeros < bits; rest /= 2) zeros++;
     sources = sources_join(analysis, x->sources, sources);
     if (x->range.low >= 0 && factor >= 256 && range.high < wide_power(bits))
         return value_quotient(analysis, bits, isl_pw_aff_copy(x->form), x->range, factor, 0, sources);
-    const struct value *product =
-        value_integer(analysis, bits, affine_scale(analysis, isl_pw_aff_copy(x->form), factor), range, sources);
+    const struct value *product = value_integer(
+        analysis, bits, affine_scale(analysis, isl_pw_aff_copy(x->form), factor), range, sources);
     return zeros ? value_annotate(analysis, product, (struct value){.zeros = (uint8_t)zeros}) : product;
 }
 
 /* .wide and .hi see the registers' own values. */
-static const struct value *multiply_fully(struct analysis *analysis, const struct ptx_instruction *instruction,
-                                          const struct value *x, const struct value *factor, unsigned bits)
+static const struct value *multiply_fully(struct analysis *analysis,
+                                          const struct ptx_instruction *instruction, const struct value *x,
+                                          const struct value *factor, unsigned bits)
 {
     bool as_signed = is_signed(instruction), high = ptx_has_modifier(instruction, PTX_MOD_HI);
     unsigned source_bits = 8 * ptx_type_bytes(instruction->types[0]);
@@ -184,7 +195,8 @@ const struct value *integer_multiply(struct analysis *analysis, const struct ptx
     const struct value *x = operands[0], *factor = operands[1];
     wide number;
 
-    if (!both_integers(x, factor)) return give_up(analysis, operands, 2, bits, "product of something unknown");
+    if (!both_integers(x, factor))
+        return give_up(analysis, operands, 2, bits, "product of something unknown");
     if (!value_is_number(factor, true, &number)) {
         const struct value *swap = x;
         x = factor;
@@ -205,7 +217,8 @@ const struct value *integer_multiply_add(struct analysis *analysis, const struct
     return value_add(analysis, product, operands[2], bits);
 }
 
-/* --- shifts -------------------------------------------------------------------------------------------------------- */
+/* --- shifts
+ * -------------------------------------------------------------------------------------------------------- */
 
 const struct value *integer_shift_left(struct analysis *analysis, const struct ptx_instruction *instruction,
                                        const struct value *const *operands, unsigned bits)
@@ -233,8 +246,8 @@ static const struct value *shift_right(struct analysis *analysis, const struct v
 
     sources = sources_join(analysis, x->sources, sources);
     if (value_quotient_range(x, &range) && is_within(range, x->bits, as_signed) && x->shift + amount <= 120)
-        return value_quotient(analysis, bits, isl_pw_aff_copy(x->numerator), x->numerator_range, x->multiplier,
-                              x->shift + amount, sources);
+        return value_quotient(analysis, bits, isl_pw_aff_copy(x->numerator), x->numerator_range,
+                              x->multiplier, x->shift + amount, sources);
     isl_pw_aff *form = canonical(analysis, x, as_signed, &range);
     if (!form) return give_up(analysis, &x, 1, bits, "shift of a value that may have wrapped");
     range.low = wide_floor_divide(range.low, wide_power(amount));
@@ -242,7 +255,8 @@ static const struct value *shift_right(struct analysis *analysis, const struct v
     const struct value *shifted = value_integer(
         analysis, bits, affine_floor_divide(analysis, form, wide_power(amount)), range, sources);
     if (amount == 1 && x->residue && !x->residue_is_halved && x->range.low >= 0)
-        return value_annotate(analysis, shifted, (struct value){.residue = x->residue, .residue_is_halved = true});
+        return value_annotate(analysis, shifted,
+                              (struct value){.residue = x->residue, .residue_is_halved = true});
     return shifted;
 }
 
@@ -257,10 +271,13 @@ const struct value *integer_shift_right(struct analysis *analysis, const struct 
         if (!is_signed(instruction)) return value_number(analysis, bits, 0, operands[1]->sources);
         amount = bits - 1;
     }
-    return shift_right(analysis, operands[0], (unsigned)amount, is_signed(instruction), operands[1]->sources, bits);
+    return shift_right(analysis, operands[0], (unsigned)amount, is_signed(instruction), operands[1]->sources,
+                       bits);
 }
 
-/* --- bits ------------------------------------------------------------------------------------------------------------ */
+/* --- bits
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 /* x modulo 2^count: right for every representative. */
 static const struct value *low_bits(struct analysis *analysis, const struct value *x, unsigned count,
@@ -274,7 +291,8 @@ static const struct value *low_bits(struct analysis *analysis, const struct valu
         return value_annotate(analysis,
                               value_integer(analysis, bits, isl_pw_aff_copy(x->form), x->range, sources), *x);
     return value_annotate(analysis,
-                          value_integer(analysis, bits, affine_modulo(analysis, isl_pw_aff_copy(x->form), modulus),
+                          value_integer(analysis, bits,
+                                        affine_modulo(analysis, isl_pw_aff_copy(x->form), modulus),
                                         (struct range){0, modulus - 1}, sources),
                           (struct value){.zeros = x->zeros});
 }
@@ -308,8 +326,8 @@ static const struct value *mask_bits(struct analysis *analysis, const struct val
 }
 
 /* Puts a constant last; false when neither operand is one. */
-static bool find_constant(const struct value *const *operands, const struct value **x, const struct value **constant,
-                          wide *number)
+static bool find_constant(const struct value *const *operands, const struct value **x,
+                          const struct value **constant, wide *number)
 {
     *x = operands[0];
     *constant = operands[1];
@@ -329,7 +347,8 @@ const struct value *integer_and(struct analysis *analysis, const struct ptx_inst
     if (!both_integers(operands[0], operands[1]) || !find_constant(operands, &x, &constant, &mask))
         return give_up(analysis, operands, 2, bits, "and of values that vary");
     if (value_is_number(x, false, &number))
-        return value_number(analysis, bits, number & mask, sources_join(analysis, x->sources, constant->sources));
+        return value_number(analysis, bits, number & mask,
+                            sources_join(analysis, x->sources, constant->sources));
     return mask_bits(analysis, x, mask, constant->sources, bits);
 }
 
@@ -345,7 +364,8 @@ const struct value *integer_or(struct analysis *analysis, const struct ptx_instr
     wide a, b;
 
     if (bits == 1) return predicate_or(analysis, instruction, operands, bits);
-    if (!both_integers(operands[0], operands[1])) return give_up(analysis, operands, 2, bits, "or of unknowns");
+    if (!both_integers(operands[0], operands[1]))
+        return give_up(analysis, operands, 2, bits, "or of unknowns");
     if (value_is_number(operands[0], false, &a) && value_is_number(operands[1], false, &b))
         return value_number(analysis, bits, a | b,
                             sources_join(analysis, operands[0]->sources, operands[1]->sources));
@@ -364,9 +384,11 @@ const struct value *integer_xor(struct analysis *analysis, const struct ptx_inst
     if (!both_integers(operands[0], operands[1]) || !find_constant(operands, &x, &constant, &mask))
         return give_up(analysis, operands, 2, bits, "exclusive or of values that vary");
     if (value_is_number(x, false, &number))
-        return value_number(analysis, bits, number ^ mask, sources_join(analysis, x->sources, constant->sources));
+        return value_number(analysis, bits, number ^ mask,
+                            sources_join(analysis, x->sources, constant->sources));
     if (mask == 0) return x;
-    if (mask == wide_power(bits) - 1) return subtract(analysis, value_number(analysis, bits, -1, NULL), x, bits);
+    if (mask == wide_power(bits) - 1)
+        return subtract(analysis, value_number(analysis, bits, -1, NULL), x, bits);
     if (mask == wide_power(bits - 1)) return value_add(analysis, x, constant, bits);
     if (x->range.low >= 0 && x->range.high <= mask && (mask & (mask + 1)) == 0)
         return subtract(analysis, constant, x, bits);
@@ -393,7 +415,8 @@ const struct value *integer_extract(struct analysis *analysis, const struct ptx_
     return shift_right(analysis, field, (unsigned)position, false, sources, bits);
 }
 
-/* --- division ------------------------------------------------------------------------------------------------------ */
+/* --- division
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* C's division, towards zero. */
 static isl_pw_aff *divide_form(struct analysis *analysis, isl_pw_aff *form, struct range *range, wide divisor)
@@ -406,8 +429,8 @@ static isl_pw_aff *divide_form(struct analysis *analysis, isl_pw_aff *form, stru
         quotient = affine_floor_divide(analysis, form, magnitude);
     } else {
         isl_pw_aff *down = affine_floor_divide(analysis, isl_pw_aff_copy(form), magnitude);
-        isl_pw_aff *up = isl_pw_aff_neg(
-            affine_floor_divide(analysis, isl_pw_aff_neg(isl_pw_aff_copy(form)), magnitude));
+        isl_pw_aff *up =
+            isl_pw_aff_neg(affine_floor_divide(analysis, isl_pw_aff_neg(isl_pw_aff_copy(form)), magnitude));
         quotient = range->high < 0 ? (isl_pw_aff_free(down), up) : affine_split(analysis, form, 0, up, down);
         isl_pw_aff_free(form);
     }
@@ -448,7 +471,8 @@ const struct value *integer_remainder(struct analysis *analysis, const struct pt
     if (!form) return give_up(analysis, operands, 2, bits, "remainder of a value that may have wrapped");
     wide magnitude = divisor < 0 ? -divisor : divisor;
     const uint64_t *sources = sources_join(analysis, operands[0]->sources, operands[1]->sources);
-    if (range.low > -magnitude && range.high < magnitude) return value_integer(analysis, bits, form, range, sources);
+    if (range.low > -magnitude && range.high < magnitude)
+        return value_integer(analysis, bits, form, range, sources);
     quotient_range = range;
     isl_pw_aff *quotient = divide_form(analysis, isl_pw_aff_copy(form), &quotient_range, magnitude);
     form = isl_pw_aff_sub(form, affine_scale(analysis, quotient, magnitude));
@@ -456,10 +480,11 @@ const struct value *integer_remainder(struct analysis *analysis, const struct pt
     return value_integer(analysis, bits, form, range, sources);
 }
 
-/* --- minimum, maximum, magnitude ----------------------------------------------------------------------------------- */
+/* --- minimum, maximum, magnitude
+ * ----------------------------------------------------------------------------------- */
 
-static const struct value *extremum(struct analysis *analysis, const struct value *const *operands, unsigned bits,
-                                    bool as_signed, bool maximum)
+static const struct value *extremum(struct analysis *analysis, const struct value *const *operands,
+                                    unsigned bits, bool as_signed, bool maximum)
 {
     struct range a_range, b_range;
     isl_pw_aff *a = NULL, *b = NULL, *form;
@@ -473,11 +498,10 @@ static const struct value *extremum(struct analysis *analysis, const struct valu
         isl_pw_aff_free(b);
         return give_up(analysis, operands, 2, bits, "minimum or maximum of something unknown");
     }
-    struct range range =
-        maximum ? (struct range){a_range.low > b_range.low ? a_range.low : b_range.low,
-                                 a_range.high > b_range.high ? a_range.high : b_range.high}
-                : (struct range){a_range.low < b_range.low ? a_range.low : b_range.low,
-                                 a_range.high < b_range.high ? a_range.high : b_range.high};
+    struct range range = maximum ? (struct range){a_range.low > b_range.low ? a_range.low : b_range.low,
+                                                  a_range.high > b_range.high ? a_range.high : b_range.high}
+                                 : (struct range){a_range.low < b_range.low ? a_range.low : b_range.low,
+                                                  a_range.high < b_range.high ? a_range.high : b_range.high};
     bool a_wins = maximum ? a_range.low >= b_range.high : a_range.high <= b_range.low;
     bool b_wins = maximum ? b_range.low >= a_range.high : b_range.high <= a_range.low;
     if (a_wins || b_wins) {
@@ -510,11 +534,12 @@ const struct value *integer_absolute(struct analysis *analysis, const struct ptx
     return extremum(analysis, both, bits, true, true);
 }
 
-/* --- moves and conversions ------------------------------------------------------------------------------------------ */
+/* --- moves and conversions
+ * ------------------------------------------------------------------------------------------ */
 
 /* The low `from` bits of x, extended to `bits`. */
-static const struct value *extend(struct analysis *analysis, const struct value *x, unsigned from, bool as_signed,
-                                  unsigned bits)
+static const struct value *extend(struct analysis *analysis, const struct value *x, unsigned from,
+                                  bool as_signed, unsigned bits)
 {
     struct range range;
     const struct value *narrow = resize(analysis, x, from);
@@ -535,7 +560,8 @@ const struct value *integer_convert(struct analysis *analysis, const struct ptx_
         ptx_has_modifier(instruction, PTX_MOD_SAT))
         return give_up(analysis, operands, 1, bits, "conversion of a floating-point number");
     if (operands[0]->kind == VALUE_POINTER && to_bits == 64 && from_bits == 64) return operands[0];
-    if (operands[0]->kind != VALUE_INTEGER) return give_up(analysis, operands, 1, bits, "conversion of an unknown");
+    if (operands[0]->kind != VALUE_INTEGER)
+        return give_up(analysis, operands, 1, bits, "conversion of an unknown");
     if (to_bits <= from_bits) return extend(analysis, operands[0], to_bits, ptx_type_is_signed(to), bits);
     const struct value *value = extend(analysis, operands[0], from_bits, ptx_type_is_signed(from), to_bits);
     return bits > to_bits ? extend(analysis, value, to_bits, ptx_type_is_signed(to), bits) : value;

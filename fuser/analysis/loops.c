@@ -96,7 +96,8 @@ static const char *find_irreducible(struct arena *arena, const struct dominators
             if (dominators->position[target] > (int32_t)i ||
                 dominators_dominates(dominators, target, dominators->order[i]))
                 continue;
-            const struct ptx_instruction *branch = &cfg->function->instructions[block->first + block->count - 1];
+            const struct ptx_instruction *branch =
+                &cfg->function->instructions[block->first + block->count - 1];
             return arena_printf(arena, "line %u: %.*s \u2014 jumps into the middle of a loop", branch->line,
                                 (int)branch->text.length, branch->text.text);
         }
@@ -105,7 +106,8 @@ static const char *find_irreducible(struct arena *arena, const struct dominators
 }
 
 /* The nearest node at or after both in the acyclic body; nodes are ordered by reverse postorder. */
-static int32_t common_postdominator(const struct loop_forest *forest, const int32_t *next, int32_t a, int32_t b)
+static int32_t common_postdominator(const struct loop_forest *forest, const int32_t *next, int32_t a,
+                                    int32_t b)
 {
     const int32_t *position = forest->dominators->position;
 

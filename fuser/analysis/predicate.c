@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Comparisons and predicates -- ISA 9.7.6, 9.7.8. A predicate is a pair of sets that may overlap where it is unknown. */
+ * Comparisons and predicates -- ISA 9.7.6, 9.7.8. A predicate is a pair of sets that may overlap where it is
+ * unknown. */
 #include "fuser/analysis/analysis.h"
 
 enum comparison { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_NONE };
@@ -27,13 +28,20 @@ static const struct spelling *find_comparison(const struct ptx_instruction *inst
 static isl_set *compare_forms(enum comparison comparison, isl_pw_aff *a, isl_pw_aff *b)
 {
     switch (comparison) {
-    case COMPARE_EQ: return isl_pw_aff_eq_set(a, b);
-    case COMPARE_NE: return isl_pw_aff_ne_set(a, b);
-    case COMPARE_LT: return isl_pw_aff_lt_set(a, b);
-    case COMPARE_LE: return isl_pw_aff_le_set(a, b);
-    case COMPARE_GT: return isl_pw_aff_gt_set(a, b);
-    case COMPARE_GE: return isl_pw_aff_ge_set(a, b);
-    case COMPARE_NONE: break;
+    case COMPARE_EQ:
+        return isl_pw_aff_eq_set(a, b);
+    case COMPARE_NE:
+        return isl_pw_aff_ne_set(a, b);
+    case COMPARE_LT:
+        return isl_pw_aff_lt_set(a, b);
+    case COMPARE_LE:
+        return isl_pw_aff_le_set(a, b);
+    case COMPARE_GT:
+        return isl_pw_aff_gt_set(a, b);
+    case COMPARE_GE:
+        return isl_pw_aff_ge_set(a, b);
+    case COMPARE_NONE:
+        break;
     }
     isl_pw_aff_free(a);
     isl_pw_aff_free(b);
@@ -57,34 +65,43 @@ static int decide(enum comparison comparison, struct range a, struct range b)
     bool equal = range_is_point(a) && range_is_point(b) && a.low == b.low;
 
     switch (comparison) {
-    case COMPARE_EQ: return equal ? 1 : apart ? 0 : -1;
-    case COMPARE_NE: return equal ? 0 : apart ? 1 : -1;
-    case COMPARE_LT: return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
-    case COMPARE_LE: return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
-    case COMPARE_GT: return a.low > b.high ? 1 : a.high <= b.low ? 0 : -1;
-    case COMPARE_GE: return a.low >= b.high ? 1 : a.high < b.low ? 0 : -1;
-    case COMPARE_NONE: break;
+    case COMPARE_EQ:
+        return equal ? 1 : apart ? 0 : -1;
+    case COMPARE_NE:
+        return equal ? 0 : apart ? 1 : -1;
+    case COMPARE_LT:
+        return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
+    case COMPARE_LE:
+        return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
+    case COMPARE_GT:
+        return a.low > b.high ? 1 : a.high <= b.low ? 0 : -1;
+    case COMPARE_GE:
+        return a.low >= b.high ? 1 : a.high < b.low ? 0 : -1;
+    case COMPARE_NONE:
+        break;
     }
     return -1;
 }
 
-static const struct value *constant_predicate(struct analysis *analysis, bool is_true, const uint64_t *sources)
+static const struct value *constant_predicate(struct analysis *analysis, bool is_true,
+                                              const uint64_t *sources)
 {
     return value_predicate(analysis, isl_set_copy(is_true ? analysis->universe : analysis->empty_set),
                            isl_set_copy(is_true ? analysis->empty_set : analysis->universe), sources);
 }
 
 /* Takes the forms. */
-static const struct value *compare_numbers(struct analysis *analysis, enum comparison comparison, isl_pw_aff *a,
-                                           struct range a_range, isl_pw_aff *b, struct range b_range,
-                                           const uint64_t *sources)
+static const struct value *compare_numbers(struct analysis *analysis, enum comparison comparison,
+                                           isl_pw_aff *a, struct range a_range, isl_pw_aff *b,
+                                           struct range b_range, const uint64_t *sources)
 {
     int decided = a && b ? decide(comparison, a_range, b_range) : -1;
 
     if (!a || !b || decided >= 0) {
         isl_pw_aff_free(a);
         isl_pw_aff_free(b);
-        return decided >= 0 ? constant_predicate(analysis, decided == 1, sources) : value_unknown_predicate(analysis);
+        return decided >= 0 ? constant_predicate(analysis, decided == 1, sources)
+                            : value_unknown_predicate(analysis);
     }
     isl_set *when_true = compare_forms(comparison, isl_pw_aff_copy(a), isl_pw_aff_copy(b));
     isl_set *when_false = compare_forms(negate(comparison), a, b);
@@ -105,15 +122,17 @@ static const struct value *compare_pointers(struct analysis *analysis, enum comp
     struct range a_range, b_range;
 
     if (a->kind == VALUE_POINTER && is_null(b))
-        return constant_predicate(analysis,
-                                  comparison == COMPARE_NE || comparison == COMPARE_GT || comparison == COMPARE_GE,
-                                  b->sources);
+        return constant_predicate(
+            analysis, comparison == COMPARE_NE || comparison == COMPARE_GT || comparison == COMPARE_GE,
+            b->sources);
     if (b->kind == VALUE_POINTER && is_null(a))
-        return constant_predicate(analysis,
-                                  comparison == COMPARE_NE || comparison == COMPARE_LT || comparison == COMPARE_LE,
-                                  a->sources);
-    if (a->kind != b->kind || a->base != b->base || !a->form || !b->form) return value_unknown_predicate(analysis);
-    isl_pw_aff *first = value_as_signed(analysis, a, &a_range), *second = value_as_signed(analysis, b, &b_range);
+        return constant_predicate(
+            analysis, comparison == COMPARE_NE || comparison == COMPARE_LT || comparison == COMPARE_LE,
+            a->sources);
+    if (a->kind != b->kind || a->base != b->base || !a->form || !b->form)
+        return value_unknown_predicate(analysis);
+    isl_pw_aff *first = value_as_signed(analysis, a, &a_range),
+               *second = value_as_signed(analysis, b, &b_range);
     return compare_numbers(analysis, comparison, first, a_range, second, b_range,
                            sources_join(analysis, a->sources, b->sources));
 }
@@ -146,9 +165,11 @@ const struct value *predicate_compare(struct analysis *analysis, const struct pt
 
     if (operands[2]) {
         const struct value *both[] = {result, operands[2]};
-        if (ptx_has_modifier(instruction, PTX_MOD_AND)) return predicate_and(analysis, instruction, both, bits);
+        if (ptx_has_modifier(instruction, PTX_MOD_AND))
+            return predicate_and(analysis, instruction, both, bits);
         if (ptx_has_modifier(instruction, PTX_MOD_OR)) return predicate_or(analysis, instruction, both, bits);
-        if (ptx_has_modifier(instruction, PTX_MOD_XOR)) return predicate_xor(analysis, instruction, both, bits);
+        if (ptx_has_modifier(instruction, PTX_MOD_XOR))
+            return predicate_xor(analysis, instruction, both, bits);
         return value_unknown_predicate(analysis);
     }
     return result;
@@ -217,8 +238,9 @@ const struct value *predicate_select(struct analysis *analysis, const struct ptx
 
     if (predicate->kind != VALUE_PREDICATE)
         return evaluate_give_up(analysis, operands, 2, bits, "selected by something unknown");
-    struct candidate candidates[] = {{predicate->when_true, integer_move(analysis, instruction, operands, bits)},
-                                     {predicate->when_false, integer_move(analysis, instruction, operands + 1, bits)}};
+    struct candidate candidates[] = {
+        {predicate->when_true, integer_move(analysis, instruction, operands, bits)},
+        {predicate->when_false, integer_move(analysis, instruction, operands + 1, bits)}};
     const struct value *merged = value_merge(analysis, candidates, 2);
     if (merged->kind != VALUE_INTEGER && merged->kind != VALUE_POINTER) return merged;
     return value_with_sources(analysis, merged, predicate->sources);

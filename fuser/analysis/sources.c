@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which known words (argument bytes, contents of module variables) a value was computed from: bit sets over the
- * analysis's list of sources, shared where they are equal. */
+ * Which known words (argument bytes, contents of module variables) a value was computed from: bit sets over
+ * the analysis's list of sources, shared where they are equal. */
 #include "fuser/analysis/analysis.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@ const uint64_t *sources_join(struct analysis *analysis, const uint64_t *a, const
 
 static bool is_same_source(const struct source *source, const char *variable, uint32_t offset, uint32_t size)
 {
-    bool same_owner = variable && source->variable ? strcmp(variable, source->variable) == 0
-                                                   : variable == source->variable;
+    bool same_owner =
+        variable && source->variable ? strcmp(variable, source->variable) == 0 : variable == source->variable;
 
     return same_owner && source->offset == offset && source->size == size;
 }
@@ -41,12 +41,14 @@ const uint64_t *sources_of(struct analysis *analysis, const char *variable, uint
 {
     uint32_t index = 0;
 
-    while (index < analysis->source_count && !is_same_source(&analysis->sources[index], variable, offset, size))
+    while (index < analysis->source_count &&
+           !is_same_source(&analysis->sources[index], variable, offset, size))
         index++;
     if (index == analysis->source_count) {
         if (index == analysis->source_capacity) {
             uint32_t capacity = 2 * index + 16;
-            void *sources = arena_grow(analysis->arena, analysis->sources, index, capacity, sizeof(struct source));
+            void *sources =
+                arena_grow(analysis->arena, analysis->sources, index, capacity, sizeof(struct source));
             if (!sources) return NULL;
             analysis->sources = sources;
             analysis->source_capacity = capacity;

@@ -73,7 +73,8 @@ static void append(struct builder *builder, struct ssa_list *list, int32_t reg, 
     for (uint32_t i = 0; i < list->count; i++)
         if (list->items[i].reg == reg) return;
     if (list->count % 4 == 0) {
-        void *items = arena_grow(builder->arena, list->items, list->count, list->count + 4, sizeof *list->items);
+        void *items =
+            arena_grow(builder->arena, list->items, list->count, list->count + 4, sizeof *list->items);
         if (!items) {
             builder->failed = true;
             return;
@@ -89,7 +90,8 @@ static uint32_t add_value(struct builder *builder, struct ssa_value value)
 
     if (ssa->value_count == ssa->value_capacity) {
         uint32_t capacity = 2 * ssa->value_capacity + 64;
-        void *values = arena_grow(builder->arena, ssa->values, ssa->value_count, capacity, sizeof *ssa->values);
+        void *values =
+            arena_grow(builder->arena, ssa->values, ssa->value_count, capacity, sizeof *ssa->values);
         if (!values) {
             builder->failed = true;
             return SSA_NO_VALUE;
@@ -125,7 +127,8 @@ static void add_site(struct builder *builder, int32_t reg, uint32_t block, uint3
     site->value = value;
 }
 
-/* --- which registers need phis ------------------------------------------------------------------------------- */
+/* --- which registers need phis
+ * ------------------------------------------------------------------------------- */
 
 static void note_read(struct builder *builder, uint32_t instruction, int32_t reg)
 {
@@ -137,7 +140,8 @@ static void note_write(struct builder *builder, uint32_t instruction, int32_t re
     const struct ptx_instruction *info = &builder->function->instructions[instruction];
     uint32_t block = builder->cfg->block_of[instruction];
 
-    if (info->operand_count > 0 && keeps_previous(info, &info->operands[0])) note_read(builder, instruction, reg);
+    if (info->operand_count > 0 && keeps_previous(info, &info->operands[0]))
+        note_read(builder, instruction, reg);
     builder->stamp[reg] = block + 1;
     add_site(builder, reg, block, SSA_NO_VALUE);
 }
@@ -155,7 +159,8 @@ static void collect_sites(struct builder *builder)
     }
 }
 
-/* --- phis ---------------------------------------------------------------------------------------------------- */
+/* --- phis
+ * ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t find_phi(const struct builder *builder, uint32_t block, int32_t reg)
 {
@@ -171,7 +176,8 @@ static bool place_phi(struct builder *builder, uint32_t block, int32_t reg)
     if (find_phi(builder, block, reg) != SSA_NO_VALUE) return false;
     uint32_t value = add_value(builder, (struct ssa_value){.kind = SSA_PHI, .reg = reg, .block = block});
     struct ssa_value *phi = &builder->ssa->values[value];
-    phi->arguments = arena_calloc(builder->arena, builder->cfg->blocks[block].predecessor_count + 1, sizeof(uint32_t));
+    phi->arguments =
+        arena_calloc(builder->arena, builder->cfg->blocks[block].predecessor_count + 1, sizeof(uint32_t));
     if (builder->failed || !phi->arguments) {
         builder->failed = true;
         return false;
@@ -181,8 +187,8 @@ static bool place_phi(struct builder *builder, uint32_t block, int32_t reg)
     return true;
 }
 
-/* Places phis of one register in the dominance frontier of the blocks on its list, to a fixed point: add_site puts new
- * sites in front, so the walk starts again until nothing is added. */
+/* Places phis of one register in the dominance frontier of the blocks on its list, to a fixed point: add_site
+ * puts new sites in front, so the walk starts again until nothing is added. */
 static void place_phis_of(struct builder *builder, int32_t reg, const struct ssa_list *frontiers)
 {
     bool changed = true;
@@ -216,7 +222,8 @@ static struct ssa_list *find_frontiers(struct builder *builder)
     return frontiers;
 }
 
-/* --- numbering ----------------------------------------------------------------------------------------------- */
+/* --- numbering
+ * ----------------------------------------------------------------------------------------------- */
 
 /* The value of reg at the end of block, or above it in the dominator tree. */
 static uint32_t value_at_end(const struct builder *builder, int32_t reg, int32_t block)

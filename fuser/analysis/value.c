@@ -2,7 +2,8 @@
  * Abstract values: construction, canonical representatives, merging. */
 #include "fuser/analysis/analysis.h"
 
-/* --- ownership ----------------------------------------------------------------------------------------------- */
+/* --- ownership
+ * ----------------------------------------------------------------------------------------------- */
 
 static isl_pw_aff *own_form(struct analysis *analysis, isl_pw_aff *form)
 {
@@ -34,9 +35,11 @@ static const struct value *new_value(struct analysis *analysis, struct value con
     return value;
 }
 
-/* --- constructors -------------------------------------------------------------------------------------------- */
+/* --- constructors
+ * -------------------------------------------------------------------------------------------- */
 
-const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address, const char *reason)
+const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address,
+                                  const char *reason)
 {
     if (bits == 1) return value_unknown_predicate(analysis);
     return new_value(analysis, (struct value){.kind = VALUE_UNKNOWN,
@@ -100,7 +103,8 @@ static uint8_t count_zeros(wide number, unsigned bits)
     return zeros;
 }
 
-/* Moves the representative into the signed window where the whole range lies in one: later products stay small. */
+/* Moves the representative into the signed window where the whole range lies in one: later products stay
+ * small. */
 static isl_pw_aff *centre(struct analysis *analysis, isl_pw_aff *form, unsigned bits, struct range *range)
 {
     wide modulus = wide_power(bits), half = modulus / 2;
@@ -111,8 +115,8 @@ static isl_pw_aff *centre(struct analysis *analysis, isl_pw_aff *form, unsigned 
     return affine_shift(analysis, form, -window * modulus);
 }
 
-const struct value *value_integer(struct analysis *analysis, unsigned bits, isl_pw_aff *form, struct range range,
-                                  const uint64_t *sources)
+const struct value *value_integer(struct analysis *analysis, unsigned bits, isl_pw_aff *form,
+                                  struct range range, const uint64_t *sources)
 {
     struct value value = {.kind = VALUE_INTEGER, .bits = (uint8_t)bits, .sources = sources};
 
@@ -137,15 +141,17 @@ const struct value *value_integer(struct analysis *analysis, unsigned bits, isl_
     return value_unknown(analysis, bits, false, give_up_text(analysis));
 }
 
-const struct value *value_number(struct analysis *analysis, unsigned bits, wide number, const uint64_t *sources)
+const struct value *value_number(struct analysis *analysis, unsigned bits, wide number,
+                                 const uint64_t *sources)
 {
     return value_integer(analysis, bits, affine_constant(analysis, number), range_point(number), sources);
 }
 
-const struct value *value_pointer(struct analysis *analysis, uint32_t base, isl_pw_aff *form, struct range range,
-                                  const uint64_t *sources, const char *reason)
+const struct value *value_pointer(struct analysis *analysis, uint32_t base, isl_pw_aff *form,
+                                  struct range range, const uint64_t *sources, const char *reason)
 {
-    struct value value = {.kind = VALUE_POINTER, .bits = 64, .base = base, .sources = sources, .reason = reason};
+    struct value value = {
+        .kind = VALUE_POINTER, .bits = 64, .base = base, .sources = sources, .reason = reason};
 
     if (form) {
         if (range_is_sane(range)) form = simplify(analysis, centre(analysis, form, 64, &range));
@@ -178,6 +184,16 @@ const struct value *value_annotate(struct analysis *analysis, const struct value
     return new_value(analysis, noted);
 }
 
+const struct value *value_with_sources(struct analysis *analysis, const struct value *value,
+                                       const uint64_t *sources)
+{
+    struct value copy = *value;
+
+    if (value->kind == VALUE_UNKNOWN || (value->kind == VALUE_POINTER && !value->form)) return value;
+    copy.sources = sources_join(analysis, value->sources, sources);
+    return copy.sources == value->sources ? value : new_value(analysis, copy);
+}
+
 bool value_quotient_range(const struct value *value, struct range *range)
 {
     if (!value->numerator || !range_scale(value->numerator_range, value->multiplier, range)) return false;
@@ -186,10 +202,12 @@ bool value_quotient_range(const struct value *value, struct range *range)
     return true;
 }
 
-/* --- division by constants ------------------------------------------------------------------------------------- */
+/* --- division by constants
+ * ------------------------------------------------------------------------------------- */
 
-/* With excess = multiplier * divisor - 2^shift in [0, 2^shift / |x|): floor(x * multiplier / 2^shift) is floor(x /
- * divisor) for x >= 0, and floor((x - 1) / divisor) for x < 0 unless the excess is 0. 0: no such divisor. */
+/* With excess = multiplier * divisor - 2^shift in [0, 2^shift / |x|): floor(x * multiplier / 2^shift) is
+ * floor(x / divisor) for x >= 0, and floor((x - 1) / divisor) for x < 0 unless the excess is 0. 0: no such
+ * divisor. */
 static wide find_divisor(wide multiplier, unsigned shift, struct range numerator, wide *excess)
 {
     if (multiplier <= 0 || shift == 0 || multiplier >= wide_power(shift)) return 0;
@@ -201,8 +219,8 @@ static wide find_divisor(wide multiplier, unsigned shift, struct range numerator
     return divisor;
 }
 
-static isl_pw_aff *quotient_form(struct analysis *analysis, isl_pw_aff *numerator, struct range numerator_range,
-                                 wide multiplier, unsigned shift)
+static isl_pw_aff *quotient_form(struct analysis *analysis, isl_pw_aff *numerator,
+                                 struct range numerator_range, wide multiplier, unsigned shift)
 {
     wide excess = 0, divisor = find_divisor(multiplier, shift, numerator_range, &excess);
 
@@ -238,7 +256,8 @@ const struct value *value_quotient(struct analysis *analysis, unsigned bits, isl
                                          .shift = shift});
 }
 
-/* --- canonical representatives ----------------------------------------------------------------------------------- */
+/* --- canonical representatives
+ * ----------------------------------------------------------------------------------- */
 
 struct windows {
     wide first, last;
@@ -250,9 +269,11 @@ static struct windows windows_of(struct range range, wide lowest, wide modulus)
                             wide_floor_divide(range.high - lowest, modulus)};
 }
 
-/* The register as a number in [lowest, lowest + 2^bits): the representative moved by a multiple of 2^bits, in two
- * pieces where it lies in two windows; in more it is given up. While loop bounds are guessed, nothing wraps far. */
-static isl_pw_aff *canonical(struct analysis *analysis, const struct value *value, wide lowest, struct range *range)
+/* The register as a number in [lowest, lowest + 2^bits): the representative moved by a multiple of 2^bits, in
+ * two pieces where it lies in two windows; in more it is given up. While loop bounds are guessed, nothing
+ * wraps far. */
+static isl_pw_aff *canonical(struct analysis *analysis, const struct value *value, wide lowest,
+                             struct range *range)
 {
     wide modulus = wide_power(value->bits);
     struct windows windows = windows_of(value->range, lowest, modulus);
@@ -271,7 +292,8 @@ static isl_pw_aff *canonical(struct analysis *analysis, const struct value *valu
     }
     isl_pw_aff *above = affine_shift(analysis, isl_pw_aff_copy(value->form), -windows.last * modulus);
     *range = (struct range){lowest, lowest + modulus - 1};
-    return simplify(analysis, affine_split(analysis, value->form, lowest + windows.last * modulus, form, above));
+    return simplify(analysis,
+                    affine_split(analysis, value->form, lowest + windows.last * modulus, form, above));
 }
 
 isl_pw_aff *value_as_signed(struct analysis *analysis, const struct value *value, struct range *range)
@@ -297,7 +319,8 @@ bool value_is_number(const struct value *value, bool is_signed, wide *number)
 bool value_is_exact(struct analysis *analysis, const struct value *predicate, isl_set *domain)
 {
     if (predicate->kind != VALUE_PREDICATE) return false;
-    isl_set *both = isl_set_intersect(isl_set_copy(predicate->when_true), isl_set_copy(predicate->when_false));
+    isl_set *both =
+        isl_set_intersect(isl_set_copy(predicate->when_true), isl_set_copy(predicate->when_false));
     if (isl_set_is_empty(both) != isl_bool_true) both = isl_set_intersect(both, isl_set_copy(domain));
     bool exact = isl_set_is_empty(both) == isl_bool_true;
     isl_set_free(both);
@@ -305,7 +328,8 @@ bool value_is_exact(struct analysis *analysis, const struct value *predicate, is
     return exact;
 }
 
-/* --- merging --------------------------------------------------------------------------------------------------- */
+/* --- merging
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool is_same_value(const struct value *a, const struct value *b)
 {
@@ -320,7 +344,8 @@ static bool are_disjoint(struct analysis *analysis, const struct candidate *cand
         for (uint32_t j = i + 1; j < count; j++) {
             isl_bool disjoint = isl_set_is_disjoint(candidates[i].set, candidates[j].set);
             if (disjoint == isl_bool_false) {
-                isl_set *both = isl_set_intersect(isl_set_copy(candidates[i].set), isl_set_copy(candidates[j].set));
+                isl_set *both =
+                    isl_set_intersect(isl_set_copy(candidates[i].set), isl_set_copy(candidates[j].set));
                 both = isl_set_intersect(both, isl_set_copy(analysis->domain));
                 disjoint = isl_set_is_empty(both);
                 isl_set_free(both);
@@ -390,7 +415,8 @@ const struct value *value_merge(struct analysis *analysis, const struct candidat
 
     for (uint32_t i = 0; candidates && i < all_count; i++)
         if (isl_set_is_disjoint(all[i].set, analysis->domain) != isl_bool_true) candidates[count++] = all[i];
-    if (count == 0) return all_count > 0 ? all[0].value : value_unknown(analysis, 64, true, "nothing reaches it");
+    if (count == 0)
+        return all_count > 0 ? all[0].value : value_unknown(analysis, 64, true, "nothing reaches it");
     const struct value *first = candidates[0].value;
     const char *reason = NULL;
     for (uint32_t i = 0; i < count; i++) {

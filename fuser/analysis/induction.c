@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Induction variables: a loop header's phi whose every way round the loop adds one constant. */
+#include "fuser/analysis/analysis.h"
+
+enum { CHAIN_LIMIT = 64 };
+
+struct step {
+    wide sum;
+    const uint64_t *sources;
+};
+
+/* Evaluates a value that does not depend on what the loop changes; false when it does. */
+static bool is_invariant(struct analysis *analysis, uint32_t value, int32_t loop, unsigned depth)
+{
+    const struct ssa_value *definition = &analysis->ssa->values[value];
+
+    if (value == SSA_NO_VALUE || depth > CHAIN_LIMIT) return false;
+    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return true;
+    if (definition->kind != SSA_DEFINITION || definition->previous != SSA_NO_VALUE) return false;
+    const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
+    if (ptx_opcode_info(instruction->opcode)->class != PTX_CLASS_ARITHMETIC && !ptx_is_load(instruction))
+        return false;
+    const struct ssa_list *uses = &analysis->ssa->uses[definition->instruction];
+    for (uint32_t u = 0; u < uses->count; u++)
+        if (!is_invariant(analysis, uses->items[u].value, loop, depth + 1)) return false;
+    if (!analysis->values[value]) analysis->values[value] = evaluate_definition(analysis, value);
+    return true;
+}
+
+static bool constant_operand(struct analysis *analysis, const struct ssa_value *definition,
+                             const struct ptx_operand *operand, int32_t loop, unsigned depth,
+                             struct step *constant)
+{
+    if (operand->kind == PTX_OPERAND_INTEGER) {
+        *constant = (struct step){.sum = operand->value};
+        return true;
+    }
+    if (operand->kind != PTX_OPERAND_REGISTER || operand->is_negated || operand->component) return false;
+    uint32_t value = ssa_use(analysis->ssa, definition->instruction, operand->reg);
+    if (!is_invariant(analysis, value, loop, depth)) return false;
+    const struct value *known = domains_value_in(analysis, value, loop);
+    constant->sources = known->sources;
+    return value_is_number(known, true, &constant->sum);
+}
+
+static bool find_step(struct analysis *analysis, uint32_t value, uint32_t phi, int32_t loop, unsigned depth,
+                      struct step *step);
+
+/* sum = a + sign * b with b constant in the loop */
+static bool follow_sum(struct analysis *analysis, const struct ssa_value *definition,
+                       const struct ptx_operand *a, const struct ptx_operand *b, int sign, uint32_t phi,
+                       int32_t loop, unsigned depth, struct step *step)
+{
+    struct step constant = {0};
+
+    if (a->kind != PTX_OPERAND_REGISTER || a->is_negated || a->component) return false;
+    if (!find_step(analysis, ssa_use(analysis->ssa, definition->instruction, a->reg), phi, loop, depth + 1,
+                   step))
+        return false;
+    if (!constant_operand(analysis, definition, b, loop, depth + 1, &constant)) return false;
+    step->sum += sign * constant.sum;
+    step->sources = sources_join(analysis, step->sources, constant.sources);
+    return true;
+}
+
+static bool step_of_definition(struct analysis *analysis, const struct ssa_value *definition, uint32_t phi,
+                               int32_t loop, unsigned depth, struct step *step)
+{
+    const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
+    const struct ptx_operand *operands = instruction->operands;
+
+    if (definition->previous != SSA_NO_VALUE || instruction->guard >= 0) return false;
+    if (instruction->type_count > 0 && ptx_type_is_float(instruction->types[0])) return false;
+    if (instruction->opcode == PTX_OP_MOV && instruction->operand_count == 2 &&
+        operands[1].kind == PTX_OPERAND_REGISTER && !operands[1].component &&
+        operands[0].kind == PTX_OPERAND_REGISTER)
+        return find_step(analysis, ssa_use(analysis->ssa, definition->instruction, operands[1].reg), phi,
+                         loop, depth + 1, step);
+    if (instruction->operand_count != 3) return false;
+    if (instruction->opcode == PTX_OP_ADD)
+        return follow_sum(analysis, definition, &operands[1], &operands[2], 1, phi, loop, depth, step) ||
+               follow_sum(analysis, definition, &operands[2], &operands[1], 1, phi, loop, depth, step);
+    if (instruction->opcode == PTX_OP_SUB)
+        return follow_sum(analysis, definition, &operands[1], &operands[2], -1, phi, loop, depth, step);
+    return false;
+}
+
+/* *step: what has been added to the phi when it has become value. */
+static bool find_step(struct analysis *analysis, uint32_t value, uint32_t phi, int32_t loop, unsigned depth,
+                      struct step *step)
+{
+    *step = (struct step){0};
+    if (value == phi) return true;
+    if (value == SSA_NO_VALUE || depth > CHAIN_LIMIT) return false;
+    const struct ssa_value *definition = &analysis->ssa->values[value];
+    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return false;
+    if (definition->kind == SSA_DEFINITION)
+        return step_of_definition(analysis, definition, phi, loop, depth, step);
+    const struct ptx_block *block = &analysis->cfg->blocks[definition->block];
+    if (definition->kind != SSA_PHI || analysis->forest->loop_of[definition->block] == LOOPS_NONE)
+        return false;
+    if (analysis->forest->loops[analysis->forest->loop_of[definition->block]].header == definition->block)
+        return false;
+    bool found = false;
+    for (uint32_t p = 0; p < block->predecessor_count; p++) {
+        struct step other;
+        if (!dominators_is_reachable(analysis->dominators, block->predecessors[p])) continue;
+        if (!find_step(analysis, definition->arguments[p], phi, loop, depth + 8, &other)) return false;
+        if (found && other.sum != step->sum) return false;
+        if (found) other.sources = sources_join(analysis, step->sources, other.sources);
+        *step = other;
+        found = true;
+    }
+    return found;
+}
+
+/* The common step of all ways round. */
+static bool find_common_step(struct analysis *analysis, uint32_t phi, int32_t loop, struct step *step)
+{
+    const struct ssa_value *header_phi = &analysis->ssa->values[phi];
+    const struct ptx_block *block = &analysis->cfg->blocks[header_phi->block];
+    bool found = false;
+
+    for (uint32_t p = 0; p < block->predecessor_count; p++) {
+        struct step other;
+        if (!loops_is_back_edge(analysis->forest, block->predecessors[p], header_phi->block)) continue;
+        if (!find_step(analysis, header_phi->arguments[p], phi, loop, 0, &other)) return false;
+        if (found && other.sum != step->sum) return false;
+        if (found) other.sources = sources_join(analysis, step->sources, other.sources);
+        *step = other;
+        found = true;
+    }
+    return found;
+}
+
+const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
+                                    int32_t loop)
+{
+    unsigned bits = evaluate_register_bits(analysis, analysis->ssa->values[phi].reg);
+    struct step step = {0};
+    struct range travelled;
+
+    if (bits == 1 || !find_common_step(analysis, phi, loop, &step))
+        return evaluate_give_up(analysis, &initial, 1, bits,
+                                "changes from one iteration to the next, not by a constant");
+    if (step.sum == 0) return initial;
+    if (!initial->form ||
+        !range_scale((struct range){0, analysis->loops[loop].last_counter}, step.sum, &travelled))
+        return initial->kind == VALUE_POINTER
+                   ? initial
+                   : evaluate_give_up(analysis, &initial, 1, bits, "starts from something unknown");
+    isl_pw_aff *form =
+        affine_scale(analysis, affine_dimension(analysis, affine_counter(analysis, loop)), step.sum);
+    form = isl_pw_aff_add(form, isl_pw_aff_copy(initial->form));
+    struct range range = range_add(initial->range, travelled);
+    const uint64_t *sources = sources_join(analysis, initial->sources, step.sources);
+    if (initial->kind == VALUE_POINTER)
+        return value_pointer(analysis, initial->base, form, range, sources, NULL);
+    return value_integer(analysis, bits, form, range, sources);
+}

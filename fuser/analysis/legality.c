@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What bars a launch from being analysed (refusal), or from being a member of an inner-thread fusion
+ * (no_member). */
+#include "fuser/analysis/analysis.h"
+
+const char *legality_at(struct analysis *analysis, uint32_t instruction, const char *why)
+{
+    if (instruction >= analysis->function->instruction_count)
+        return arena_printf(analysis->arena, "kernel %s: %s", analysis->function->name, why);
+    const struct ptx_instruction *at = &analysis->function->instructions[instruction];
+    return arena_printf(analysis->arena, "kernel %s, line %u: %.*s \u2014 %s", analysis->function->name,
+                        at->line, (int)at->text.length, at->text.text, why);
+}
+
+static bool accesses_shared(const struct ptx_instruction *instruction)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+
+    return instruction->space == PTX_SHARED && (class == PTX_CLASS_MEMORY || class == PTX_CLASS_ATOMIC);
+}
+
+/* Memory that no relation can describe. */
+static const char *refusal_of(const struct ptx_instruction *instruction)
+{
+    switch ((int)instruction->opcode) {
+    case PTX_OP_UNKNOWN:
+        return "an instruction that is not known: it may touch any memory";
+    case PTX_OP_CALL:
+        return "calls a function: what it touches is not known";
+    case PTX_OP_CP:
+        return "copies memory asynchronously";
+    case PTX_OP_MULTIMEM:
+        return "multicast memory";
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+        return "writes to a surface";
+    case PTX_OP_TENSORMAP:
+        return "tensor maps";
+    case PTX_OP_GRIDDEPCONTROL:
+        return "waits for or releases another launch";
+    case PTX_OP_CLUSTERLAUNCHCONTROL:
+        return "takes over blocks of the launch";
+    case PTX_OP_TCGEN05:
+    case PTX_OP_WGMMA:
+        return "asynchronous matrix instructions";
+    }
+    return NULL;
+}
+
+static const char *barred_special(enum ptx_special special)
+{
+    switch (special) {
+    case PTX_SPECIAL_LANEID:
+    case PTX_SPECIAL_WARPID:
+    case PTX_SPECIAL_NWARPID:
+    case PTX_SPECIAL_LANEMASK_EQ:
+    case PTX_SPECIAL_LANEMASK_LT:
+    case PTX_SPECIAL_LANEMASK_LE:
+    case PTX_SPECIAL_LANEMASK_GT:
+    case PTX_SPECIAL_LANEMASK_GE:
+        return "depends on where in its warp the thread is";
+    case PTX_SPECIAL_SMID:
+    case PTX_SPECIAL_NSMID:
+        return "depends on which multiprocessor runs it";
+    case PTX_SPECIAL_GRIDID:
+        return "depends on the launch's number";
+    case PTX_SPECIAL_CLOCK:
+    case PTX_SPECIAL_CLOCK_HI:
+    case PTX_SPECIAL_CLOCK64:
+    case PTX_SPECIAL_GLOBALTIMER:
+    case PTX_SPECIAL_GLOBALTIMER_LO:
+    case PTX_SPECIAL_GLOBALTIMER_HI:
+        return "reads a clock";
+    case PTX_SPECIAL_DYNAMIC_SMEM_SIZE:
+    case PTX_SPECIAL_TOTAL_SMEM_SIZE:
+        return "depends on the size of shared memory";
+    case PTX_SPECIAL_OTHER:
+        return "reads a special register that a fused kernel would change";
+    case PTX_SPECIAL_TID_X:
+    case PTX_SPECIAL_TID_Y:
+    case PTX_SPECIAL_TID_Z:
+    case PTX_SPECIAL_NTID_X:
+    case PTX_SPECIAL_NTID_Y:
+    case PTX_SPECIAL_NTID_Z:
+    case PTX_SPECIAL_CTAID_X:
+    case PTX_SPECIAL_CTAID_Y:
+    case PTX_SPECIAL_CTAID_Z:
+    case PTX_SPECIAL_NCTAID_X:
+    case PTX_SPECIAL_NCTAID_Y:
+    case PTX_SPECIAL_NCTAID_Z:
+    case PTX_SPECIAL_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+static bool is_result_used(const struct analysis *analysis, const struct ptx_instruction *instruction)
+{
+    (void)analysis;
+    return instruction->opcode == PTX_OP_ATOM && instruction->operand_count > 0 &&
+           instruction->operands[0].kind != PTX_OPERAND_NONE;
+}
+
+static const char *barred_memory(const struct analysis *analysis, const struct ptx_instruction *instruction)
+{
+    if (accesses_shared(instruction)) return "shared memory";
+    if (!ptx_is_load(instruction) && !ptx_is_store(instruction) && !ptx_is_atomic(instruction)) return NULL;
+    if (ptx_has_modifier(instruction, PTX_MOD_VOLATILE) || ptx_has_modifier(instruction, PTX_MOD_MMIO))
+        return "volatile: it may wait for another thread";
+    if (ptx_is_atomic(instruction)) {
+        enum ptx_type type =
+            instruction->type_count ? instruction->types[instruction->type_count - 1] : PTX_NO_TYPE;
+        if (ptx_type_is_float(type)) return "a floating-point atomic: its order shows in the result";
+        if (ptx_has_modifier(instruction, PTX_MOD_CAS) || is_result_used(analysis, instruction))
+            return "an atomic whose result is used: it shows the order of threads";
+        return NULL;
+    }
+    if (ptx_has_modifier(instruction, PTX_MOD_ACQUIRE) || ptx_has_modifier(instruction, PTX_MOD_RELEASE) ||
+        ptx_has_modifier(instruction, PTX_MOD_RELAXED))
+        return "talks to other threads of the launch";
+    return NULL;
+}
+
+static const char *barred_operands(const struct ptx_operand *operands, uint32_t count)
+{
+    for (uint32_t o = 0; o < count; o++) {
+        const char *why = operands[o].kind == PTX_OPERAND_SPECIAL ? barred_special(operands[o].special)
+                          : operands[o].kind == PTX_OPERAND_SYMBOL && operands[o].variable &&
+                                  operands[o].variable->space == PTX_SHARED
+                              ? "shared memory"
+                              : barred_operands(operands[o].elements, operands[o].element_count);
+        if (why) return why;
+    }
+    return NULL;
+}
+
+static const char *no_member_of(const struct analysis *analysis, const struct ptx_instruction *instruction)
+{
+    const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
+    const char *why = barred_memory(analysis, instruction);
+
+    if (why) return why;
+    switch (info->class) {
+    case PTX_CLASS_BARRIER:
+        return "a barrier of the block";
+    case PTX_CLASS_WARP:
+        return "a warp collective";
+    case PTX_CLASS_FENCE:
+        return "a fence";
+    case PTX_CLASS_ARITHMETIC:
+    case PTX_CLASS_MEMORY:
+    case PTX_CLASS_ATOMIC:
+    case PTX_CLASS_CONTROL:
+    case PTX_CLASS_OTHER:
+        break;
+    }
+    if (!info->may_fuse) return "not on the list of instructions that may be fused";
+    return barred_operands(instruction->operands, instruction->operand_count);
+}
+
+static void note_flags(struct access_summary *summary, const struct ptx_instruction *instruction)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+
+    summary->has_barrier = summary->has_barrier || class == PTX_CLASS_BARRIER;
+    summary->has_warp_collective = summary->has_warp_collective || class == PTX_CLASS_WARP;
+    summary->has_atomic = summary->has_atomic || class == PTX_CLASS_ATOMIC;
+    summary->has_shared = summary->has_shared || accesses_shared(instruction);
+    summary->has_local = summary->has_local || (class == PTX_CLASS_MEMORY && instruction->space == PTX_LOCAL);
+}
+
+/* --- loops that wait
+ * ------------------------------------------------------------------------------------------------- */
+
+/* A load or atomic inside the loop that value is computed from, or -1. seen: SSA values already looked at. */
+static int64_t find_load(const struct analysis *analysis, uint32_t value, int32_t loop, bool *seen,
+                         unsigned depth)
+{
+    const struct ssa_value *definition = &analysis->ssa->values[value];
+    int64_t found = -1;
+
+    if (value == SSA_NO_VALUE || seen[value] || depth > 2000) return -1;
+    seen[value] = true;
+    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return -1;
+    if (definition->kind == SSA_PHI) {
+        const struct ptx_block *block = &analysis->cfg->blocks[definition->block];
+        for (uint32_t p = 0; p < block->predecessor_count && found < 0; p++)
+            found = find_load(analysis, definition->arguments[p], loop, seen, depth + 1);
+        return found;
+    }
+    const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
+    bool reads_memory = ptx_is_load(instruction) || ptx_is_atomic(instruction);
+    if (reads_memory && instruction->space != PTX_PARAM && instruction->space != PTX_CONST &&
+        instruction->space != PTX_LOCAL && !ptx_has_modifier(instruction, PTX_MOD_NC))
+        return definition->instruction;
+    const struct ssa_list *uses = &analysis->ssa->uses[definition->instruction];
+    for (uint32_t u = 0; u < uses->count && found < 0; u++)
+        found = find_load(analysis, uses->items[u].value, loop, seen, depth + 1);
+    if (found < 0) found = find_load(analysis, definition->previous, loop, seen, depth + 1);
+    return found;
+}
+
+static int64_t find_waiting_load(struct analysis *analysis)
+{
+    const struct loop_forest *forest = analysis->forest;
+
+    for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
+        bool *seen = arena_calloc(analysis->arena, analysis->ssa->value_count, sizeof *seen);
+        for (uint32_t b = 0; seen && b < analysis->cfg->block_count; b++) {
+            const struct ptx_block *block = &analysis->cfg->blocks[b];
+            bool leaves = false;
+            if (!dominators_is_reachable(analysis->dominators, b) || block->count == 0) continue;
+            if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
+            for (uint32_t s = 0; s < block->successor_count; s++)
+                leaves = leaves || !loops_contains(forest, loop, forest->loop_of[block->successors[s]]);
+            uint32_t last = block->first + block->count - 1;
+            int32_t guard = analysis->function->instructions[last].guard;
+            if (!leaves || guard < 0) continue;
+            int64_t load = find_load(analysis, ssa_use(analysis->ssa, last, guard), loop, seen, 0);
+            if (load >= 0) return load;
+        }
+    }
+    return -1;
+}
+
+const char *legality_check(struct analysis *analysis)
+{
+    struct access_summary *summary = analysis->summary;
+    const struct ptx_function *function = analysis->function;
+
+    for (uint32_t k = 0; k < function->instruction_count; k++) {
+        const struct ptx_instruction *instruction = &function->instructions[k];
+        if (!dominators_is_reachable(analysis->dominators, analysis->cfg->block_of[k])) continue;
+        const char *why = refusal_of(instruction);
+        if (why) return legality_at(analysis, k, why);
+        note_flags(summary, instruction);
+        if (summary->no_member) continue;
+        why = no_member_of(analysis, instruction);
+        if (why) summary->no_member = legality_at(analysis, k, why);
+    }
+    summary->has_loop = analysis->forest->loop_count > 0;
+    int64_t load = find_waiting_load(analysis);
+    if (!summary->no_member && load >= 0)
+        summary->no_member = legality_at(analysis, (uint32_t)load,
+                                         "a loop ends by what it loads: it may wait for another thread");
+    if (!summary->no_member && function->module && function->module->is_debug)
+        summary->no_member =
+            arena_printf(analysis->arena, "kernel %s: compiled for debugging (-G)", function->name);
+    if (!summary->no_member && analysis->input->dynamic_shared > 0)
+        summary->no_member =
+            arena_printf(analysis->arena, "kernel %s: launched with %u bytes of dynamic shared memory",
+                         function->name, analysis->input->dynamic_shared);
+    return NULL;
+}
