@@ -22,15 +22,25 @@ static CUresult launch(CUfunction function, unsigned grid_x, unsigned grid_y, un
                        extra);
 }
 
+static CUresult get_address_11(const char *symbol, void **function, int version, cuuint64_t flags);
 static CUresult get_address(const char *symbol, void **function, int version, cuuint64_t flags,
                             CUdriverProcAddressQueryResult *status)
 {
     CUresult result = real_get_address(symbol, function, version, flags, status);
-    if (result == CUDA_SUCCESS && function && *function && strcmp(symbol, "cuLaunchKernel") == 0) {
+    if (result != CUDA_SUCCESS || !function || !*function) return result;
+    if (strcmp(symbol, "cuGetProcAddress") == 0) /* the runtime asks for both forms and goes on with these */
+        *function = version >= 12000 ? (void *)get_address : (void *)get_address_11;
+    if (strcmp(symbol, "cuLaunchKernel") == 0) {
         if (!(flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) *(void **)&real_launch = *function;
         *function = (void *)launch;
     }
     return result;
+}
+
+static CUresult get_address_11(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+    CUdriverProcAddressQueryResult status;
+    return get_address(symbol, function, version, flags, &status);
 }
 
 extern "C" void *dlsym(void *library, const char *name) noexcept
