@@ -5,7 +5,7 @@
 static bool decode_warp_barrier(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     struct step_warp *warp = arena_alloc(decoder->arena, sizeof *warp);
-    *warp = (struct step_warp){DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, 0, DECODE_NONE, 4};
+    *warp = (struct step_warp){DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, 4};
     if (instruction->operand_count != 1)
         return decode_fail(decoder, "operands are missing");
     warp->member_mask = decode_source(decoder, &instruction->operands[0], PTX_B32);
@@ -78,7 +78,7 @@ static bool decode_vote(struct decoder *decoder, const struct ptx_instruction *i
 bool decode_warp(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     struct step_warp *warp = arena_alloc(decoder->arena, sizeof *warp);
-    *warp = (struct step_warp){DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, 0, DECODE_NONE, 4};
+    *warp = (struct step_warp){DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, DECODE_NONE, 4};
     const struct ptx_operand *operands = instruction->operands;
     uint32_t count = instruction->operand_count;
     bool is_sync = ptx_has_modifier(instruction, PTX_MOD_SYNC);

@@ -52,14 +52,12 @@ struct step_barrier {
     enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_REDUCE } kind;
     uint32_t id, count;     /* slots, 4 bytes; count UINT32_MAX: all threads */
     uint32_t predicate;     /* slot, REDUCE */
-    uint32_t predicate_flip;
     enum ptx_modifier operation;
 };
 
 struct step_warp { /* slots are UINT32_MAX where there is none */
     uint32_t member_mask;   /* slot, 4 bytes */
     uint32_t value, second, third;
-    uint32_t value_flip;    /* vote's !p */
     uint32_t predicate_out;
     uint8_t width;          /* of value: 4 or 8 */
 };

@@ -17,6 +17,7 @@
     lane_op lanes_convert_##copy(enum ptx_type, enum ptx_type, bool, bool);                                           \
     lane_op lanes_widen_##copy(unsigned, enum ptx_type, unsigned);                                                    \
     lane_op lanes_clamp_##copy(void);                                                                                 \
+    lane_op lanes_pack_##copy(unsigned);                                                                              \
     void lanes_addresses_##copy(uint64_t *, const void *, unsigned, uint64_t);                                        \
     struct lane_span lanes_span_##copy(const uint64_t *, unsigned);                                                   \
     void lanes_blend_##copy(void *, const void *, uint32_t, unsigned);                                                \
@@ -30,6 +31,7 @@
         .widen = lanes_widen_##copy,         .clamp = lanes_clamp_##copy,                                             \
         .addresses = lanes_addresses_##copy, .span = lanes_span_##copy,                                               \
         .blend = lanes_blend_##copy,         .gather = lanes_gather_##copy,                                           \
+        .pack = lanes_pack_##copy,                                                                                    \
     };
 
 LANES_TABLE(plain)

@@ -63,6 +63,7 @@ struct lanes {
     lane_op (*convert)(enum ptx_type to, enum ptx_type from, bool is_integral, bool is_ftz);
     lane_op (*widen)(unsigned to_width, enum ptx_type from, unsigned from_width); /* sign or zero extension */
     lane_op (*clamp)(void);
+    lane_op (*pack)(unsigned width);                        /* d = a below b, of half the width */
     void (*addresses)(uint64_t *out, const void *base, unsigned width, uint64_t offset);
     struct lane_span (*span)(const uint64_t *addresses, unsigned bytes);
     void (*blend)(void *d, const void *values, uint32_t mask, unsigned bytes); /* bytes 0: a predicate */

@@ -175,6 +175,14 @@ lane_op LANES(lanes_fill)(unsigned bytes)
     return BY_BYTES(fill);
 }
 
+LANE_OP(pack_4, uint32_t, uint16_t, uint16_t, uint16_t, uint16_t, x | (uint32_t)y << 16)
+LANE_OP(pack_8, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t, x | (uint64_t)y << 32)
+lane_op LANES(lanes_pack)(unsigned width);
+lane_op LANES(lanes_pack)(unsigned width)
+{
+    return width == 4 ? LANES(pack_4) : width == 8 ? LANES(pack_8) : NULL;
+}
+
 void LANES(lanes_blend)(void *d, const void *values, uint32_t mask, unsigned bytes);
 void LANES(lanes_blend)(void *d, const void *values, uint32_t mask, unsigned bytes)
 {

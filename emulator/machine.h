@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside the machine: workers run blocks, blocks have warps, a warp's lanes stand in groups that share a program
+ * counter. Lanes that diverge form more groups; the group with the smallest program counter runs first and takes in
+ * those that it meets. */
+#ifndef KFUSE_EMULATOR_MACHINE_H
+#define KFUSE_EMULATOR_MACHINE_H
+
+#include "emulator/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { BARRIER_COUNT = 16, WARPS_MOST = 32, THREADS_MOST = 1024, SECTOR_BYTES = 32 };
+#define ALL_LANES UINT32_MAX
+
+enum group_state { GROUP_READY, GROUP_AT_WARP_SYNC, GROUP_AT_BARRIER };
+struct group {
+    uint32_t pc, mask;
+    enum group_state state;
+    uint32_t barrier;       /* GROUP_AT_BARRIER */
+    bool is_forced;         /* runs a warp-wide instruction without the lanes that cannot come */
+};
+
+struct warp {
+    unsigned char *frame, *local;
+    uint32_t index;
+    uint32_t exited;        /* lanes that are done or never were */
+    struct group groups[LANE_COUNT + 1]; /* one more while a group is being split */
+    uint32_t group_count;
+    uint64_t steps;         /* what %clock reads */
+};
+
+struct barrier {
+    uint32_t arrived, expected; /* expected 0: every thread that has not exited */
+    uint32_t count;             /* REDUCE: of true predicates */
+    uint32_t warps;             /* that take part, bits */
+    bool is_used;
+};
+
+struct traffic { /* one bit a sector of the reserved range, of one worker */
+    uint64_t *bits;
+    uint64_t low, high;     /* words touched */
+};
+
+struct address_range {
+    uint64_t start, size;
+};
+
+struct machine;
+struct races;
+struct worker {
+    struct machine *machine;
+    const struct code *code;
+    const struct lanes *lanes;
+    unsigned char *frames, *local, *shared;
+    struct warp warps[WARPS_MOST];
+    struct barrier barriers[BARRIER_COUNT];
+    struct address_range *ranges; /* by step: the allocation that it touched last */
+    struct traffic loads, stores;
+    struct races *races;          /* NULL: no report */
+    uint32_t warp_count, live_threads;
+    uint32_t block[3];
+    uint64_t block_number;
+    uint64_t random;
+    uint64_t instructions, warp_instructions, float_operations, barrier_count, reported, host_bytes_read,
+        host_bytes_written;
+    bool is_observed;             /* accesses go one by one: races or watch */
+    uint32_t clocks[WARPS_MOST][WARPS_MOST]; /* what each warp knows of the others: see races.c */
+};
+
+struct machine {
+    const struct emu_settings *settings;
+    const struct emu_launch *launch;
+    const struct code *code;
+    const char *name;
+    uint64_t memory_start, memory_end, window;
+    uint32_t threads, warps, shared_bytes;
+    uint32_t frames;               /* of a worker: one a warp, or 1 where the warps of a block run one after the other */
+    uint64_t blocks;
+    _Atomic uint64_t next_block;
+    _Atomic uint64_t instructions; /* for the limit */
+    _Atomic bool is_stopped;
+    pthread_mutex_t lock;          /* of fault */
+    struct emu_fault *fault;
+    emu_watch watch;
+    void *watch_context;
+};
+
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+enum run_result { RUN_AGAIN, RUN_BLOCKED, RUN_DONE, RUN_FAULT };
+
+/* --- machine.c */
+/* Notes the first fault of the launch: the thread is the first of mask; stops all workers unless it is a race. */
+void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
+                   enum emu_fault_kind kind, uint64_t address, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+uint64_t machine_random(struct worker *worker);
+/* Runs block_number on the worker; false: fault. */
+bool block_run(struct worker *worker, uint64_t block_number);
+void block_thread(const struct machine *machine, uint32_t linear, uint32_t thread[3]);
+
+/* --- warp.c */
+/* Runs until every lane waits or has exited, or turns backward branches were taken. */
+enum run_result warp_run(struct worker *worker, struct warp *warp, uint32_t turns);
+
+/* --- frame.c: constants, parameters and special registers in a warp's frame */
+void frame_fill_launch(struct worker *worker, struct warp *warp);
+void frame_fill_warp(struct worker *worker, struct warp *warp);
+void frame_fill_block(struct worker *worker, struct warp *warp);
+void frame_clock(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+
+/* --- access.c: false is a fault */
+bool access_load(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+bool access_store(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+bool access_atomic(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+/* The host's pointer to an address of one lane, checked; NULL after a fault. */
+void *access_lane(struct worker *worker, struct warp *warp, uint32_t lane, const struct step *step,
+                  enum ptx_space space, uint64_t address, uint32_t bytes, enum access_kind kind);
+
+/* --- atomic.c */
+uint64_t atomic_apply(const struct step_memory *memory, void *place, uint64_t value, uint64_t swap, bool is_shared);
+
+/* --- traffic.c */
+bool traffic_open(struct traffic *traffic, const struct machine *machine);
+void traffic_close(struct traffic *traffic, const struct machine *machine);
+void traffic_mark(struct traffic *traffic, const struct machine *machine, uint64_t address, uint64_t bytes);
+/* Distinct sectors in all of them; clears them. */
+uint64_t traffic_sectors(struct traffic *const *traffic, uint32_t count);
+
+/* --- barrier.c */
+/* The group (mask: its lanes) arrives at step's barrier; its pc is already the next one. It waits there, unless this completes
+ * the barrier. False: a fault. */
+bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step *step, struct group *group,
+                    uint32_t mask);
+/* After threads exited: releases barriers that only waited for them. */
+void barrier_check(struct worker *worker);
+
+/* --- collective.c: shfl, vote, match, redux, elect, activemask */
+bool collective_run(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+/* Lanes that must take part and are not in mask; 0 without a member mask. */
+uint32_t collective_missing(const struct warp *warp, const struct step *step, uint32_t mask);
+
+/* --- races.c */
+struct races *races_open(const struct machine *machine);
+void races_close(struct races *races);
+void races_access(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
+                  enum ptx_space space, uint64_t address, uint32_t bytes, enum access_kind kind);
+/* Orders what the warps (bits) did before a barrier with what they do after it. */
+void races_barrier(struct worker *worker, uint32_t warps);
+void races_block(struct worker *worker);
+
+#endif
