@@ -119,7 +119,8 @@ struct plan {
     const unsigned char *code;
     size_t size;
 };
-/* Maps DIRECTORY/plan.bin and checks every offset, count and index in it. False with a message in error (file, what
+/* Maps DIRECTORY/plan.bin and checks every offset, count and index in it, and that plan.json beside it, if there, is
+ * unedited. False with a message in error (file, what
  * is wrong, what to do). Device and driver are left to the caller. */
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size);
 void plan_unmap(struct plan *plan);

@@ -274,21 +274,46 @@ static bool read_whole(int file, unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Copies the file into read-only memory. */
-static bool load(struct plan *plan, int file, const struct check *check)
+/* A copy of the file in read-only memory, to be unmapped; NULL with errno set. Folders and empty files are
+ * EINVAL. */
+static void *load(const char *path, size_t *size)
 {
     struct stat status;
-    if (fstat(file, &status)) return reject(check, "cannot be read: %s", strerror(errno));
-    if (!S_ISREG(status.st_mode)) return reject(check, "is not a file");
-    if (status.st_size < (off_t)sizeof *plan->header) return reject(check, "is cut short");
-    size_t size = (size_t)status.st_size;
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED) return reject(check, "cannot be read: %s", strerror(errno));
-    plan->header = bytes;
-    plan->size = size;
-    if (!read_whole(file, bytes, size)) return reject(check, "cannot be read: %s", strerror(errno));
-    mprotect(bytes, size, PROT_READ);
-    return true;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return NULL;
+    void *bytes = MAP_FAILED;
+    bool loaded = false;
+    if (!fstat(file, &status)) {
+        *size = S_ISREG(status.st_mode) ? (size_t)status.st_size : 0; /* mmap refuses nothing with EINVAL */
+        bytes = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        loaded = bytes != MAP_FAILED && read_whole(file, bytes, *size);
+    }
+    int reason = errno;
+    close(file);
+    if (loaded) {
+        mprotect(bytes, *size, PROT_READ);
+        return bytes;
+    }
+    if (bytes != MAP_FAILED) munmap(bytes, *size);
+    errno = reason;
+    return NULL;
+}
+
+/* plan.json beside the plan must be as the planner wrote it: an edit is proved by planning again. A folder
+ * without it will do, and a plan that names none. */
+static bool check_source(const struct check *check, const char *directory)
+{
+    char path[PLAN_PATH];
+    size_t size = 0;
+    struct hash128 expected = check->plan->header->plan_hash;
+    if (hash_equal(expected, (struct hash128){0, 0})) return true;
+    if (snprintf(path, sizeof path, "%s/plan.json", directory) >= PLAN_PATH) return true;
+    void *bytes = load(path, &size);
+    if (!bytes)
+        return errno == ENOENT || reject(check, "has a plan.json that cannot be read: %s", strerror(errno));
+    bool is_same = hash_equal(hash_bytes(bytes, size), expected);
+    munmap(bytes, size);
+    return is_same || reject(check, "does not belong to the plan.json beside it, which was edited");
 }
 
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size)
@@ -296,14 +321,13 @@ bool plan_map(struct plan *plan, const char *directory, char *error, size_t erro
     char path[PLAN_PATH];
     struct check check = {.plan = plan, .error = error, .error_size = error_size};
     *plan = (struct plan){0};
-    int length = snprintf(path, sizeof path, "%s/plan.bin", directory);
-    int file = length < PLAN_PATH ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    if (length >= PLAN_PATH) errno = ENAMETOOLONG;
+    bool fits = snprintf(path, sizeof path, "%s/plan.bin", directory) < PLAN_PATH;
+    if (!fits) errno = ENAMETOOLONG;
     snprintf(error, error_size, "%s: ", path);
-    if (file < 0) return reject(&check, "cannot be opened: %s", strerror(errno));
-    bool loaded = load(plan, file, &check);
-    close(file);
-    if (loaded && check_plan(&check, plan)) {
+    plan->header = fits ? load(path, &plan->size) : NULL;
+    if (!plan->header && errno == EINVAL) return reject(&check, "is empty or not a file");
+    if (!plan->header) return reject(&check, "cannot be read: %s", strerror(errno));
+    if (check_plan(&check, plan) && check_source(&check, directory)) {
         error[0] = 0;
         return true;
     }

@@ -441,6 +441,38 @@ static void messages_tell_versions_from_damage(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+static void write_source(const char *text)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s/plan.json", folder);
+    unlink(name);
+    if (!text) return;
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void an_edited_source_makes_the_plan_void(void **state)
+{
+    char error[256];
+    size_t size;
+    unsigned char *bytes = sample(*state, &size);
+    write_source("{}");
+    assert_true(is_accepted(bytes, size, error));
+    write_source("{ }");
+    assert_false(is_accepted(bytes, size, error));
+    assert_non_null(strstr(error, "edited"));
+    write_source("");
+    assert_false(is_accepted(bytes, size, error));
+    write_source(NULL);
+    assert_true(is_accepted(bytes, size, error));
+    bytes = plan_build_bytes(plan_build_start(*state), &size, error, sizeof error); /* names no source */
+    write_source("{ }");
+    assert_true(is_accepted(bytes, size, error));
+    write_source(NULL);
+}
+
 static void a_folder_that_cannot_be_written_is_named(void **state)
 {
     char error[256];
@@ -464,6 +496,7 @@ int main(void)
         TEST(tables_lie_inside_the_file),
         TEST(names_end),
         TEST(messages_tell_versions_from_damage),
+        TEST(an_edited_source_makes_the_plan_void),
         TEST(a_folder_that_cannot_be_written_is_named),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
