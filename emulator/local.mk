@@ -18,6 +18,7 @@ libengine_la_SOURCES = \
 	emulator/access.c \
 	emulator/atomic.c \
 	emulator/barrier.c \
+	emulator/clock.c emulator/clock.h \
 	emulator/collective.c \
 	emulator/decode.c emulator/decode.h \
 	emulator/decode_arithmetic.c \
