@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See scene.h. The emulated device is opened once a process; arrays are allocated a scene. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "emulator/exec.h"
+#include "emulator/memory.h"
+#include "tests/codegen/hand.h"
+#include "tests/codegen/scene.h"
+
+#include <isl/options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void fill(unsigned char *bytes, const struct scene_array *array, uint64_t seed)
+{
+    uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+    if (array->element == 'f') {
+        for (uint32_t i = 0; i + 4 <= array->bytes; i += 4) {
+            float value = (float)((double)(int64_t)next_random(&state) / 0x1p61);
+            memcpy(bytes + i, &value, 4);
+        }
+    } else if (array->element == 'd') {
+        for (uint32_t i = 0; i + 8 <= array->bytes; i += 8) {
+            double value = (double)(int64_t)next_random(&state) / 0x1p61;
+            memcpy(bytes + i, &value, 8);
+        }
+    } else {
+        for (uint32_t i = 0; i < array->bytes; i++) bytes[i] = (unsigned char)next_random(&state);
+    }
+}
+
+static void put_argument(const struct scene_run *run, unsigned char *to, uint32_t size,
+                         const struct scene_argument *argument)
+{
+    uint64_t address = run->addresses[argument->array] + argument->offset;
+    float number = (float)argument->number;
+    switch (argument->kind) {
+    case SCENE_END:
+        fail_msg("a launch has too few arguments");
+        break;
+    case SCENE_POINTER:
+        memcpy(to, &address, 8);
+        break;
+    case SCENE_INT:
+        memcpy(to, &argument->integer, 4);
+        break;
+    case SCENE_FLOAT:
+        memcpy(to, &number, 4);
+        break;
+    case SCENE_DOUBLE:
+        memcpy(to, &argument->number, 8);
+        break;
+    case SCENE_BYTES:
+        memcpy(to, argument->bytes, size);
+        break;
+    }
+}
+
+static const struct scene_argument *argument_at(const struct ptx_function *function,
+                                                const struct scene_launch *launch, uint32_t offset)
+{
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        if (function->parameters[i].offset == offset) return &launch->arguments[i];
+    return NULL;
+}
+
+static void open_launch(struct scene_run *run, const struct scene *scene, uint32_t index)
+{
+    const struct scene_launch *launch = &scene->launches[index];
+    const struct ptx_function *function = ptx_find_function(run->module, launch->kernel);
+    assert_non_null(function);
+    struct launch_pointer *pointers = arena_calloc(run->arena, 8, sizeof *pointers);
+    struct launch_input input = {
+        .function = function, .pointers = pointers, .arguments_size = function->parameter_bytes};
+    run->arguments[index] = arena_alloc(run->arena, function->parameter_bytes);
+    input.arguments = run->arguments[index];
+    memcpy(input.grid, launch->grid, sizeof input.grid);
+    memcpy(input.block, launch->block, sizeof input.block);
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const struct ptx_variable *parameter = &function->parameters[i];
+        put_argument(run, run->arguments[index] + parameter->offset, (uint32_t)parameter->size,
+                     &launch->arguments[i]);
+        if (launch->arguments[i].kind == SCENE_POINTER)
+            pointers[input.pointer_count++].offset = parameter->offset;
+    }
+    struct access_summary *summary = access_analyse(run->ctx, &input);
+    assert_non_null(summary);
+    if (summary->refusal) fail_msg("%s", summary->refusal);
+    struct array_binding *bindings = arena_calloc(run->arena, summary->base_count + 1, sizeof *bindings);
+    for (uint32_t i = 0; i < summary->base_count; i++) {
+        const struct scene_argument *argument =
+            argument_at(function, launch, summary->bases[i].argument_offset);
+        assert_non_null(argument);
+        bindings[i] = (struct array_binding){.array = argument->array,
+                                             .offset = argument->offset,
+                                             .size = scene->arrays[argument->array].bytes,
+                                             .is_plain = true};
+    }
+    run->members[index] = (struct bound_launch){summary, bindings};
+}
+
+void scene_open(struct scene_run *run, const struct scene *scene)
+{
+    static bool is_open;
+    if (!is_open) assert_true(emu_memory_open((uint64_t)1 << 30));
+    is_open = true;
+    memset(run, 0, sizeof *run);
+    run->ctx = isl_ctx_alloc();
+    isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
+    run->arena = arena_create();
+    run->module = hand_module("kernels.ptx");
+    for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
+        run->addresses[i] = emu_memory_allocate(scene->arrays[i].bytes, EMU_MEMORY_DEVICE);
+    for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)
+        open_launch(run, scene, i);
+    run->group = group_decide(run->ctx, run->members, run->launch_count);
+    assert_non_null(run->group);
+}
+
+static void launch_kernel(const struct emu_program *program, const char *name, const uint32_t grid[3],
+                          const uint32_t block[3], const void *parameters, uint64_t seed)
+{
+    struct emu_settings settings = {.seed = seed, .report_races = true, .workers = 1, .step_limit = 1u << 20};
+    struct emu_launch launch = {.kernel = emu_program_kernel(program, name), .parameters = parameters};
+    struct emu_counts counts;
+    struct emu_fault fault = {0};
+    assert_non_null(launch.kernel);
+    memcpy(launch.grid, grid, sizeof launch.grid);
+    memcpy(launch.block, block, sizeof launch.block);
+    if (!emu_run(&settings, &launch, &counts, &fault, NULL, NULL)) fail_msg("%s: %s", name, fault.message);
+}
+
+static void run_originals(struct scene_run *run, const struct emu_program *program)
+{
+    for (uint32_t i = 0; i < run->launch_count; i++) {
+        const struct access_summary *summary = run->members[i].summary;
+        launch_kernel(program, summary->function->name, summary->grid, summary->block, run->arguments[i], 0);
+    }
+}
+
+static void run_fused(struct scene_run *run, const struct codegen_result *result, uint64_t seed)
+{
+    char *error = NULL;
+    struct emu_program *program = emu_program_load("fused", result->ptx, &error);
+    if (!program) fail_msg("%s", error);
+    unsigned char *parameters = calloc(1, result->parameter_bytes + 1);
+    for (uint32_t i = 0; i < result->parameter_count; i++) {
+        const struct codegen_parameter *parameter = &result->parameters[i];
+        memcpy(parameters + parameter->destination_offset,
+               run->arguments[parameter->member] + parameter->source_offset, parameter->size);
+    }
+    launch_kernel(program, result->entry, run->group->grid, run->group->block, parameters, seed);
+    free(parameters);
+    emu_program_unload(program);
+}
+
+static void set_arrays(const struct scene_run *run, const struct scene *scene)
+{
+    for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
+        fill((unsigned char *)run->addresses[i], &scene->arrays[i], i + 1);
+}
+
+/* Saves (is_check false) or compares the arrays. */
+static void compare_arrays(const struct scene_run *run, const struct scene *scene, unsigned char **saved,
+                           bool is_check)
+{
+    for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++) {
+        if (is_check)
+            assert_memory_equal((void *)run->addresses[i], saved[i], scene->arrays[i].bytes);
+        else
+            memcpy(saved[i], (void *)run->addresses[i], scene->arrays[i].bytes);
+    }
+}
+
+/* The pointers that the members have in common. */
+static uint32_t find_aliases(const struct scene *scene, const struct scene_run *run,
+                             struct codegen_alias *aliases)
+{
+    uint32_t count = 0;
+    for (uint32_t member = 1; member < run->launch_count; member++)
+        for (uint32_t i = 0; i < 8 && scene->launches[member].arguments[i].kind; i++)
+            for (uint32_t k = 0; k < 8 && scene->launches[0].arguments[k].kind; k++) {
+                const struct scene_argument *a = &scene->launches[member].arguments[i];
+                const struct scene_argument *b = &scene->launches[0].arguments[k];
+                if (a->kind != SCENE_POINTER || b->kind != SCENE_POINTER || a->array != b->array ||
+                    a->offset != b->offset)
+                    continue;
+                aliases[count++] = (struct codegen_alias){
+                    member, run->members[member].summary->function->parameters[i].offset, 0,
+                    run->members[0].summary->function->parameters[k].offset};
+            }
+    return count;
+}
+
+void scene_compare(struct scene_run *run, const struct scene *scene)
+{
+    struct codegen_alias aliases[SCENE_LAUNCHES * 8];
+    struct codegen_request request = {.group = run->group, .name = "fused", .sm = 90, .aliases = aliases};
+    struct codegen_result result;
+    unsigned char *saved[SCENE_ARRAYS];
+    char *error = NULL;
+    if (run->group->refusal) fail_msg("%s", run->group->refusal);
+    request.alias_count = find_aliases(scene, run, aliases);
+    codegen_compile(&request, &result);
+    if (result.error) fail_msg("%s\n%s", result.error, result.source ? result.source : "");
+    struct emu_program *program = emu_program_load("kernels.ptx", run->module->text, &error);
+    if (!program) fail_msg("%s", error);
+    for (uint32_t i = 0; i < SCENE_ARRAYS; i++)
+        saved[i] = arena_alloc(run->arena, scene->arrays[i].bytes + 1);
+    set_arrays(run, scene);
+    run_originals(run, program);
+    compare_arrays(run, scene, saved, false);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        set_arrays(run, scene);
+        run_fused(run, &result, seed);
+        compare_arrays(run, scene, saved, true);
+    }
+    emu_program_unload(program);
+    codegen_result_clear(&result);
+}
+
+void scene_close(struct scene_run *run)
+{
+    group_free(run->group);
+    for (uint32_t i = 0; i < run->launch_count; i++)
+        access_summary_free((struct access_summary *)run->members[i].summary);
+    for (uint32_t i = 0; i < SCENE_ARRAYS; i++)
+        if (run->addresses[i]) emu_memory_release(run->addresses[i]);
+    ptx_module_free(run->module);
+    arena_free(run->arena);
+    isl_ctx_free(run->ctx);
+}
