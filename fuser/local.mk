@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += libfuser.la
 libfuser_la_SOURCES =
-libfuser_la_LIBADD = libptx.la libcommon.la $(ISL_LIBS) -ldl
+libfuser_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libfuser_la_LIBADD = libptx.la libcommon.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl
 
 # accesses of one launch
 libfuser_la_SOURCES += \
@@ -47,3 +48,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/source.c fuser/codegen/source.h
+
+# planner
+include fuser/planner/local.mk
+libfuser_la_SOURCES += $(planner_sources)

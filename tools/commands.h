@@ -8,9 +8,11 @@
 enum command_status { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
 
 int command_record(int argc, char **argv);
+int command_plan(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_ptx(int argc, char **argv);
 
 /* "kfuse NAME: text" on standard error; returns COMMAND_FAILED. */
 int command_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

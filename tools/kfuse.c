@@ -15,9 +15,11 @@ static const struct command {
     const char *summary;
 } commands[] = {
     {"record", command_record, "run a program and write what it launches into a trace"},
+    {"plan", command_plan, "make a plan from a trace"},
     {"run", command_run, "run a program with fused kernels"},
     {"report", command_report, "what a trace holds, or what a plan found and gains"},
     {"explain", command_explain, "why kernels were fused, or why not"},
+    {"ptx", command_ptx, "what the analysis sees in a file's PTX"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

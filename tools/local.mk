@@ -5,12 +5,14 @@ tools_kfuse_SOURCES = \
 	tools/explain.c \
 	tools/kfuse.c \
 	tools/names.c tools/names.h \
+	tools/plan.c \
 	tools/plan_file.c tools/plan_file.h \
 	tools/preload.c tools/preload.h \
+	tools/ptx.c \
 	tools/record.c \
 	tools/report.c tools/report.h tools/report_plan.c \
 	tools/run.c \
 	tools/trace_summary.c tools/trace_summary.h \
 	tools/trace_text.c tools/trace_text.h
 tools_kfuse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DKFUSE_LIBDIR='"$(libdir)"'
-tools_kfuse_LDADD = libcommon.la $(JANSSON_LIBS)
+tools_kfuse_LDADD = libfuser.la libptx.la libcommon.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl

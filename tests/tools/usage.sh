@@ -33,3 +33,15 @@ says "$work/bad.kfplan/plan.json"
 echo '{}' >"$work/bad.kfplan/plan.json"
 expect 1 "$kfuse" explain "$work/bad.kfplan"
 says 'not a plan'
+
+for margin in -1 1 much; do
+    expect 2 "$kfuse" plan -m $margin "$work/app.kftrace"
+    says "$margin: the margin must be at least 0 and below 1"
+done
+expect 2 "$kfuse" plan --max-members 1 "$work/app.kftrace"
+expect 2 "$kfuse" plan a b
+expect 1 "$kfuse" plan "$work/app.kftrace"
+says "$work/app.kftrace"
+[ ! -e "$work/app.kfplan" ] || fail "a plan without a trace"
+expect 0 "$kfuse" plan
+says "$work/cache: nothing to plan" "$work/out"

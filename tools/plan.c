@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kfuse plan: makes a plan folder from a trace, or from each trace in the user's cache folder that has none
+ * yet. */
+#include "fuser/planner/planner.h"
+#include "common/cache.h"
+#include "tools/commands.h"
+
+#include <getopt.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void print_help(void)
+{
+    printf(
+        "usage: kfuse plan [OPTION]... [TRACE]\n"
+        "Find the kernels of TRACE that can be fused, compile them, and write a plan folder. Needs no GPU.\n"
+        "Without TRACE, plan what has been recorded in the user's cache folder and has no plan yet.\n\n"
+        "  -o, --output DIR      the plan [TRACE with .kfplan in place of .kftrace]\n"
+        "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
+        "      --max-members N   launches in one group, at most [16]\n"
+        "  -q, --quiet           print nothing but errors\n"
+        "  -h, --help            print this text\n\n"
+        "Next: kfuse run -p DIR -- PROGRAM\n");
+}
+
+/* One line that is written over; context: whether it is wanted. */
+static void show_progress(void *context, const char *phase, uint32_t done, uint32_t total)
+{
+    (void)context;
+    fprintf(stderr, "\r\033[Kkfuse plan: %s %u/%u", phase, done, total);
+    fflush(stderr);
+}
+
+static void print_summary(const struct planner_options *options, const struct planner_summary *summary)
+{
+    printf("%s: %llu launches become %llu in %u group%s; device time %.3f ms becomes %.3f ms (projected); "
+           "planned in %.1f s\n",
+           options->plan_path, (unsigned long long)summary->launches_before,
+           (unsigned long long)summary->launches_after, summary->groups, summary->groups == 1 ? "" : "s",
+           (double)summary->original_ns / 1e6, (double)summary->planned_ns / 1e6, summary->seconds);
+    if (summary->trace_damaged_bytes)
+        printf("%s: the last %llu bytes could not be read; the plan is made from what comes before\n",
+               options->trace_path, (unsigned long long)summary->trace_damaged_bytes);
+}
+
+/* TRACE with its ending, if it is the usual one, replaced. */
+static bool plan_path_for(const char *trace, char *path, size_t size)
+{
+    const char *ending = ".kftrace";
+    size_t length = strlen(trace), drop = strlen(ending);
+    if (length <= drop || strcmp(trace + length - drop, ending) != 0) drop = 0;
+    return (size_t)snprintf(path, size, "%.*s.kfplan", (int)(length - drop), trace) < size;
+}
+
+static int plan_one(struct planner_options *options, bool is_quiet)
+{
+    struct planner_summary summary = {0};
+    char error[1024] = "";
+    bool is_terminal = !is_quiet && isatty(STDERR_FILENO);
+    options->progress = is_terminal ? show_progress : NULL;
+    bool is_planned = planner_run(options, &summary, error, sizeof error);
+    if (is_terminal) fprintf(stderr, "\r\033[K");
+    if (!is_planned) return command_error("plan", "%s", error);
+    if (!is_quiet) print_summary(options, &summary);
+    return COMMAND_DONE;
+}
+
+static int plan_cache(struct planner_options *options, bool is_quiet)
+{
+    char folder[PATH_MAX], pattern[PATH_MAX + 16], plan[PATH_MAX];
+    if (!cache_folder(folder, sizeof folder))
+        return command_error("plan", "no cache folder: set KFUSE_CACHE or HOME, or name a trace");
+    snprintf(pattern, sizeof pattern, "%s/*.kftrace", folder);
+    glob_t traces = {0};
+    int status = COMMAND_DONE, planned = 0;
+    if (glob(pattern, 0, NULL, &traces) != 0) traces.gl_pathc = 0;
+    for (size_t i = 0; i < traces.gl_pathc; i++) {
+        struct stat made;
+        char binary[PATH_MAX + 16];
+        if (!plan_path_for(traces.gl_pathv[i], plan, sizeof plan)) continue;
+        snprintf(binary, sizeof binary, "%s/plan.bin", plan);
+        if (stat(binary, &made) == 0) continue;
+        options->trace_path = traces.gl_pathv[i];
+        options->plan_path = plan;
+        if (plan_one(options, is_quiet) != COMMAND_DONE) status = COMMAND_FAILED;
+        planned++;
+    }
+    if (planned == 0 && !is_quiet) printf("%s: nothing to plan (%zu traces)\n", folder, traces.gl_pathc);
+    globfree(&traces);
+    return status;
+}
+
+int command_plan(int argc, char **argv)
+{
+    enum { MAX_MEMBERS = 256 };
+    static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
+                                                 {"margin", required_argument, NULL, 'm'},
+                                                 {"max-members", required_argument, NULL, MAX_MEMBERS},
+                                                 {"quiet", no_argument, NULL, 'q'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    struct planner_options options;
+    planner_defaults(&options);
+    bool is_quiet = false;
+    char *end, path[PATH_MAX];
+    int option;
+    while ((option = getopt_long(argc, argv, "o:m:qh", long_options, NULL)) != -1) switch (option) {
+        case 'o':
+            options.plan_path = optarg;
+            break;
+        case 'm':
+            options.margin = strtod(optarg, &end);
+            if (end == optarg || *end || !(options.margin >= 0 && options.margin < 1))
+                return command_usage("plan", "%s: the margin must be at least 0 and below 1", optarg);
+            break;
+        case MAX_MEMBERS:
+            options.max_members = (uint32_t)command_number(optarg);
+            if (options.max_members < 2)
+                return command_usage("plan", "%s: a group has at least 2 members", optarg);
+            break;
+        case 'q':
+            is_quiet = true;
+            break;
+        case 'h':
+            print_help();
+            return COMMAND_DONE;
+        default:
+            return command_usage("plan", NULL);
+        }
+    if (argc - optind > 1) return command_usage("plan", "one trace at a time");
+    if (optind == argc) {
+        if (options.plan_path) return command_usage("plan", "-o needs a trace");
+        return plan_cache(&options, is_quiet);
+    }
+    options.trace_path = argv[optind];
+    if (!options.plan_path) {
+        if (!plan_path_for(argv[optind], path, sizeof path))
+            return command_error("plan", "%s: path too long", argv[optind]);
+        options.plan_path = path;
+    }
+    return plan_one(&options, is_quiet);
+}
