@@ -174,20 +174,23 @@ static bool find_functions(void *library)
     return true;
 }
 
+/* Deep: libcupti must find libc's dlsym before libkfuse.so's, or CUPTI's own calls would come back into the
+ * hooks as if they were the program's, in the middle of starting or flushing. */
 static void *open_library(void)
 {
+    enum { OPEN = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     static const char *const folders[] = {"extras/CUPTI/lib64", "lib64"};
     const char *roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), KFUSE_CUDA_HOME};
     char path[4096];
     for (int i = 0; i < 3; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *library = dlopen(names[i], OPEN);
         if (library) return library;
     }
     for (int root = 0; root < 3; root++)
         for (int i = 0; roots[root] && i < 6; i++) {
             snprintf(path, sizeof path, "%s/%s/%s", roots[root], folders[i / 3], names[i % 3]);
-            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            void *library = dlopen(path, OPEN);
             if (library) return library;
         }
     return NULL;
@@ -202,9 +205,20 @@ static bool fail(const char **error, const char *what, CUptiResult result)
     return false;
 }
 
+/* A sanitizer's runtime ends the program when something is opened deep. */
+static bool has_sanitizer(void)
+{
+    return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
+           dlsym(RTLD_DEFAULT, "__msan_init");
+}
+
 static bool load(const char **error)
 {
     uint32_t version = 0;
+    if (has_sanitizer()) {
+        *error = "CUPTI does not go together with a sanitizer: record a build of the program without one";
+        return false;
+    }
     void *library = open_library();
     if (!library) {
         *error = "libcupti was not found on the library path nor under CUDA_HOME: install the toolkit's "
