@@ -26,8 +26,10 @@ static struct ptx_variable *parse_parameters(struct ptx_parser *parser, uint32_t
     ptx_expect(parser, '(');
     while (parser->token.kind == PTX_TOKEN_DOTTED) {
         const char *start = parser->token.span.text;
-        if (ptx_at_dotted(parser, ".reg")) ptx_fail(parser, "parameters in registers are not read");
-        if (!ptx_at_dotted(parser, ".param")) ptx_fail(parser, "expected .param");
+        if (ptx_at_dotted(parser, ".reg"))
+            parser->has_register_parameters = true;
+        else if (!ptx_at_dotted(parser, ".param"))
+            ptx_fail(parser, "expected .param");
         ptx_advance(parser);
         struct ptx_variable *parameter = ptx_parse_variable(parser, PTX_PARAM, start);
         *(struct ptx_variable *)ptx_buffer_add(parser, &parameters, sizeof *parameter) = *parameter;
@@ -121,6 +123,7 @@ static void forget_body(struct ptx_parser *parser)
     ptx_scope_clear(parser->scope);
     ptx_scope_clear(parser->taken);
     parser->source_file = parser->source_line = 0;
+    parser->has_register_parameters = false;
 }
 
 static void take_body(struct ptx_parser *parser, struct ptx_function *function)
@@ -214,6 +217,7 @@ void ptx_parse_function(struct ptx_parser *parser, const char *start, bool is_vi
     forget_body(parser);
     parse_header(parser, function);
     parse_directives(parser, function);
+    if (parser->has_register_parameters) ptx_fail(parser, "parameters in registers are not read");
     const char *body = parser->error ? find_body(at, end) : parser->token.span.text;
     uint32_t body_line = line + count_lines(at, body);
     if (body < end && *body == '{') {

@@ -40,6 +40,7 @@ struct ptx_parser {
     struct ptx_scope *taken; /* its variables and labels, whatever their scope */
     struct ptx_buffer registers, variables, instructions, labels, tables, operands, pending, pending_marks;
     uint32_t source_file, source_line;
+    bool has_register_parameters;
     /* of the module */
     struct ptx_buffer module_variables, functions, extras;
 };

@@ -332,17 +332,20 @@ static void goes_on_after_broken_functions(void **state)
                                              ".visible .entry b()\n{\n.reg .b32 %r<2>;\nbra NOWHERE;\n}\n"
                                              ".visible .entry c(.param .nonsense x)\n{\nret;\n}\n"
                                              ".visible .entry d()\n{\n{ ret;\n"
-                                             ".visible .entry e()\n{\nret;\n}\n");
+                                             ".visible .entry e()\n{\nret;\n}\n"
+                     ".func (.reg .u32 r) f(.reg .u32 x)\n{\nmov.u32 r, x;\nret;\n}\n");
     static const char *const expected[] = {
         "example:6: %r1 is not declared", "example:11: there is no label NOWHERE",
         "example:13: not part of a declaration", "example:18: the body has no"};
-    assert_int_equal(module->function_count, 5);
+    assert_int_equal(module->function_count, 6);
     for (int i = 0; i < 4; i++) {
         const char *actual = module->functions[i]->unreadable;
         assert_non_null(actual);
         if (strncmp(actual, expected[i], strlen(expected[i]))) fail_msg("%s", actual);
         assert_int_equal(module->functions[i]->instruction_count, 0);
     }
+    assert_string_equal(module->functions[5]->name, "f");
+    assert_non_null(module->functions[5]->unreadable);
     assert_null(module->functions[4]->unreadable);
     assert_int_equal(module->functions[4]->line, 20);
     assert_int_equal(module->functions[4]->instruction_count, 1);
