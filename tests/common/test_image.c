@@ -1,162 +1,248 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Load images told apart and measured: by example, and cut off or damaged at every byte. */
+ * Load images: what each kind looks like, and that damaged ones are never read outside their limit (every
+ * image lies in a heap block of its exact size, so that the address sanitizer sees the end). */
 #include "common/image.h"
 
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <cmocka.h>
 
-struct sample {
-    struct fatbin_header header;
-    struct fatbin_entry ptx;
-    char text[24];
-    struct fatbin_entry code;
-    char machine[16];
-};
+enum { LIMIT = 1024 };
+static unsigned char bytes[LIMIT];
+static size_t size;
 
-static struct sample make_sample(void)
+static void *add(const void *from, size_t count)
 {
-    struct sample sample = {
-        .header = {.magic = (uint32_t)FATBIN_MAGIC, .version = 1, .header_size = 16},
-        .ptx = {.kind = FATBIN_PTX, .header_size = 64, .padded_size = 24, .compressed_size = 20, .flags = FATBIN_ZSTD},
-        .code = {.kind = FATBIN_ELF, .header_size = 64, .padded_size = 16},
-    };
-    sample.header.size = sizeof sample - sizeof sample.header;
-    return sample;
+    assert_true(size + count <= LIMIT);
+    void *to = memcpy(bytes + size, from, count);
+    size += count;
+    return to;
 }
 
-static void measures_containers(void **state)
+/* A container with one entry of the given kind and payload size. */
+static void add_container(uint16_t kind, uint32_t payload)
+{
+    unsigned char zeros[256] = {0};
+    uint32_t padded = (payload + 7) & ~7u;
+    struct fatbin_entry entry = {.kind = kind,
+                                 .version = 0x101,
+                                 .header_size = sizeof entry,
+                                 .padded_size = padded,
+                                 .compressed_size = payload,
+                                 .sm = 90,
+                                 .flags = FATBIN_64BIT | FATBIN_ZSTD};
+    struct fatbin_header header = {.magic = (uint32_t)FATBIN_MAGIC,
+                                   .version = 1,
+                                   .header_size = sizeof header,
+                                   .size = sizeof entry + padded};
+    add(&header, sizeof header);
+    add(&entry, sizeof entry);
+    add(zeros, padded);
+}
+
+static void add_elf(void)
+{
+    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+                         .e_ehsize = sizeof header,
+                         .e_shoff = sizeof header,
+                         .e_shnum = 2,
+                         .e_shentsize = sizeof(Elf64_Shdr)};
+    Elf64_Shdr sections[2] = {
+        {.sh_type = SHT_NULL},
+        {.sh_type = SHT_PROGBITS, .sh_offset = sizeof header + sizeof sections, .sh_size = 40}};
+    add(&header, sizeof header);
+    add(sections, sizeof sections);
+    add("the forty bytes of a kernel's code .....", 40);
+}
+
+static int begin(void **state)
 {
     (void)state;
-    struct sample row[3] = {make_sample(), make_sample()};
-    struct image image = image_examine(row, sizeof row);
-    assert_int_equal(image.kind, IMAGE_FATBIN);
-    assert_int_equal(image.size, 2 * sizeof *row); /* the third one is zeros */
+    size = 0;
+    memset(bytes, 0, sizeof bytes);
+    return 0;
+}
+
+/* Examines a heap copy of exactly count bytes and walks its entries, touching every payload. */
+static struct image examine(size_t count, unsigned *entries)
+{
+    unsigned char *copy = malloc(count + !count);
+    volatile unsigned char sum = 0;
+    assert_non_null(copy);
+    memcpy(copy, bytes, count);
+    struct image image = image_examine(copy, count);
+    assert_true(image.size <= count);
+    *entries = 0;
+    for (const struct fatbin_entry *entry = NULL; (entry = image_next_entry(&image, entry)); ++*entries)
+        for (uint64_t i = 0; i < entry->padded_size; i++)
+            sum += ((const unsigned char *)entry)[entry->header_size + i];
+    free(copy);
+    image.bytes = NULL;
+    return image;
+}
+
+static void text_is_ptx(void **state)
+{
+    (void)state;
+    unsigned entries;
+    add(".version 9.0\n.target sm_90\n", 28);
+    struct image image = examine(size, &entries);
+    assert_int_equal(image.kind, IMAGE_PTX);
+    assert_int_equal(image.size, 27);
     assert_true(image.has_ptx);
-    const struct fatbin_entry *entry = image_next_entry(&image, NULL);
-    assert_ptr_equal(entry, &row[0].ptx);
-    assert_ptr_equal(entry = image_next_entry(&image, entry), &row[0].code);
-    assert_ptr_equal(entry = image_next_entry(&image, entry), &row[1].ptx);
-    assert_ptr_equal(entry = image_next_entry(&image, entry), &row[1].code);
-    assert_null(image_next_entry(&image, entry));
-    assert_int_equal(image_examine(row, SIZE_MAX).size, sizeof *row); /* nothing says that more may be read */
+    image = image_examine(bytes, SIZE_MAX);
+    assert_int_equal(image.size, 27);
 }
 
-static void follows_wrappers_in_memory_only(void **state)
+static void an_elf_ends_with_its_last_section(void **state)
 {
     (void)state;
-    struct sample sample = make_sample();
-    struct fatbin_wrapper wrapper = {.magic = FATBIN_WRAPPER_MAGIC, .version = 2, .data = &sample};
+    unsigned entries;
+    add_elf();
+    size_t whole = size;
+    add("what follows in memory", 22);
+    struct image image = examine(size, &entries);
+    assert_int_equal(image.kind, IMAGE_ELF);
+    assert_int_equal(image.size, whole);
+    assert_false(image.has_ptx);
+    assert_int_equal(image_examine(bytes, SIZE_MAX).size, whole);
+}
+
+static void an_elf_header_does_not_reach_out(void **state)
+{
+    (void)state;
+    unsigned entries;
+    add_elf();
+    ((Elf64_Ehdr *)bytes)->e_ehsize = UINT16_MAX;
+    assert_int_equal(examine(size, &entries).kind, IMAGE_UNKNOWN);
+}
+
+static void containers_may_follow_each_other(void **state)
+{
+    (void)state;
+    unsigned entries;
+    add_container(FATBIN_ELF, 41);
+    add_container(FATBIN_PTX, 80);
+    struct image image = examine(size, &entries);
+    assert_int_equal(image.kind, IMAGE_FATBIN);
+    assert_int_equal(image.size, size);
+    assert_int_equal(entries, 2);
+    assert_true(image.has_ptx);
+}
+
+static void code_alone_has_no_ptx(void **state)
+{
+    (void)state;
+    unsigned entries;
+    add_container(FATBIN_ELF, 64);
+    struct image image = examine(size, &entries);
+    assert_false(image.has_ptx);
+    assert_int_equal(entries, 1);
+}
+
+static void a_wrapper_points_to_its_container(void **state)
+{
+    (void)state;
+    add_container(FATBIN_PTX, 24);
+    struct fatbin_wrapper wrapper = {.magic = FATBIN_WRAPPER_MAGIC, .version = 1, .data = bytes};
     struct image image = image_examine(&wrapper, SIZE_MAX);
     assert_int_equal(image.kind, IMAGE_FATBIN);
-    assert_ptr_equal(image.bytes, &sample);
-    assert_true(image.is_relocatable);
+    assert_ptr_equal(image.bytes, bytes);
+    assert_int_equal(image.size, size);
+    assert_false(image.is_relocatable);
+    wrapper.version = 2;
+    assert_true(image_examine(&wrapper, SIZE_MAX).is_relocatable);
+}
+
+static void a_pointer_in_a_file_is_not_followed(void **state)
+{
+    (void)state;
+    struct fatbin_wrapper wrapper = {.magic = FATBIN_WRAPPER_MAGIC, .version = 1, .data = (void *)0x1234};
     assert_int_equal(image_examine(&wrapper, sizeof wrapper).kind, IMAGE_UNKNOWN);
-    wrapper.data = &wrapper;
+    wrapper.data = &wrapper; /* in memory: a circle */
     assert_int_equal(image_examine(&wrapper, SIZE_MAX).kind, IMAGE_UNKNOWN);
     wrapper.data = NULL;
     assert_int_equal(image_examine(&wrapper, SIZE_MAX).kind, IMAGE_UNKNOWN);
 }
 
-static void knows_text(void **state)
+static void nothing_is_unknown(void **state)
 {
     (void)state;
-    static const char text[] = "//\n.version 9.0\n";
-    struct image image = image_examine(text, SIZE_MAX);
-    assert_int_equal(image.kind, IMAGE_PTX);
-    assert_int_equal(image.size, strlen(text));
-    assert_int_equal(image_examine(text, 5).size, 5);
-    assert_int_equal(image_examine("\1\2\3\4", 4).kind, IMAGE_UNKNOWN);
-    assert_int_equal(image_examine("", 1).kind, IMAGE_UNKNOWN);
     assert_int_equal(image_examine(NULL, SIZE_MAX).kind, IMAGE_UNKNOWN);
+    assert_int_equal(image_examine("", 1).kind, IMAGE_UNKNOWN);
+    assert_int_equal(image_examine("\1\2\3\4\5\6\7\10", 8).kind, IMAGE_UNKNOWN);
 }
 
-struct cubin {
-    Elf64_Ehdr header;
-    char code[40];
-    Elf64_Shdr sections[2];
-};
-
-static struct cubin make_cubin(void)
-{
-    struct cubin cubin = {.header = {.e_ehsize = sizeof(Elf64_Ehdr),
-                                     .e_shoff = offsetof(struct cubin, sections),
-                                     .e_shentsize = sizeof(Elf64_Shdr),
-                                     .e_shnum = 2}};
-    memcpy(cubin.header.e_ident, ELFMAG, SELFMAG);
-    cubin.header.e_ident[EI_CLASS] = ELFCLASS64;
-    cubin.sections[1].sh_type = SHT_PROGBITS;
-    cubin.sections[1].sh_offset = offsetof(struct cubin, code);
-    cubin.sections[1].sh_size = 40;
-    return cubin;
-}
-
-static void measures_cubins(void **state)
+static void headers_that_go_nowhere_end_the_walk(void **state)
 {
     (void)state;
-    struct cubin cubin = make_cubin();
-    struct image image = image_examine(&cubin, SIZE_MAX);
-    assert_int_equal(image.kind, IMAGE_ELF);
-    assert_int_equal(image.size, sizeof cubin);
-    cubin.sections[1].sh_size = 4000;
-    assert_int_equal(image_examine(&cubin, sizeof cubin).kind, IMAGE_UNKNOWN);
-    assert_int_equal(image_examine(&cubin, SIZE_MAX).size, offsetof(struct cubin, code) + 4000);
-    cubin = make_cubin();
-    cubin.header.e_ehsize = 0xffff; /* must not make the image longer than what may be read */
-    assert_int_equal(image_examine(&cubin, sizeof cubin).kind, IMAGE_UNKNOWN);
+    add_container(FATBIN_PTX, 24);
+    size_t first = size;
+    add_container(FATBIN_PTX, 24);
+    struct image image = {.kind = IMAGE_FATBIN, .bytes = bytes, .size = size};
+    struct fatbin_header *second = (struct fatbin_header *)(bytes + first);
+    const struct fatbin_entry *entry = image_next_entry(&image, NULL);
+    assert_non_null(image_next_entry(&image, entry));
+    second->header_size = 0; /* would never move on */
+    assert_null(image_next_entry(&image, entry));
+    second->header_size = UINT16_MAX;
+    assert_null(image_next_entry(&image, entry));
 }
 
-/* Whatever the bytes say, an image and its entries lie inside them. */
-static void check_inside(const unsigned char *bytes, size_t size)
+/* Every byte takes edge values, and every cut: sizes stay inside, walks end. */
+static void damage_is_never_followed(void (*build)(void))
 {
-    struct image image = image_examine(bytes, size);
-    assert_true(image.kind == IMAGE_UNKNOWN || image.size <= size);
-    for (const struct fatbin_entry *entry = NULL; (entry = image_next_entry(&image, entry));) {
-        size_t at = (size_t)((const unsigned char *)entry - bytes);
-        assert_true(at <= size && entry->header_size + entry->padded_size <= size - at);
+    static const unsigned char values[] = {0x00, 0x01, 0x07, 0x40, 0x7f, 0x80, 0xff};
+    unsigned entries;
+    build();
+    for (size_t cut = 0; cut <= size; cut++) examine(cut, &entries);
+    for (size_t at = 0; at < size; at++) {
+        unsigned char kept = bytes[at];
+        for (size_t i = 0; i < sizeof values; i++) {
+            bytes[at] = values[i];
+            examine(size, &entries);
+            assert_true(entries <= 2);
+        }
+        bytes[at] = kept;
     }
 }
 
-static void damage(const void *whole, size_t size)
+static void build_containers(void)
 {
-    static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
-    for (size_t length = 0; length <= size; length++) {
-        unsigned char *exact = malloc(length + !length);
-        memcpy(exact, whole, length);
-        check_inside(exact, length);
-        free(exact);
-    }
-    unsigned char *exact = malloc(size);
-    for (size_t i = 0; i < size * sizeof values; i++) {
-        memcpy(exact, whole, size);
-        exact[i / sizeof values] = values[i % sizeof values];
-        check_inside(exact, size);
-    }
-    free(exact);
+    add_container(FATBIN_PTX, 24);
+    add_container(FATBIN_ELF, 40);
 }
 
-static void survives_damage(void **state)
+static void damaged_containers(void **state)
 {
     (void)state;
-    struct sample sample[2] = {make_sample(), make_sample()};
-    struct cubin cubin = make_cubin();
-    struct fatbin_wrapper wrapper = {.magic = FATBIN_WRAPPER_MAGIC, .version = 1, .data = (void *)0x1234};
-    damage(sample, sizeof sample);
-    damage(&cubin, sizeof cubin);
-    damage(&wrapper, sizeof wrapper);
+    damage_is_never_followed(build_containers);
+}
+
+static void damaged_elf(void **state)
+{
+    (void)state;
+    damage_is_never_followed(add_elf);
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measures_containers), cmocka_unit_test(follows_wrappers_in_memory_only),
-        cmocka_unit_test(knows_text),          cmocka_unit_test(measures_cubins),
-        cmocka_unit_test(survives_damage),
+        TEST(text_is_ptx),
+        TEST(an_elf_ends_with_its_last_section),
+        TEST(an_elf_header_does_not_reach_out),
+        TEST(containers_may_follow_each_other),
+        TEST(code_alone_has_no_ptx),
+        TEST(a_wrapper_points_to_its_container),
+        TEST(a_pointer_in_a_file_is_not_followed),
+        TEST(nothing_is_unknown),
+        TEST(headers_that_go_nowhere_end_the_walk),
+        TEST(damaged_containers),
+        TEST(damaged_elf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

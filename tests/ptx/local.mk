@@ -23,5 +23,9 @@ check_PROGRAMS += tests/ptx/list_texts
 tests_ptx_list_texts_SOURCES = tests/ptx/list_texts.c
 tests_ptx_list_texts_LDADD = libptx.la
 
-dist_check_SCRIPTS += tests/ptx/fatbin.sh tests/ptx/roundtrip.sh
+dist_check_SCRIPTS += tests/ptx/fatbin.sh tests/ptx/golden.sh tests/ptx/roundtrip.sh
 EXTRA_DIST += tests/ptx/empty.cu tests/ptx/basic.cu tests/ptx/inline.cu tests/ptx/data.cu
+EXTRA_DIST += \
+	tests/ptx/golden/calls.ptx tests/ptx/golden/calls.expected \
+	tests/ptx/golden/scopes.ptx tests/ptx/golden/scopes.expected \
+	tests/ptx/golden/unread.ptx tests/ptx/golden/unread.expected

@@ -328,11 +328,12 @@ static void keeps_unknown_instructions(void **state)
 static void goes_on_after_broken_functions(void **state)
 {
     (void)state;
-    struct ptx_module *module = parse(HEADER ".visible .entry a()\n{\nmov.u32 %r1, 1;\n}\n"
-                                             ".visible .entry b()\n{\n.reg .b32 %r<2>;\nbra NOWHERE;\n}\n"
-                                             ".visible .entry c(.param .nonsense x)\n{\nret;\n}\n"
-                                             ".visible .entry d()\n{\n{ ret;\n"
-                                             ".visible .entry e()\n{\nret;\n}\n"
+    struct ptx_module *module =
+        parse(HEADER ".visible .entry a()\n{\nmov.u32 %r1, 1;\n}\n"
+                     ".visible .entry b()\n{\n.reg .b32 %r<2>;\nbra NOWHERE;\n}\n"
+                     ".visible .entry c(.param .nonsense x)\n{\nret;\n}\n"
+                     ".visible .entry d()\n{\n{ ret;\n"
+                     ".visible .entry e()\n{\nret;\n}\n"
                      ".func (.reg .u32 r) f(.reg .u32 x)\n{\nmov.u32 r, x;\nret;\n}\n");
     static const char *const expected[] = {
         "example:6: %r1 is not declared", "example:11: there is no label NOWHERE",
