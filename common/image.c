@@ -25,7 +25,7 @@ static size_t elf_size(const unsigned char *bytes, size_t limit)
         if (section.sh_offset > limit || section.sh_size > limit - section.sh_offset) return 0;
         if (section.sh_offset + section.sh_size > end) end = section.sh_offset + section.sh_size;
     }
-    return end <= limit ? end : 0;
+    return end;
 }
 
 /* Containers may follow each other: the image ends before the first thing that is none. */
