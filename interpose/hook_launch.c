@@ -4,17 +4,27 @@
 
 #include "interpose/queue.h"
 
+static bool try_to_hold(const struct record_shape *shape)
+{
+    struct track_kernel *kernel = replay_is_on() ? track_kernel_find(shape->function) : NULL;
+    return queue_launch(shape, kernel, kernel ? replay_bind(kernel) : TRACK_PLAN_NONE);
+}
+
 /* Off the fast path: recording, or a kernel of the plan, or something is held. */
 static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
                               const struct record_shape *shape, const void *rest, bool may_hold)
 {
+    static __thread bool is_inside; /* the driver may come by its own exported symbols */
     struct record_launch record;
     CUresult result;
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
-    if (may_hold && queue_launch(shape)) return shim_result(CUDA_SUCCESS);
+    if (is_inside) return issue(shape, rest);
+    if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
     if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
     record_launch_begin(&record, shape);
+    is_inside = true;
     result = issue(shape, rest);
+    is_inside = false;
     record_launch_end(&record, result);
     shim_count(COUNT_ISSUED);
     return shim_result(result);

@@ -11,11 +11,14 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/hook_module.c \
 	interpose/hook_nvrtc.c \
 	interpose/hook_stream.c \
+	interpose/match.c interpose/match.h \
 	interpose/queue.c interpose/queue.h \
 	interpose/record.c interpose/record.h \
 	interpose/replay.c interpose/replay.h \
 	interpose/shim.c interpose/shim.h \
 	interpose/stubs.S \
+	interpose/timer.c interpose/timer.h \
+	interpose/token.h \
 	interpose/track.h \
 	interpose/track_memory.c \
 	interpose/track_module.c \

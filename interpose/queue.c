@@ -1,12 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The queue of held launches; see queue.h. */
 #include "interpose/queue.h"
-bool queue_launch(const struct record_shape *shape)
+
+#include "common/log.h"
+#include "common/plan.h"
+#include "interpose/match.h"
+#include "interpose/shim.h"
+#include "interpose/timer.h"
+#include "interpose/token.h"
+#include "interpose/track.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct held {
+    struct match_launch launch;
+    CUfunction function;
+    CUstream stream;
+    unsigned char *arguments; /* queue.buffer_size bytes */
+    uint64_t ticket;          /* counts held launches; 0 is none */
+};
+struct group {
+    CUfunction *code; /* by variant */
+    _Atomic bool is_on;
+    _Atomic uint64_t uses;
+};
+
+static struct queue {
+    _Atomic uint32_t token;
+    const struct plan *plan;
+    struct match *match;
+    struct group *groups;
+    _Atomic uint32_t groups_on;
+    CUcontext context;
+    struct held *held; /* capacity of them, all buffers taken */
+    uint32_t count, capacity, buffer_size;
+    unsigned char *parameters; /* of the fused launch being issued */
+    uint32_t parameters_size;
+    struct match_state state; /* of the first state.depth held launches */
+    const unsigned char **arguments;
+    uint32_t *sizes;
+    uint64_t tickets;
+    _Atomic uint64_t oldest; /* ticket of held[0], or 0 */
+} queue;
+
+static __thread bool has_token;
+
+/* --- the token ---------------------------------------------------------------------------------------------
+ */
+
+static void enter(void)
 {
-    (void)shape;
-    return false;
+    token_take(&queue.token);
+    has_token = true;
 }
+
+static void leave(void)
+{
+    has_token = false;
+    token_give(&queue.token);
+}
+
+/* Tells other threads and the timer whether anything is held. */
+static void publish(void)
+{
+    uint64_t oldest = queue.count ? queue.held[0].ticket : 0;
+    uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
+    if (oldest == before) return;
+    atomic_store(&queue.oldest, oldest);
+    if (oldest && !before) {
+        shim_attention_set(ATTENTION_QUEUE);
+        timer_held();
+    } else if (!oldest) {
+        shim_attention_clear(ATTENTION_QUEUE);
+    }
+}
+
+/* --- issuing -----------------------------------------------------------------------------------------------
+ */
+
+static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
+                       CUstream stream, void *arguments, size_t size)
+{
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    shim_count(COUNT_ISSUED);
+    return REAL(cuLaunchKernel)(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
+                                stream, NULL, size ? extra : NULL);
+}
+
+static void issue_original(const struct held *held)
+{
+    const struct match_launch *shape = &held->launch;
+    CUresult result = launch(held->function, shape->grid, shape->block, shape->dynamic_shared, held->stream,
+                             held->arguments, shape->arguments_size);
+    if (result != CUDA_SUCCESS)
+        log_write(LOG_WARNING, "queue", "a launch that was held failed on release: CUDA error %d",
+                  (int)result);
+    shim_remember_error(result);
+}
+
+static void issue_role(const struct plan_step *steps, uint32_t count, enum plan_step_role role)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (steps[i].role == role) issue_original(&queue.held[i]);
+}
+
+static CUresult issue_fused(const struct plan_variant *variant, CUfunction code)
+{
+    memset(queue.parameters, 0, variant->parameter_bytes);
+    for (uint32_t i = 0; i < variant->parameter_count; i++) {
+        const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
+        memcpy(queue.parameters + piece->destination_offset,
+               queue.held[piece->step].arguments + piece->source_offset, piece->size);
+    }
+    return launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
+                  queue.parameters, variant->parameter_bytes);
+}
+
+static void disable(uint32_t group, CUresult result)
+{
+    match_enable(queue.match, group, false);
+    atomic_store(&queue.groups[group].is_on, false);
+    atomic_fetch_sub(&queue.groups_on, 1);
+    shim_count(COUNT_REFUSED);
+    log_write(LOG_WARNING, "queue",
+              "group %s is off: its launch failed with CUDA error %d; the originals ran",
+              queue.plan->strings + queue.plan->groups[group].name, (int)result);
+}
+
+/* The group whose pattern the first launches complete; a fused launch that fails is replaced by its members.
+ */
+static void issue_group(void)
+{
+    uint32_t index = (uint32_t)queue.state.group;
+    const struct plan_group *group = &queue.plan->groups[index];
+    const struct plan_step *steps = queue.plan->steps + group->first_step;
+    CUfunction code = queue.groups[index].code[queue.state.variant];
+    issue_role(steps, group->step_count, PLAN_BEFORE);
+    CUresult result =
+        code ? issue_fused(&queue.plan->variants[group->first_variant + queue.state.variant], code)
+             : CUDA_ERROR_NOT_FOUND;
+    if (result == CUDA_SUCCESS) {
+        shim_count(COUNT_FUSED);
+        atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
+    } else {
+        issue_role(steps, group->step_count, PLAN_MEMBER);
+        disable(index, result);
+    }
+    issue_role(steps, group->step_count, PLAN_AFTER);
+}
+
+/* --- matching ----------------------------------------------------------------------------------------------
+ */
+
+/* Takes the first launches out, keeping every buffer in use by one of the entries. */
+static void drop(uint32_t count)
+{
+    for (uint32_t i = count; i < queue.count; i++) {
+        struct held gone = queue.held[i - count];
+        queue.held[i - count] = queue.held[i];
+        queue.held[i] = gone;
+    }
+    queue.count -= count;
+    match_start(&queue.state);
+}
+
+static bool take_next(void)
+{
+    uint32_t depth = queue.state.depth;
+    queue.arguments[depth] = queue.held[depth].arguments;
+    queue.sizes[depth] = queue.held[depth].launch.arguments_size;
+    queue.held[depth].launch.arguments = queue.held[depth].arguments;
+    struct guard_view view = {.arguments = queue.arguments,
+                              .argument_sizes = queue.sizes,
+                              .steps = depth + 1,
+                              .allocation = track_memory_plain};
+    return match_take(queue.match, &queue.state, &queue.held[depth].launch, &view);
+}
+
+/* Issues all that need not be held any longer: everything when is_end, else what no pattern can take. With
+ * has_new the last launch has just arrived; false when that one is not held but left to the caller, all
+ * before it being issued. */
+static bool settle(bool is_end, bool has_new)
+{
+    while (queue.count) {
+        while (queue.state.depth < queue.count && take_next()) continue;
+        bool is_taken = queue.state.depth == queue.count;
+        if (is_taken && !is_end && !match_is_final(queue.match, &queue.state)) return true;
+        if (queue.state.group >= 0) {
+            uint32_t depth = queue.state.group_depth;
+            issue_group();
+            drop(depth);
+        } else if (has_new && queue.count == 1) {
+            drop(1);
+            return false;
+        } else {
+            issue_original(&queue.held[0]);
+            shim_count(COUNT_DRAINED);
+            drop(1);
+        }
+    }
+    return true;
+}
+
+/* In any thread: the launches go to the context in which they were made. */
+static void drain(void)
+{
+    CUcontext current = track_current_context();
+    if (!queue.count) return;
+    bool is_pushed = current != queue.context && REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
+    settle(true, false);
+    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
+}
+
+/* --- holding -----------------------------------------------------------------------------------------------
+ */
+
+static bool same_stream(CUstream a, CUstream b)
+{
+    if (a == CU_STREAM_LEGACY) a = NULL;
+    if (b == CU_STREAM_LEGACY) b = NULL;
+    return a == b;
+}
+
+/* Nothing that is held belongs to another context or to a capture: both can change only by calls that flush,
+ * except that the default stream is that of the current context. */
+static bool is_holdable(CUstream stream)
+{
+    bool is_default = same_stream(stream, NULL);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (queue.count && !is_default) return true;
+    if (track_current_context() != queue.context) {
+        shim_latch("a second context launches kernels of the plan");
+        return false;
+    }
+    if (queue.count) return true;
+    return REAL(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* Copies the launch behind those that are held. */
+static bool append(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
+{
+    struct held *held = &queue.held[queue.count];
+    long size =
+        track_kernel_arguments(kernel, shape->parameters, shape->extra, held->arguments, queue.buffer_size);
+    if (size < 0 || queue.count + 1 >= queue.capacity) return false;
+    held->function = shape->function;
+    held->stream = shape->stream;
+    held->launch.kernel = index;
+    memcpy(held->launch.grid, shape->grid, sizeof held->launch.grid);
+    memcpy(held->launch.block, shape->block, sizeof held->launch.block);
+    held->launch.dynamic_shared = shape->dynamic_shared;
+    held->launch.arguments_size = (uint32_t)size;
+    held->ticket = ++queue.tickets;
+    queue.count++;
+    return true;
+}
+
+static uint64_t oldest(void)
+{
+    return atomic_load(&queue.oldest);
+}
+
+static void release(uint64_t ticket)
+{
+    enter();
+    if (queue.count && queue.held[0].ticket == ticket) {
+        shim_count(COUNT_TIMER);
+        drain();
+        publish();
+    }
+    leave();
+}
+
+/* With the token. */
+static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
+{
+    static const struct timer_source source = {oldest, release};
+    if (queue.count && !same_stream(queue.held[0].stream, shape->stream)) drain();
+    if (!is_holdable(shape->stream) || !timer_start(&source) || !append(shape, kernel, index)) {
+        drain();
+        return false;
+    }
+    if (!settle(false, true)) return false;
+    shim_count(COUNT_HELD);
+    return true;
+}
+
+bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
+{
+    if (has_token) return false;
+    bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
+                    atomic_load_explicit(&queue.groups_on, memory_order_acquire);
+    if (!may_hold) {
+        if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
+        return false;
+    }
+    enter();
+    bool is_held = hold(shape, kernel, (uint32_t)index);
+    publish();
+    leave();
+    return is_held;
+}
+
 void queue_flush(void)
 {
+    if (has_token) return;
+    enter();
+    drain();
+    publish();
+    leave();
 }
+
+/* --- start -------------------------------------------------------------------------------------------------
+ */
+
+static bool reserve(const struct plan *plan)
+{
+    uint32_t steps = 0, groups = plan->header->groups.count;
+    for (uint32_t i = 0; i < groups; i++)
+        if (plan->groups[i].step_count > steps) steps = plan->groups[i].step_count;
+    for (uint32_t i = 0; i < plan->header->steps.count; i++)
+        if (plan->steps[i].arguments_size > queue.buffer_size)
+            queue.buffer_size = plan->steps[i].arguments_size;
+    for (uint32_t i = 0; i < plan->header->variants.count; i++)
+        if (plan->variants[i].parameter_bytes > queue.parameters_size)
+            queue.parameters_size = plan->variants[i].parameter_bytes;
+    queue.capacity = steps + 2;
+    queue.held = calloc(queue.capacity, sizeof *queue.held);
+    queue.arguments = calloc(queue.capacity, sizeof *queue.arguments);
+    queue.sizes = calloc(queue.capacity, sizeof *queue.sizes);
+    queue.groups = calloc((size_t)groups + 1, sizeof *queue.groups);
+    queue.parameters = malloc(queue.parameters_size + 1);
+    unsigned char *buffers = malloc((size_t)queue.capacity * (queue.buffer_size + 8));
+    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.parameters || !buffers)
+        return false;
+    for (uint32_t i = 0; i < queue.capacity; i++)
+        queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
+    return true;
+}
+
+bool queue_start(const struct plan *plan)
+{
+    queue.match = match_create(plan);
+    if (!queue.match || !reserve(plan)) return false;
+    queue.plan = plan;
+    match_start(&queue.state);
+    return true;
+}
+
+bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
+{
+    uint32_t variants = queue.plan->groups[group].variant_count;
+    CUfunction *copy = calloc(variants + 1, sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, code, variants * sizeof *copy);
+    enter();
+    drain(); /* states count paths of groups that were on */
+    publish();
+    queue.context = context;
+    queue.groups[group].code = copy;
+    match_enable(queue.match, group, true);
+    atomic_store(&queue.groups[group].is_on, true);
+    leave();
+    atomic_fetch_add(&queue.groups_on, 1);
+    return true;
+}
+
+bool queue_group_is_enabled(uint32_t group)
+{
+    return queue.groups && atomic_load(&queue.groups[group].is_on);
+}
+
+uint64_t queue_group_uses(uint32_t group)
+{
+    return queue.groups ? atomic_load(&queue.groups[group].uses) : 0;
+}
+
 void queue_fork_child(void)
 {
+    atomic_store(&queue.token, TOKEN_FREE);
+    atomic_store(&queue.oldest, 0);
+    atomic_store(&queue.groups_on, 0);
+    queue.count = 0;
+    has_token = false;
+    timer_fork_child();
 }

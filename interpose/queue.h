@@ -45,9 +45,10 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
 bool queue_group_is_enabled(uint32_t group);
 uint64_t queue_group_uses(uint32_t group);
 
-/* True: the launch is held or has been issued in a group. False: everything earlier is in the driver, and the
- * caller launches. */
-bool queue_launch(const struct record_shape *shape);
+/* index: the plan's number of the kernel, or negative: not in the plan, or not to be held. True: the launch
+ * is held or has been issued in a group. False: everything earlier is in the driver, and the caller launches.
+ */
+bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
 /* Issues everything that is held. */
 void queue_flush(void);
 

@@ -1,28 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Replay: what a plan needs before its groups may be used. Everything that does not fit is said once, with
+ * the file and the next step, and the originals run. */
 #include "interpose/replay.h"
+
+#include "common/image.h"
+#include "common/log.h"
+#include "common/plan.h"
+#include "interpose/queue.h"
 #include "interpose/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum group_state { GROUP_WAITING, GROUP_READY, GROUP_REFUSED };
+enum { MOST_VARIANTS = 64, PLAIN_SHARED = 48 << 10 };
+
 atomic_bool replay_is_mapped;
+
+static struct replay {
+    struct plan plan;
+    char directory[PATH_MAX];
+    const char *denied;      /* KFUSE_DENY, or NULL */
+    pthread_mutex_t service; /* taken with trylock only: one thread loads, the others go on */
+    atomic_bool is_waiting;  /* a group may have become possible */
+    bool is_device_checked;
+    CUcontext context;     /* where the code is */
+    unsigned char *groups; /* enum group_state */
+    CUmodule *modules;     /* by variant of the plan; equal code is loaded once */
+} replay = {.service = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *string_at(uint32_t offset)
+{
+    return replay.plan.strings + offset;
+}
+
+/* --- opening -----------------------------------------------------------------------------------------------
+ */
+
+/* plan.json as the planner wrote it? People may look into it and edit it: `kfuse plan` must prove it again
+ * first. */
+static bool is_json_as_planned(void)
+{
+    char path[PATH_MAX + 16];
+    struct stat status;
+    bool is_equal = false;
+    snprintf(path, sizeof path, "%s/plan.json", replay.directory);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && !fstat(file, &status) && status.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes != MAP_FAILED) {
+            is_equal = hash_equal(hash_bytes(bytes, (size_t)status.st_size), replay.plan.header->plan_hash);
+            munmap(bytes, (size_t)status.st_size);
+        }
+    }
+    if (file >= 0) close(file);
+    if (!is_equal)
+        shim_latch_format(
+            "%s is missing or was edited after planning: run `kfuse plan` again (wishes go into pins.json)",
+            path);
+    return is_equal;
+}
+
 bool replay_open(const char *directory)
 {
-    shim_latch_format("%s: replay is not there yet", directory);
+    char error[512];
+    snprintf(replay.directory, sizeof replay.directory, "%s", directory);
+    replay.denied = getenv("KFUSE_DENY");
+    if (!plan_map(&replay.plan, directory, error, sizeof error)) {
+        shim_latch(error);
+        return false;
+    }
+    if (!is_json_as_planned()) return false;
+    const struct plan_header *header = replay.plan.header;
+    replay.groups = calloc((size_t)header->groups.count + 1, 1);
+    replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
+    if (!replay.groups || !replay.modules || !queue_start(&replay.plan)) {
+        shim_latch("out of memory for the plan");
+        return false;
+    }
+    atomic_store(&replay.is_waiting, true);
+    atomic_store_explicit(&replay_is_mapped, true, memory_order_release);
+    log_write(LOG_INFO, "replay", "%s: %u groups", directory, header->groups.count);
+    return true;
+}
+
+/* --- kernels -----------------------------------------------------------------------------------------------
+ */
+
+/* The name as the program's files have it, or the plain name of a C++ function: _Z<length><name>... */
+static bool is_named(const char *kernel, const char *name, size_t length)
+{
+    char *end;
+    if (strlen(kernel) == length && !memcmp(kernel, name, length)) return true;
+    if (strncmp(kernel, "_Z", 2)) return false;
+    return strtoul(kernel + 2, &end, 10) == length && !strncmp(end, name, length);
+}
+
+static bool is_denied(const char *kernel)
+{
+    for (const char *at = replay.denied; at && *at;) {
+        size_t length = strcspn(at, ",");
+        if (length && is_named(kernel, at, length)) return true;
+        at += length + (at[length] == ',');
+    }
     return false;
 }
-int32_t replay_bind(struct track_kernel *kernel)
+
+static bool is_as_recorded(const struct track_kernel *kernel, const struct plan_kernel *planned)
 {
-    (void)kernel;
+    const struct trace_kernel *record = &kernel->record;
+    return record->registers == planned->registers && record->static_shared == planned->static_shared &&
+           record->local_bytes == planned->local_bytes && record->parameter_bytes == planned->parameter_bytes;
+}
+
+static int32_t find_kernel(struct track_kernel *kernel)
+{
+    bool is_named_in_plan = false;
+    for (uint32_t i = 0; i < replay.plan.header->kernels.count; i++) {
+        const struct plan_kernel *planned = &replay.plan.kernels[i];
+        if (!hash_equal(replay.plan.modules[planned->module].hash, kernel->module->record.hash)) continue;
+        if (strcmp(string_at(planned->name), kernel->name)) continue;
+        if (!kernel->is_described && !track_kernel_describe(kernel)) return TRACK_PLAN_UNBOUND;
+        if (is_as_recorded(kernel, planned)) return (int32_t)i;
+        is_named_in_plan = true;
+    }
+    if (is_named_in_plan)
+        log_write(LOG_WARNING, "replay",
+                  "%s has other attributes than when it was recorded: record and plan again", kernel->name);
     return TRACK_PLAN_NONE;
 }
+
+int32_t replay_bind(struct track_kernel *kernel)
+{
+    int32_t index = atomic_load_explicit(&kernel->plan, memory_order_acquire);
+    if (index != TRACK_PLAN_UNBOUND) return index;
+    if (track_is_capturing()) return TRACK_PLAN_NONE;
+    index = kernel->module ? find_kernel(kernel) : TRACK_PLAN_NONE;
+    if (index >= 0 && is_denied(kernel->name)) {
+        log_write(LOG_INFO, "replay", "%s is in KFUSE_DENY", kernel->name);
+        index = TRACK_PLAN_NONE;
+    }
+    atomic_store_explicit(&kernel->plan, index, memory_order_release);
+    return index == TRACK_PLAN_UNBOUND ? TRACK_PLAN_NONE : index;
+}
+
+/* --- device ------------------------------------------------------------------------------------------------
+ */
+
+static bool is_right_device(CUdevice device)
+{
+    const struct plan_header *header = replay.plan.header;
+    char name[sizeof header->device_name] = "";
+    int major = 0, minor = 0, version = 0;
+    REAL(cuDeviceGetName)(name, sizeof name, device);
+    REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    REAL(cuDriverGetVersion)(&version);
+    bool is_emulated = entry_lookup("emuActivitySubscribe") != NULL;
+    if (strcmp(name, header->device_name) || (uint32_t)major != header->compute_major ||
+        (uint32_t)minor != header->compute_minor || is_emulated != (header->is_emulated != 0)) {
+        shim_latch_format(
+            "%s/plan.bin is for %s (compute %u.%u%s), this is %s (%d.%d%s): record and plan on this device",
+            replay.directory, header->device_name, header->compute_major, header->compute_minor,
+            header->is_emulated ? ", emulated" : "", name, major, minor, is_emulated ? ", emulated" : "");
+        return false;
+    }
+    if ((uint32_t)version != header->driver_version) {
+        shim_latch_format(
+            "%s/plan.bin was made with CUDA driver %u, this is %d: run `kfuse record` and `kfuse plan` again",
+            replay.directory, header->driver_version, version);
+        return false;
+    }
+    return true;
+}
+
+/* --- code --------------------------------------------------------------------------------------------------
+ */
+
+static bool are_modules_loaded(const struct plan_group *group)
+{
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        const struct plan_step *step = &replay.plan.steps[group->first_step + i];
+        if (!track_module_is_loaded(replay.plan.modules[replay.plan.kernels[step->kernel].module].hash))
+            return false;
+    }
+    return true;
+}
+
+static CUresult load_code(uint32_t variant, CUmodule *module)
+{
+    const struct plan_variant *variants = replay.plan.variants;
+    for (uint32_t i = 0; i < replay.plan.header->variants.count; i++)
+        if (replay.modules[i] && variants[i].code == variants[variant].code) {
+            *module = replay.modules[i];
+            return CUDA_SUCCESS;
+        }
+    return REAL(cuModuleLoadData)(module, replay.plan.code + variants[variant].code);
+}
+
+static uint32_t parameter_bytes_of(CUfunction function)
+{
+    size_t offset, size, end = 0;
+    for (size_t i = 0; REAL(cuFuncGetParamInfo)(function, i, &offset, &size) == CUDA_SUCCESS; i++)
+        if (offset + size > end) end = offset + size;
+    return (uint32_t)end;
+}
+
+static const char *load_variant(uint32_t index, CUfunction *function)
+{
+    static char reason[128];
+    const struct plan_variant *variant = &replay.plan.variants[index];
+    CUresult result = load_code(index, &replay.modules[index]);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuModuleGetFunction)(function, replay.modules[index], string_at(variant->entry));
+    if (result == CUDA_SUCCESS && variant->dynamic_shared > PLAIN_SHARED)
+        result = REAL(cuFuncSetAttribute)(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          (int)variant->dynamic_shared);
+    if (result != CUDA_SUCCESS) {
+        snprintf(reason, sizeof reason, "its code cannot be loaded: CUDA error %d", (int)result);
+        return reason;
+    }
+    return parameter_bytes_of(*function) == variant->parameter_bytes ? NULL
+                                                                     : "its code takes other parameters";
+}
+
+static void load_group(uint32_t index, CUcontext context)
+{
+    const struct plan_group *group = &replay.plan.groups[index];
+    CUfunction code[MOST_VARIANTS];
+    const char *reason = NULL;
+    if (group->flags & PLAN_NEEDS_VERIFICATION)
+        reason = "it must be verified on this device first";
+    else if (!group->variant_count || group->variant_count > MOST_VARIANTS)
+        reason = "it has no code, or too many forms of it";
+    for (uint32_t i = 0; !reason && i < group->variant_count; i++)
+        reason = load_variant(group->first_variant + i, &code[i]);
+    if (!reason && !queue_enable(index, context, code)) reason = "memory is out";
+    replay.groups[index] = reason ? GROUP_REFUSED : GROUP_READY;
+    if (reason) shim_count(COUNT_REFUSED);
+    log_write(reason ? LOG_WARNING : LOG_INFO, "replay", "group %s is %s%s", string_at(group->name),
+              reason ? "off: " : "ready", reason ? reason : "");
+}
+
+static void load_what_is_possible(CUcontext context)
+{
+    if (replay.context && replay.context != context) {
+        shim_latch("a second context loads modules of the plan");
+        return;
+    }
+    replay.context = context;
+    for (uint32_t i = 0; i < replay.plan.header->groups.count; i++)
+        if (replay.groups[i] == GROUP_WAITING && are_modules_loaded(&replay.plan.groups[i]))
+            load_group(i, context);
+}
+
 void replay_module_loaded(const struct track_module *module)
 {
-    (void)module;
+    if (!replay_is_on()) return;
+    for (uint32_t i = 0; i < replay.plan.header->modules.count; i++)
+        if (hash_equal(replay.plan.modules[i].hash, module->record.hash))
+            atomic_store(&replay.is_waiting, true);
 }
+
 void replay_service(void)
 {
+    CUdevice device;
+    if (!replay_is_on() || !atomic_load_explicit(&replay.is_waiting, memory_order_acquire)) return;
+    if (shim_is_latched() || track_is_capturing()) return;
+    CUcontext context = track_current_context();
+    if (!context || REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS) return;
+    if (pthread_mutex_trylock(&replay.service)) return;
+    atomic_store(&replay.is_waiting, false);
+    if (!replay.is_device_checked) replay.is_device_checked = is_right_device(device);
+    if (replay.is_device_checked && !shim_is_latched()) load_what_is_possible(context);
+    pthread_mutex_unlock(&replay.service);
 }
+
 void replay_context_gone(CUcontext context)
 {
-    (void)context;
+    if (replay_is_on() && replay.context && (!context || context == replay.context))
+        shim_latch("the context in which the plan's code was loaded is gone");
 }
+
 void replay_write_stats(FILE *file)
 {
-    (void)file;
+    uint32_t used = 0, count = replay_is_on() ? replay.plan.header->groups.count : 0;
+    for (uint32_t i = 0; i < count; i++) used += queue_group_uses(i) > 0;
+    fprintf(file, "groups_used %u\n", used);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "group %s uses %llu\n", string_at(replay.plan.groups[i].name),
+                (unsigned long long)queue_group_uses(i));
 }
