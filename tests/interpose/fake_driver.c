@@ -36,7 +36,7 @@ static struct {
           .next_address = 0x10000,
           .next_handle = 0x1000,
           .device = "fake device"};
-static __thread CUcontext current;
+static __thread CUcontext current, below; /* a stack of two */
 
 /* --- control -----------------------------------------------------------------------------------------------
  */
@@ -50,6 +50,11 @@ EXPORT void fake_log(const char *format, ...)
     va_end(arguments);
     pthread_mutex_lock(&fake.lock);
     if (fake.count < LINES) fake.lines[fake.count++] = strdup(line);
+    FILE *file = getenv("FAKE_LOG") ? fopen(getenv("FAKE_LOG"), "a") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", line);
+        fclose(file);
+    }
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -197,6 +202,7 @@ EXPORT CUresult cuCtxSetCurrent(CUcontext context)
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
+    below = current;
     current = context;
     return CUDA_SUCCESS;
 }
@@ -204,7 +210,7 @@ EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
     if (context) *context = current;
-    current = NULL;
+    current = below;
     return CUDA_SUCCESS;
 }
 

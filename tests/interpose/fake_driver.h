@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A driver library for tests: accepts what it is told, launches nothing, and remembers every call in order. A
- * kernel's name spells its parameters: "scale:8,8,4" has two pointers and an int. An image's first line may
- * list what else the driver needs to know; see fake_driver.c. */
+ * kernel's name spells its parameters: "scale:8,8,4" has two pointers and an int. */
 #ifndef KFUSE_TESTS_FAKE_DRIVER_H
 #define KFUSE_TESTS_FAKE_DRIVER_H
 
 #include <stddef.h>
 
-/* Calls since the last clear, one line each, e.g. "cuMemFree_v2 1000". */
+/* With FAKE_LOG=file in the environment the calls are also written there.
+ * Calls since the last clear, one line each, e.g. "cuMemFree_v2 1000". */
 size_t fake_count(void);
 const char *fake_line(size_t index);
 void fake_clear(void);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans for tests of replay, made by hand for the fake driver. One module, kernels a(pointer, int),
+ * b(pointer, pointer) and c(pointer), each launched with 4 blocks of 32 threads. */
+#ifndef KFUSE_TESTS_PLAN_FIXTURE_H
+#define KFUSE_TESTS_PLAN_FIXTURE_H
+
+#include <stdint.h>
+
+#define FIXTURE_IMAGE ".version 8.0 // the program's module"
+#define FIXTURE_A     "a:8,4"
+#define FIXTURE_B     "b:8,8"
+#define FIXTURE_C     "_Z1cPf:8"
+
+enum fixture_groups {
+    FIXTURE_AB = 1,  /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
+    FIXTURE_ABC = 2, /* a b c: abc(pointer, pointer) of a and c */
+    FIXTURE_BCB = 4, /* b c b with c passed over, before: bb(pointer, pointer) */
+    FIXTURE_BCA = 8, /* b c a with c passed over, after: ba(pointer, pointer) */
+    FIXTURE_CC =
+        16, /* c c, where both lie inside one allocation of at least 4096 bytes: cc(pointer, pointer) */
+};
+struct fixture {
+    uint32_t groups;         /* enum fixture_groups */
+    const char *device;      /* NULL: the fake driver's */
+    uint32_t driver_version; /* 0: the fake driver's */
+    uint32_t flags;          /* of the groups */
+    uint32_t registers;      /* of the kernels; 0: what the fake driver says */
+    const char *image;       /* NULL: FIXTURE_IMAGE */
+};
+/* Writes directory/plan.bin and plan.json; exits when that fails. */
+void fixture_write(const struct fixture *fixture, const char *directory);
+
+#endif
