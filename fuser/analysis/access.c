@@ -80,6 +80,7 @@ static bool allocate_state(struct analysis *analysis)
     analysis->base_capacity = 8;
     analysis->bases[analysis->base_count++] = (struct base){.kind = BASE_UNKNOWN};
     analysis->dimensions = ACCESS_THREAD_DIMENSIONS + analysis->forest->max_depth;
+    affine_begin(analysis);
     analysis->space = instance_space(analysis->ctx, analysis->dimensions);
     analysis->threads = all_threads(analysis->input, isl_space_copy(analysis->space));
     analysis->universe = isl_set_universe(isl_space_copy(analysis->space));
@@ -507,6 +508,8 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
         return NULL;
     }
     summary->arena = arena;
+    isl_ctx_reset_error(ctx);
+    isl_ctx_reset_operations(ctx);
     if (callers_quota == 0) isl_ctx_set_max_operations(ctx, ANALYSIS_OPERATIONS);
     analyse_once(ctx, input, summary, true, &retry);
     if (retry) analyse_once(ctx, input, summary, false, &retry);

@@ -95,8 +95,9 @@ struct access_summary {
 };
 
 /* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have
- * isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE); a quota (isl_ctx_set_max_operations) may be set by the caller
- * and running into it is a refusal too. */
+ * isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE). Every value has a quota of isl operations of its own (the caller's,
+ * isl_ctx_set_max_operations, where one is set): a value that runs into it is unknown, too many of them are a refusal.
+ * The ctx's count of operations and last error are reset. */
 struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *input);
 void access_summary_free(struct access_summary *summary);
 /* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */

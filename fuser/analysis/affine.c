@@ -12,10 +12,8 @@ void affine_begin(struct analysis *analysis)
 
 void affine_recover(struct analysis *analysis)
 {
-    if (isl_ctx_last_error(analysis->ctx) != isl_error_none) {
-        analysis->quota_failures++;
-        isl_ctx_reset_error(analysis->ctx);
-    }
+    if (isl_ctx_last_error(analysis->ctx) == isl_error_quota) analysis->quota_failures++;
+    isl_ctx_reset_error(analysis->ctx);
     isl_ctx_reset_operations(analysis->ctx);
 }
 

@@ -21,7 +21,7 @@
 // launch barriers grid 1 1 1 block 64 1 1 args p:4096
 // launch warp_sum grid 1 1 1 block 64 1 1 args p:4096
 // launch local_array grid 1 1 1 block 64 1 1 args p:4096 i32:3
-// launch chase grid 1 1 1 block 32 1 1 args p:4096
+// launch chase grid 1 1 1 block 32 1 1 args p:4096:1
 // launch two_pointers grid 1 1 1 block 64 1 1 args p:4096 p:4096 i32:1
 // launch pick_pointer grid 1 1 1 block 64 1 1 args p:4096 p:4096
 // launch volatile_load grid 1 1 1 block 64 1 1 args p:4096

@@ -8,7 +8,7 @@
 // launch divide_signed grid 4 1 1 block 64 1 1 args p:4096@2048 p:4096@2048 i32:250
 // launch divide_run_time grid 4 1 1 block 64 1 1 args p:4096 i32:17 u32:13 i32:240
 // launch negative_offsets grid 4 1 1 block 64 1 1 args p:1000 p:1000 i32:250
-// launch may_overflow grid 4096 1 1 block 256 1 1 args p:1000 i32:70000
+// analyse may_overflow grid 4096 1 1 block 256 1 1 args p:1000 i32:70000
 // launch may_overflow grid 1 1 1 block 64 1 1 args p:1000 i32:3
 // launch wide_index grid 4 1 1 block 64 1 1 args p:4096 i64:250 i64:2
 // launch unsigned_window grid 4 1 1 block 64 1 1 args p:1000 p:1000 u32:250

@@ -109,13 +109,16 @@ static void parse_launch(struct launch_line *line, const char *text)
 
 bool launch_file_next(const char **cursor, struct launch_line *line)
 {
-    memset(line, 0, sizeof *line);
+    /* Variables stay from one launch to the next. */
+    line->size = line->buffer_count = line->shared = 0;
+    memset(line->arguments, 0, sizeof line->arguments);
     while (**cursor) {
         const char *text = *cursor, *end = strchr(text, '\n');
         *cursor = end ? end + 1 : text + strlen(text);
         if (strncmp(text, "// variable ", 12) == 0) parse_variable(line, text + 12);
-        if (strncmp(text, "// launch ", 10) == 0) {
-            parse_launch(line, text + 10);
+        line->may_run = strncmp(text, "// launch ", 10) == 0;
+        if (line->may_run || strncmp(text, "// analyse ", 11) == 0) {
+            parse_launch(line, text + (line->may_run ? 10 : 11));
             return true;
         }
     }

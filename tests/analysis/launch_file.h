@@ -2,7 +2,7 @@
  * PTX files with launches in their comments, for the tests of the analysis:
  *   // launch KERNEL grid X Y Z block X Y Z args p:BYTES i32:N u32:N i64:N u64:N f32:N f64:N ...
  *   // variable NAME i32:N ...          (contents known to the analysis)
- * Fields lie at natural alignment, in order, structs included. p:BYTES is a pointer to an allocation of that size,
+ * `analyse` instead of `launch`: not to be run. Fields lie at natural alignment, in order, structs included. p:BYTES is a pointer to an allocation of that size,
  * p:BYTES:M one whose 32-bit words hold pseudo-random numbers below M (8 unless told); p:BYTES:M@N starts N bytes inside. */
 #ifndef KFUSE_TESTS_ANALYSIS_LAUNCH_FILE_H
 #define KFUSE_TESTS_ANALYSIS_LAUNCH_FILE_H
@@ -20,6 +20,7 @@ struct launch_buffer {
 struct launch_line {
     char kernel[256];
     uint32_t grid[3], block[3], shared;
+    bool may_run;      /* false: written `analyse` instead of `launch`, for it goes out of bounds */
     unsigned char arguments[LAUNCH_FILE_BYTES];
     uint32_t size;
     struct launch_buffer buffers[LAUNCH_FILE_POINTERS];

@@ -5,7 +5,12 @@ tests_analysis_print_accesses_SOURCES = \
 	tests/analysis/print_accesses.c
 tests_analysis_print_accesses_LDADD = libfuser.la
 dist_check_SCRIPTS += tests/analysis/accesses.sh
-analysis_goldens = \
-	elementwise
+c_tests += tests/analysis/test_soundness
+tests_analysis_test_soundness_SOURCES = \
+	tests/analysis/launch_file.c tests/analysis/launch_file.h \
+	tests/analysis/soundness.c tests/analysis/soundness.h \
+	tests/analysis/test_soundness.c
+tests_analysis_test_soundness_LDADD = libfuser.la libengine.la
+analysis_goldens = control elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)

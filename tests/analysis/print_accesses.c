@@ -12,7 +12,7 @@ int main(int count, char **arguments)
 {
     bool timed = count > 2 && strcmp(arguments[1], "-t") == 0;
     const char *path = arguments[count - 1], *error = NULL;
-    struct launch_line *line = malloc(sizeof *line);
+    struct launch_line *line = calloc(1, sizeof *line);
     isl_ctx *ctx = isl_ctx_alloc();
 
     if (count < 2 || !line || !ctx) return 2;
