@@ -39,3 +39,6 @@ libengine_la_SOURCES = \
 	emulator/traffic.c \
 	emulator/warp.c
 libengine_la_LIBADD = liblanes.la libptx.la -lpthread
+
+# what a profiler may ask of the emulated driver
+EXTRA_DIST += emulator/activity.h
