@@ -13,6 +13,7 @@
                                               .size = (bytes),                                               \
                                               .stream = hook_stream(#symbol, on),                            \
                                               .is_async = (async)});                                         \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 #define COPY_BOTH(symbol, suffix, ...) COPY(symbol, __VA_ARGS__) COPY(symbol##suffix, __VA_ARGS__)
@@ -34,8 +35,7 @@ COPY_BOTH(cuMemcpyDtoHAsync_v2, _ptsz, (uintptr_t)to, from, size, stream, true, 
 COPY_BOTH(cuMemcpyDtoDAsync_v2, _ptsz, to, from, size, stream, true, (to, from, size, stream), CUdeviceptr to,
           CUdeviceptr from, size_t size, CUstream stream)
 
-/* --- copies of boxes: the hull of what they touch ----------------------------------------------------------
- */
+/* --- copies of boxes: the hull of what they touch --- */
 
 struct box_end {
     CUmemorytype type;
@@ -117,6 +117,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
             struct box box = box_of(copy);                                                                   \
             record_box(&box, hook_stream(#symbol, on), async);                                               \
         }                                                                                                    \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 BOX_COPY(cuMemcpy2D_v2, CUDA_MEMCPY2D, box_of_2d, NULL, false, (copy), const CUDA_MEMCPY2D *copy)
@@ -135,8 +136,7 @@ BOX_COPY(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy, stre
 BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy, stream),
          const CUDA_MEMCPY3D *copy, CUstream stream)
 
-/* --- sets --------------------------------------------------------------------------------------------------
- */
+/* --- sets --- */
 
 #define SET(symbol, bits, on, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
@@ -145,6 +145,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, count *(bits / 8), value, bits / 8, hook_stream(#symbol, on), false);        \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 #define SET_ALL(bits, type)                                                                                  \
@@ -168,6 +169,7 @@ SET_ALL(32, unsigned)
         size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, hull, value, bits / 8, hook_stream(#symbol, on), true);                      \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 #define SET_2D_ALL(bits, type)                                                                               \

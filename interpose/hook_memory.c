@@ -9,15 +9,14 @@ static CUresult allocated(CUresult result, const CUdeviceptr *address, size_t si
     if (result != CUDA_SUCCESS || !address) return result;
     track_memory_add(*address, size, kind);
     record_allocate(*address, size, kind, stream);
+    replay_service();
     return result;
 }
 
 HOOK(cuMemAlloc_v2, CUdeviceptr *address, size_t size)
 {
     shim_enter();
-    CUresult result = allocated(REAL(cuMemAlloc_v2)(address, size), address, size, TRACE_MEMORY_DEVICE, NULL);
-    replay_service();
-    return result;
+    return allocated(REAL(cuMemAlloc_v2)(address, size), address, size, TRACE_MEMORY_DEVICE, NULL);
 }
 
 HOOK(cuMemAllocPitch_v2, CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)

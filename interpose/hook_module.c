@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- loading -----------------------------------------------------------------------------------------------
- */
+/* --- loading --- */
 
 static void loaded(void *handle, const struct track_image *image)
 {
@@ -140,8 +139,7 @@ HOOK(cuLinkComplete, CUlinkState link, void **cubin, size_t *size)
     return result;
 }
 
-/* --- kernels -----------------------------------------------------------------------------------------------
- */
+/* --- kernels --- */
 
 static void found(void *handle, bool is_library_kernel, void *module, const char *name)
 {
@@ -196,8 +194,7 @@ HOOK(cuKernelGetFunction, CUfunction *function, CUkernel kernel)
     return result;
 }
 
-/* --- module variables --------------------------------------------------------------------------------------
- */
+/* --- module variables --- */
 
 static void variable(void *module, const char *name, const CUdeviceptr *address, const size_t *size,
                      bool is_managed)

@@ -15,8 +15,7 @@ HOOK(cuInit, unsigned flags)
     return result;
 }
 
-/* --- the ways in -------------------------------------------------------------------------------------------
- */
+/* --- the ways in --- */
 
 HOOK(cuGetProcAddress, const char *symbol, void **function, int version, cuuint64_t flags)
 {
@@ -69,8 +68,7 @@ HOOK(cuGetExportTable, const void **table, const CUuuid *id)
     return result;
 }
 
-/* --- walls -------------------------------------------------------------------------------------------------
- */
+/* --- walls --- */
 
 HOOK(cuCtxSynchronize, void)
 {
@@ -95,6 +93,7 @@ HOOK(cuCtxSynchronize_v2, CUcontext context)
         shim_enter_flush();                                                                                  \
         CUresult result = REAL(symbol)(stream);                                                              \
         record_wall(#symbol, hook_stream(#symbol, stream), false);                                           \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 STREAM_WALL(cuStreamSynchronize)
@@ -108,13 +107,13 @@ STREAM_WALL(cuStreamQuery_ptsz)
         shim_enter_flush();                                                                                  \
         CUresult result = REAL(symbol)(event);                                                               \
         record_wall(#symbol, NULL, true);                                                                    \
+        replay_service();                                                                                    \
         return shim_result(result);                                                                          \
     }
 EVENT_WALL(cuEventSynchronize)
 EVENT_WALL(cuEventQuery)
 
-/* --- events ------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 #define EVENT_RECORD(symbol, arguments, ...)                                                                 \
     HOOK(symbol, __VA_ARGS__)                                                                                \
@@ -154,8 +153,7 @@ DESTROY(cuEventDestroy_v2, CUevent, TRACK_EVENT)
 DESTROY(cuStreamDestroy, CUstream, TRACK_STREAM)
 DESTROY(cuStreamDestroy_v2, CUstream, TRACK_STREAM)
 
-/* --- captures ----------------------------------------------------------------------------------------------
- */
+/* --- captures --- */
 
 #define CAPTURE_BEGIN(symbol, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
@@ -193,8 +191,7 @@ CAPTURE_BEGIN(cuStreamBeginCaptureToGraph_ptsz, (stream, graph, nodes, edges, co
 CAPTURE_END(cuStreamEndCapture)
 CAPTURE_END(cuStreamEndCapture_ptsz)
 
-/* --- contexts ----------------------------------------------------------------------------------------------
- */
+/* --- contexts --- */
 
 #define CONTEXT_DESTROY(symbol)                                                                              \
     HOOK(symbol, CUcontext context)                                                                          \

@@ -22,8 +22,7 @@ struct match {
     bool *is_on;
 };
 
-/* --- building ----------------------------------------------------------------------------------------------
- */
+/* --- building --- */
 
 static bool steps_are_equal(const struct plan *plan, const struct plan_step *a, const struct plan_step *b)
 {
@@ -100,8 +99,7 @@ void match_enable(struct match *match, uint32_t group, bool is_on)
         match->nodes[node].enabled += is_on ? 1 : UINT32_MAX;
 }
 
-/* --- following ---------------------------------------------------------------------------------------------
- */
+/* --- following --- */
 
 static bool arguments_fit(const unsigned char *mask, const unsigned char *arguments, uint32_t size)
 {
@@ -146,15 +144,17 @@ static bool variant_for(const struct match *match, uint32_t group, const struct 
     return false;
 }
 
+/* The first group in the plan among those that are complete at this depth. */
 static void accept(const struct match *match, struct match_state *state, const struct node *node,
                    const struct guard_view *view)
 {
-    if (state->group >= 0 && state->group_depth == state->depth)
-        return; /* an earlier path was complete too */
-    for (uint32_t group = node->group; group != NONE; group = match->next[group]) {
-        if (!match->is_on[group] || !variant_for(match, group, view, &state->variant)) continue;
+    uint32_t variant, bound = NONE;
+    if (state->group >= 0 && state->group_depth == state->depth) bound = (uint32_t)state->group;
+    for (uint32_t group = node->group; group != NONE && group < bound; group = match->next[group]) {
+        if (!match->is_on[group] || !variant_for(match, group, view, &variant)) continue;
         state->group = group;
         state->group_depth = state->depth;
+        state->variant = variant;
         return;
     }
 }

@@ -46,8 +46,7 @@ static struct queue {
 
 static __thread bool has_token;
 
-/* --- the token ---------------------------------------------------------------------------------------------
- */
+/* --- the token --- */
 
 static void enter(void)
 {
@@ -76,8 +75,7 @@ static void publish(void)
     }
 }
 
-/* --- issuing -----------------------------------------------------------------------------------------------
- */
+/* --- issuing --- */
 
 static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
                        CUstream stream, void *arguments, size_t size)
@@ -151,8 +149,7 @@ static void issue_group(void)
     issue_role(steps, group->step_count, PLAN_AFTER);
 }
 
-/* --- matching ----------------------------------------------------------------------------------------------
- */
+/* --- matching --- */
 
 /* Takes the first launches out, keeping every buffer in use by one of the entries. */
 static void drop(uint32_t count)
@@ -214,8 +211,7 @@ static void drain(void)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
 }
 
-/* --- holding -----------------------------------------------------------------------------------------------
- */
+/* --- holding --- */
 
 static bool same_stream(CUstream a, CUstream b)
 {
@@ -314,8 +310,7 @@ void queue_flush(void)
     leave();
 }
 
-/* --- start -------------------------------------------------------------------------------------------------
- */
+/* --- start --- */
 
 static bool reserve(const struct plan *plan)
 {

@@ -26,8 +26,7 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* --- device ------------------------------------------------------------------------------------------------
- */
+/* --- device --- */
 
 static void fill_device(struct trace_device *record, CUdevice device)
 {
@@ -76,8 +75,7 @@ static void record_device(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* --- modules, kernels, variables ---------------------------------------------------------------------------
- */
+/* --- modules, kernels, variables --- */
 
 /* Under the lock. bytes: NULL when the image is out of reach. */
 static void write_module(struct track_module *module, const void *bytes)
@@ -127,8 +125,7 @@ void record_variable(void *handle, const char *name, CUdeviceptr address, size_t
     recorder_variable(&record, name);
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------
- */
+/* --- launches --- */
 
 static uint64_t capture_id(CUstream stream)
 {
@@ -188,8 +185,7 @@ void record_launch_end(struct record_launch *record, CUresult result)
     recorder_launch_end(&record->launch, record->arguments);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 void record_allocate(CUdeviceptr address, size_t size, enum trace_memory_kind kind, CUstream stream)
 {
@@ -281,8 +277,7 @@ void record_wall(const char *name, CUstream stream, bool is_whole_context)
     recorder_wall(&record, name);
 }
 
-/* --- start -------------------------------------------------------------------------------------------------
- */
+/* --- start --- */
 
 static void record_known_range(const struct track_range *range)
 {

@@ -3,21 +3,15 @@
  * the file and the next step, and the originals run. */
 #include "interpose/replay.h"
 
-#include "common/image.h"
 #include "common/log.h"
 #include "common/plan.h"
 #include "interpose/queue.h"
 #include "interpose/shim.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum group_state { GROUP_WAITING, GROUP_READY, GROUP_REFUSED };
 enum { MOST_VARIANTS = 64, PLAIN_SHARED = 48 << 10 };
@@ -41,32 +35,7 @@ static const char *string_at(uint32_t offset)
     return replay.plan.strings + offset;
 }
 
-/* --- opening -----------------------------------------------------------------------------------------------
- */
-
-/* plan.json as the planner wrote it? People may look into it and edit it: `kfuse plan` must prove it again
- * first. */
-static bool is_json_as_planned(void)
-{
-    char path[PATH_MAX + 16];
-    struct stat status;
-    bool is_equal = false;
-    snprintf(path, sizeof path, "%s/plan.json", replay.directory);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file >= 0 && !fstat(file, &status) && status.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (bytes != MAP_FAILED) {
-            is_equal = hash_equal(hash_bytes(bytes, (size_t)status.st_size), replay.plan.header->plan_hash);
-            munmap(bytes, (size_t)status.st_size);
-        }
-    }
-    if (file >= 0) close(file);
-    if (!is_equal)
-        shim_latch_format(
-            "%s is missing or was edited after planning: run `kfuse plan` again (wishes go into pins.json)",
-            path);
-    return is_equal;
-}
+/* --- opening --- */
 
 bool replay_open(const char *directory)
 {
@@ -77,7 +46,6 @@ bool replay_open(const char *directory)
         shim_latch(error);
         return false;
     }
-    if (!is_json_as_planned()) return false;
     const struct plan_header *header = replay.plan.header;
     replay.groups = calloc((size_t)header->groups.count + 1, 1);
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
@@ -91,8 +59,7 @@ bool replay_open(const char *directory)
     return true;
 }
 
-/* --- kernels -----------------------------------------------------------------------------------------------
- */
+/* --- kernels --- */
 
 /* The name as the program's files have it, or the plain name of a C++ function: _Z<length><name>... */
 static bool is_named(const char *kernel, const char *name, size_t length)
@@ -151,8 +118,7 @@ int32_t replay_bind(struct track_kernel *kernel)
     return index == TRACK_PLAN_UNBOUND ? TRACK_PLAN_NONE : index;
 }
 
-/* --- device ------------------------------------------------------------------------------------------------
- */
+/* --- device --- */
 
 static bool is_right_device(CUdevice device)
 {
@@ -181,8 +147,7 @@ static bool is_right_device(CUdevice device)
     return true;
 }
 
-/* --- code --------------------------------------------------------------------------------------------------
- */
+/* --- code --- */
 
 static bool are_modules_loaded(const struct plan_group *group)
 {

@@ -28,14 +28,15 @@ _Atomic uint32_t shim_attention = ATTENTION_START;
 _Atomic uint64_t shim_counters[COUNT_KINDS];
 
 static struct shim {
-    pthread_once_t opened, begun;
+    pthread_once_t opened;
+    atomic_flag has_begun;
     pthread_mutex_t lock; /* of the decision in the default mode */
     _Atomic int mode;
     atomic_bool is_latched;
     _Atomic int error;                       /* CUresult */
     bool is_child;                           /* of a fork: nothing of ours runs any more */
     char pending[PATH_MAX], final[PATH_MAX]; /* a trace under its temporary name and its own; or empty */
-} shim = {.opened = PTHREAD_ONCE_INIT, .begun = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} shim = {.opened = PTHREAD_ONCE_INIT, .has_begun = ATOMIC_FLAG_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 void shim_attention_set(uint32_t bits)
 {
@@ -47,8 +48,7 @@ void shim_attention_clear(uint32_t bits)
     atomic_fetch_and_explicit(&shim_attention, ~bits, memory_order_seq_cst);
 }
 
-/* --- latch and errors --------------------------------------------------------------------------------------
- */
+/* --- latch and errors --- */
 
 bool shim_is_latched(void)
 {
@@ -87,8 +87,7 @@ CUresult shim_take_error(CUresult result)
     return earlier != CUDA_SUCCESS ? earlier : result;
 }
 
-/* --- flushing ----------------------------------------------------------------------------------------------
- */
+/* --- flushing --- */
 
 void shim_flush(void)
 {
@@ -102,8 +101,7 @@ void shim_wall(enum entry entry)
     record_wall(entry_name(entry), NULL, true);
 }
 
-/* --- start -------------------------------------------------------------------------------------------------
- */
+/* --- start --- */
 
 static bool is_set(const char *variable)
 {
@@ -141,10 +139,12 @@ void shim_open(void)
 
 static void shim_exit(void);
 
-static void begin_once(void)
+/* Not by pthread_once: what is opened here may call cuInit itself. */
+void shim_begin(void)
 {
     const char *trace = getenv("KFUSE_RECORD"), *plan = getenv("KFUSE_PLAN");
-    if (atomic_load(&shim.mode) == MODE_OFF) return;
+    if (shim.is_child || atomic_load(&shim.mode) == MODE_OFF || atomic_flag_test_and_set(&shim.has_begun))
+        return;
     atexit(shim_exit); /* after the driver's own handlers are registered, so that it runs before them */
     if (trace && *trace)
         atomic_store(&shim.mode, record_open(trace) ? MODE_RECORD : MODE_OFF);
@@ -154,13 +154,7 @@ static void begin_once(void)
         atomic_store(&shim.mode, MODE_WAITING);
 }
 
-void shim_begin(void)
-{
-    if (!shim.is_child) pthread_once(&shim.begun, begin_once);
-}
-
-/* --- the default mode: the user's cache folder -------------------------------------------------------------
- */
+/* --- the default mode: the user's cache folder --- */
 
 /* Like mkdir -p. */
 static bool make_folder(char *path)
@@ -205,8 +199,7 @@ void shim_consider_module(const char *hash_text)
     pthread_mutex_unlock(&shim.lock);
 }
 
-/* --- exit --------------------------------------------------------------------------------------------------
- */
+/* --- exit --- */
 
 static void write_stats(void)
 {

@@ -9,8 +9,7 @@
 
 #include <stdatomic.h>
 
-/* --- allocations and other known ranges: track_memory.c ---------------------------------------------------
- */
+/* --- allocations and other known ranges: track_memory.c --- */
 struct track_range {
     uint64_t start, size;
     enum trace_memory_kind kind;
@@ -26,8 +25,7 @@ bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, 
 /* Every range, in order of address, from a copy. */
 void track_memory_each(void (*visit)(const struct track_range *range));
 
-/* --- modules and kernels: track_module.c -------------------------------------------------------------------
- */
+/* --- modules and kernels: track_module.c --- */
 struct track_module { /* one a hash; never freed, so ids are stable when a program loads an image again */
     struct trace_module record;
     bool is_recorded;
@@ -80,8 +78,7 @@ bool track_kernel_describe(struct track_kernel *kernel);
 long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
                             size_t capacity);
 
-/* --- streams, events, contexts, threads, captures: track_stream.c ------------------------------------------
- */
+/* --- streams, events, contexts, threads, captures: track_stream.c --- */
 enum track_handle_kind { TRACK_CONTEXT, TRACK_STREAM, TRACK_EVENT, TRACK_HANDLE_KINDS };
 /* A small number for a handle, the next free one at first sight; 0 for NULL and the legacy default stream. */
 uint32_t track_id(enum track_handle_kind kind, const void *handle);

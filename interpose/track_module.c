@@ -46,8 +46,7 @@ static struct {
     uint32_t module_count, kernel_count;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- identity ----------------------------------------------------------------------------------------------
- */
+/* --- identity --- */
 
 static bool is_output(CUjit_option option)
 {
@@ -207,8 +206,7 @@ void track_module_made(const void *cubin, size_t size, const char *ptx)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* --- the table of kernel handles: readers take no lock -----------------------------------------------------
- */
+/* --- the table of kernel handles: readers take no lock --- */
 
 static size_t handle_slot(const struct handle_table *table, const void *handle)
 {
@@ -348,8 +346,7 @@ struct track_kernel *track_kernel_discover(void *handle, bool is_library_kernel,
     return track_kernel_add(handle, is_library_kernel, module, name);
 }
 
-/* --- attributes and arguments ------------------------------------------------------------------------------
- */
+/* --- attributes and arguments --- */
 
 static bool attribute(const struct track_kernel *kernel, CUdevice device, CUfunction_attribute which,
                       int *value)

@@ -38,8 +38,7 @@ static struct {
           .device = "fake device"};
 static __thread CUcontext current, below; /* a stack of two */
 
-/* --- control -----------------------------------------------------------------------------------------------
- */
+/* --- control --- */
 
 EXPORT void fake_log(const char *format, ...)
 {
@@ -104,8 +103,7 @@ EXPORT void fake_set_device_name(const char *name)
     snprintf(fake.device, sizeof fake.device, "%s", name);
 }
 
-/* --- start and ways in -------------------------------------------------------------------------------------
- */
+/* --- start and ways in --- */
 
 EXPORT CUresult cuInit(unsigned flags)
 {
@@ -170,8 +168,7 @@ EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal)
     return CUDA_SUCCESS;
 }
 
-/* --- contexts ----------------------------------------------------------------------------------------------
- */
+/* --- contexts --- */
 
 EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 {
@@ -239,8 +236,7 @@ EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     return CUDA_SUCCESS;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
@@ -282,8 +278,7 @@ EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- streams and events ------------------------------------------------------------------------------------
- */
+/* --- streams and events --- */
 
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
@@ -327,8 +322,7 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
     return CUDA_SUCCESS;
 }
 
-/* --- modules and kernels -----------------------------------------------------------------------------------
- */
+/* --- modules and kernels --- */
 
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
@@ -401,8 +395,7 @@ EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *of
     return CUDA_SUCCESS;
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------
- */
+/* --- launches --- */
 
 static uint64_t argument(const struct kernel *kernel, unsigned index, void **parameters, void **extra)
 {

@@ -5,7 +5,7 @@ tests_interpose_libcuda_la_SOURCES = tests/interpose/fake_driver.c tests/interpo
 tests_interpose_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 tests_interpose_libcuda_la_LIBADD = -ldl -lpthread
 
-interpose_tests = tests/interpose/test_entry tests/interpose/test_replay
+interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay
 c_tests += $(interpose_tests)
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
@@ -15,6 +15,9 @@ tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_replay_LDADD = tests/interpose/libcuda.la libcommon.la -ldl -lpthread
 tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
+tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/track_memory.c
+tests_interpose_test_match_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 clean-local: clean-interpose-tests
 clean-interpose-tests:

@@ -121,8 +121,7 @@ static void disabled(void)
     CHECK(access(trace_path(), F_OK));
 }
 
-/* --- recording ---------------------------------------------------------------------------------------------
- */
+/* --- recording --- */
 
 static void records(void)
 {

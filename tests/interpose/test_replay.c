@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --- the program -------------------------------------------------------------------------------------------
- */
+/* --- the program --- */
 
 static CUcontext context;
 static CUmodule module;
@@ -56,8 +55,7 @@ static CUresult launch_c(CUdeviceptr pointer, CUstream stream)
 #define B_LINE(arguments) "launch b 4,1,1 32,1,1 0 0 " arguments
 #define C_LINE(arguments) "launch _Z1cPf 4,1,1 32,1,1 0 0 " arguments
 
-/* --- matching ----------------------------------------------------------------------------------------------
- */
+/* --- matching --- */
 
 static void fuses(void)
 {
@@ -181,8 +179,7 @@ static void allocation_guards(void)
     CHECK(fake_count() == 1);
 }
 
-/* --- order -------------------------------------------------------------------------------------------------
- */
+/* --- order --- */
 
 static void walls(void)
 {
@@ -386,8 +383,7 @@ static void threads_keep_order(void)
     for (int i = 0; i < THREADS; i++) CHECK(seen[i] == 2 * ROUNDS + ROUNDS / 5);
 }
 
-/* --- failures ----------------------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 static void fused_launch_fails(void)
 {
@@ -496,8 +492,7 @@ static void passes_through(void)
     CHECK_LINE(1, B_LINE("1000 2"));
 }
 
-/* --- plans -------------------------------------------------------------------------------------------------
- */
+/* --- plans --- */
 
 static const char *in_folder(const char *name)
 {
@@ -609,8 +604,7 @@ static void plan_disabled(void)
     setenv("KFUSE_DISABLE", "1", 1);
 }
 
-/* --- afterwards --------------------------------------------------------------------------------------------
- */
+/* --- afterwards --- */
 
 #define EXPECT(condition)                                                                                    \
     if (!(condition)) exit((fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), 1))
@@ -650,9 +644,9 @@ static void check_timer(int status)
     }
 AFTER(says_device, "plan.bin is for another device (compute 9.0), this is fake device (9.0): record and plan")
 AFTER(says_driver, "plan.bin was made with CUDA driver 12080, this is 13000: run `kfuse record`")
-AFTER(says_edited, "plan.json is missing or was edited after planning: run `kfuse plan` again")
+AFTER(says_edited, "does not belong to the plan.json beside it, which was edited")
 AFTER(says_truncated, "plan.bin: is cut short")
-AFTER(says_missing, "/nonexistent.kfplan/plan.bin: cannot be opened")
+AFTER(says_missing, "/nonexistent.kfplan/plan.bin: cannot be read")
 AFTER(says_disabled, "KFUSE_DISABLE is set")
 AFTER(says_registers, "a:8,4 has other attributes than when it was recorded")
 AFTER(says_unverified, "group ab is off: it must be verified")
