@@ -43,7 +43,8 @@ void track_memory_add(uint64_t start, uint64_t size, enum trace_memory_kind kind
     pthread_rwlock_wrlock(&memory.lock);
     size_t at = lower_bound(start), end = at;
     while (end < memory.count && memory.ranges[end].start < start + size) end++;
-    memmove(memory.ranges + at, memory.ranges + end, (memory.count - end) * sizeof *memory.ranges);
+    if (end > at) /* also keeps an empty table's NULL from memmove */
+        memmove(memory.ranges + at, memory.ranges + end, (memory.count - end) * sizeof *memory.ranges);
     memory.count -= end - at;
     if (reserve()) {
         memmove(memory.ranges + at + 1, memory.ranges + at, (memory.count - at) * sizeof *memory.ranges);
