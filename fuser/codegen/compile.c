@@ -34,26 +34,54 @@ static bool read_resources(const char *log, const char *entry, struct codegen_re
     return true;
 }
 
-/* One kernel a distinct function of the group, alone: `count` receives how many members are that function. */
+/* A member compiled alone; `uses`: how many members it stands for. Without the stores that the group drops
+ * and whose values go nowhere: what only they needed is not in the fused kernel either. */
 struct alone {
     const struct ptx_function *function;
     uint32_t uses, member;
+    struct group_drop *drops;
+    uint32_t drop_count;
     char name[32];
 };
 
-static uint32_t distinct_functions(const struct group *group, struct alone *alone)
+static bool is_forwarded(const struct group *group, const struct group_drop *drop)
+{
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        if (group->forwards[i].from_member == drop->member &&
+            group->forwards[i].from_instruction == drop->instruction)
+            return true;
+    return false;
+}
+
+static bool find_dead_stores(const struct group *group, uint32_t member, struct alone *alone,
+                             struct arena *arena)
+{
+    alone->drops = arena_calloc(arena, group->drop_count + 1, sizeof *alone->drops);
+    for (uint32_t i = 0; alone->drops && i < group->drop_count; i++) {
+        if (group->drops[i].member != member || is_forwarded(group, &group->drops[i])) continue;
+        alone->drops[alone->drop_count++] = (struct group_drop){0, group->drops[i].instruction};
+    }
+    return alone->drops;
+}
+
+/* Fills alone, which has room for every member; the count, or 0 when memory is out. */
+static uint32_t distinct_members(const struct group *group, struct alone *alone, struct arena *arena)
 {
     uint32_t count = 0;
     for (uint32_t member = 0; member < group->member_count; member++) {
-        const struct ptx_function *function = group->members[member].summary->function;
+        struct alone *own = &alone[count];
+        *own =
+            (struct alone){.function = group->members[member].summary->function, .uses = 1, .member = member};
+        if (!find_dead_stores(group, member, own, arena)) return 0;
         uint32_t i = 0;
-        while (i < count && alone[i].function != function) i++;
-        if (i == count) {
-            alone[count] = (struct alone){.function = function, .member = member};
-            snprintf(alone[count].name, sizeof alone[count].name, "alone_%u", count);
+        while (i < count && (alone[i].function != own->function || alone[i].drop_count || own->drop_count))
+            i++;
+        if (i < count) {
+            alone[i].uses++;
+        } else {
+            snprintf(own->name, sizeof own->name, "alone_%u", count);
             count++;
         }
-        alone[i].uses++;
     }
     return count;
 }
@@ -64,8 +92,12 @@ static bool write_alone(const struct codegen_request *request, const struct alon
     const struct group *group = request->group;
     const struct access_summary *summary = group->members[alone->member].summary;
     struct remap same = {.kind = REMAP_SAME, .guard = REMAP_GUARD_NONE};
-    struct group single = {
-        .member_count = 1, .members = &group->members[alone->member], .remaps = &same, .arena = arena};
+    struct group single = {.member_count = 1,
+                           .members = &group->members[alone->member],
+                           .remaps = &same,
+                           .drops = alone->drops,
+                           .drop_count = alone->drop_count,
+                           .arena = arena};
     memcpy(single.grid, summary->grid, sizeof single.grid);
     memcpy(single.block, summary->block, sizeof single.block);
     struct codegen_request own = *request;
@@ -107,8 +139,8 @@ static const char *check_contraction(const struct codegen_request *request, stru
     size_t length;
     FILE *out = alone ? open_memstream(&text, &length) : NULL;
     if (!out) return "out of memory";
-    uint32_t count = distinct_functions(request->group, alone);
-    bool written = true;
+    uint32_t count = distinct_members(request->group, alone, arena);
+    bool written = count > 0;
     for (uint32_t i = 0; i < count; i++) written = write_alone(request, &alone[i], arena, out) && written;
     struct nvrtc_output parts = {.error = "the members could not be compiled alone"};
     if (!fclose(out) && written) nvrtc_compile(arena, "members.cu", text, request->sm, 0, &parts);

@@ -67,8 +67,9 @@ struct scene_run {
 };
 /* Analyses the launches and decides the group. Fails the test when a launch is refused. */
 void scene_open(struct scene_run *run, const struct scene *scene);
-/* Compiles the group, runs originals and fused kernel, compares all arrays. */
-void scene_compare(struct scene_run *run, const struct scene *scene);
+/* Compiles the group, runs originals and fused kernel, compares all arrays. False when the compiled kernel
+ * was rejected because its contraction is not certain to be that of its members. */
+bool scene_compare(struct scene_run *run, const struct scene *scene);
 void scene_close(struct scene_run *run);
 
 #endif

@@ -18,7 +18,7 @@ static void expect(const struct scene *scene, uint32_t forwards, uint32_t drops,
 {
     struct scene_run run;
     scene_open(&run, scene);
-    scene_compare(&run, scene);
+    assert_true(scene_compare(&run, scene));
     assert_int_equal(run.group->forward_count, forwards);
     assert_int_equal(run.group->drop_count, drops);
     for (uint32_t i = 0; i < run.launch_count; i++)

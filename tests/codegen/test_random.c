@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random sequences of kernels on few arrays, with random shapes and lengths: whatever group_decide accepts
+ * must leave the memory of the originals. KFUSE_TEST_SCENES sets how many; KFUSE_TEST_SEED where they start.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/codegen/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ARRAYS = 4, ELEMENTS = 1024, MEMBERS_MAX = 5 };
+
+struct random {
+    uint64_t state;
+};
+
+static uint32_t pick(struct random *random, uint32_t count)
+{
+    random->state = random->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random->state >> 33) % count;
+}
+
+/* Arguments by letter: a: array, A: array other than the last one, n: length, x: number. */
+static const struct {
+    const char *kernel, *arguments;
+} kernels[] = {
+    {"add", "aaan"},      {"add_to", "aan"},   {"multiply", "aaan"},   {"chain_step", "axxn"},
+    {"clear_even", "an"}, {"clip", "axn"},     {"read_only", "aAn"},   {"square_and_shift", "aAxn"},
+    {"stencil", "aAn"},   {"reversed", "aAn"}, {"chain_step", "axxn"}, {"add_to", "aan"},
+};
+
+static struct scene_launch random_launch(struct random *random)
+{
+    static const uint32_t blocks[] = {64, 96, 128, 256}, lengths[] = {1000, 1000, 1000, 700, 1024, 1};
+    struct scene_launch launch = {.block = {1, 1, 1}, .grid = {1, 1, 1}};
+    uint32_t which = pick(random, sizeof kernels / sizeof kernels[0]), array = 0;
+    launch.kernel = kernels[which].kernel;
+    launch.block[0] = pick(random, 3) ? 128 : blocks[pick(random, 4)];
+    uint32_t length = pick(random, 2) ? 1000 : lengths[pick(random, 6)];
+    launch.grid[0] = (length + launch.block[0] - 1) / launch.block[0] + (pick(random, 8) == 0);
+    for (int i = 0; kernels[which].arguments[i]; i++) {
+        struct scene_argument *argument = &launch.arguments[i];
+        switch (kernels[which].arguments[i]) {
+        case 'a':
+            array = pick(random, ARRAYS);
+            *argument = (struct scene_argument)POINTER(array);
+            break;
+        case 'A':
+            array = (array + 1 + pick(random, ARRAYS - 1)) % ARRAYS;
+            *argument = (struct scene_argument)POINTER(array);
+            break;
+        case 'n':
+            *argument = (struct scene_argument)INT((int32_t)length);
+            break;
+        case 'x':
+            *argument = (struct scene_argument)FLOAT(pick(random, 64) / 16.0 - 2.0);
+            break;
+        }
+    }
+    return launch;
+}
+
+static uint32_t setting(const char *name, uint32_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void accepted_groups_keep_memory(void **state)
+{
+    uint32_t count = setting("KFUSE_TEST_SCENES", 60), seed = setting("KFUSE_TEST_SEED", 1), fused = 0;
+    uint32_t forwards = 0, drops = 0;
+    (void)state;
+    for (uint32_t index = seed; index < seed + count; index++) {
+        struct random random = {index * 0x9e3779b97f4a7c15u};
+        struct scene scene = {0};
+        struct scene_run run;
+        uint32_t members = 2 + pick(&random, MEMBERS_MAX - 1);
+        for (int i = 0; i < ARRAYS; i++) scene.arrays[i] = (struct scene_array){4 * ELEMENTS, 'f'};
+        for (uint32_t i = 0; i < members; i++) scene.launches[i] = random_launch(&random);
+        print_message("scene %u\n", index);
+        scene_open(&run, &scene);
+        if (!run.group->refusal && scene_compare(&run, &scene)) {
+            fused++;
+            forwards += run.group->forward_count;
+            drops += run.group->drop_count;
+        }
+        scene_close(&run);
+    }
+    print_message("%u of %u scenes fused, %u forwards, %u drops\n", fused, count, forwards, drops);
+    assert_true(fused > count / 10);
+    assert_true(forwards > 0 && drops > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(accepted_groups_keep_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
