@@ -80,14 +80,30 @@ static bool value_is_raw(const struct ptx_function *function, const struct ptx_i
     return true;
 }
 
+/* Both loads fill registers of one width with the same extension: the register passes whole. */
+static bool loads_match(const struct ptx_function *first, const struct ptx_instruction *source,
+                        const struct ptx_function *second, const struct ptx_instruction *load)
+{
+    if (!ptx_is_load(source) || source->types[0] != load->types[0] || source->vector > 1) return false;
+    const struct ptx_operand *a = &source->operands[0], *b = &load->operands[0];
+    if (a->kind != PTX_OPERAND_REGISTER || b->kind != PTX_OPERAND_REGISTER || a->component || b->component)
+        return false;
+    uint32_t bytes = ptx_type_bytes(first->registers[a->reg].type);
+    return bytes == ptx_type_bytes(second->registers[b->reg].type) &&
+           (bytes == 2 || bytes == 4 || bytes == 8);
+}
+
 static bool values_match(struct frame *frame, const struct placed_access *from,
                          const struct placed_access *to)
 {
     const struct ptx_instruction *source = instruction_of(frame, from), *load = instruction_of(frame, to);
-    return source->vector == load->vector && source->type_count && load->type_count &&
-           ptx_type_bytes(source->types[0]) == ptx_type_bytes(load->types[0]) &&
-           value_is_raw(function_of(frame, from->member), source) &&
-           value_is_raw(function_of(frame, to->member), load);
+    const struct ptx_function *first = function_of(frame, from->member),
+                              *second = function_of(frame, to->member);
+    if (source->vector != load->vector || !source->type_count || !load->type_count ||
+        ptx_type_bytes(source->types[0]) != ptx_type_bytes(load->types[0]))
+        return false;
+    return loads_match(first, source, second, load) ||
+           (value_is_raw(first, source) && value_is_raw(second, load));
 }
 
 static bool written_between(struct frame *frame, const struct order *orders, const struct placed_access *from,
@@ -152,7 +168,7 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
     } else {
         /* a load that is itself forwarded: take the value from where it comes */
         const struct group_forward *root = forward_to(group, from->member, from->access->instruction);
-        if (root) {
+        if (root) { /* raw, or loads of one type all the way: both kinds compose */
             forward->from_member = root->from_member;
             forward->from_instruction = root->from_instruction;
             forward->round_product = root->round_product;

@@ -117,6 +117,8 @@ static const char *name_label(void *context, const struct ptx_function *function
 static const char *name_symbol(void *context, const char *symbol)
 {
     struct writer *writer = context;
+    for (uint32_t i = 0; i < writer->body->table_count; i++)
+        if (!strcmp(writer->body->tables[i].variable->name, symbol)) return writer->body->tables[i].name;
     return arena_printf(writer->body->arena, "m%u_%s", writer->body->member, symbol);
 }
 

@@ -16,6 +16,11 @@ struct body_word {
 struct body_value {
     uint32_t member, instruction, element, bytes;
 };
+/* A read-only table of the mathematical library (__cudart_...), defined again beside the fused kernel. */
+struct body_table {
+    const struct ptx_variable *variable;
+    const char *name;
+};
 struct body {
     struct arena *arena;
     const struct group *group;
@@ -26,13 +31,17 @@ struct body {
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
+    struct body_table *tables;
+    uint32_t table_count;
+    const char *kernel;     /* name of the fused kernel: a prefix for tables */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
     const char *error;
 };
 
 /* Collects what the member's body needs; false with body->error set when it cannot be carried. */
-bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member);
+bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
+                  const char *kernel);
 /* Writes the whole statement, each line behind the indentation. word_name: the C expression of the kernel
  * parameter that holds body->words[index]. */
 void body_write(const struct body *body, FILE *out, const char *indentation,

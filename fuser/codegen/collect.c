@@ -73,6 +73,24 @@ static bool is_parameter(const struct ptx_function *function, const struct ptx_v
     return variable >= function->parameters && variable < function->parameters + function->parameter_count;
 }
 
+static bool is_table(const struct ptx_variable *variable)
+{
+    return !strncmp(variable->name, "__cudart_", 9) && !variable->is_extern && !variable->relocation_count &&
+           variable->size && (variable->space == PTX_GLOBAL || variable->space == PTX_CONST);
+}
+
+static bool add_table(struct body *body, const struct ptx_variable *variable)
+{
+    for (uint32_t i = 0; i < body->table_count; i++)
+        if (body->tables[i].variable == variable) return true;
+    body->tables =
+        arena_grow(body->arena, body->tables, body->table_count, body->table_count + 1, sizeof *body->tables);
+    if (!body->tables) return false;
+    const char *name = arena_printf(body->arena, "%s_m%u%s", body->kernel, body->member, variable->name);
+    body->tables[body->table_count++] = (struct body_table){variable, name};
+    return name;
+}
+
 static bool collect_operand(struct body *body, const struct ptx_instruction *instruction,
                             const struct ptx_operand *operand)
 {
@@ -85,6 +103,8 @@ static bool collect_operand(struct body *body, const struct ptx_instruction *ins
         if (is_parameter(body->function, operand->variable)) {
             if (instruction->space != PTX_PARAM)
                 return refuse(body, instruction, "takes the address of a parameter");
+        } else if (is_table(operand->variable)) {
+            if (!add_table(body, operand->variable)) return refuse(body, instruction, "out of memory");
         } else if (operand->variable->space != PTX_LOCAL) {
             return refuse(body, instruction, "uses a variable of the module");
         }
@@ -135,6 +155,15 @@ static bool add_value(struct body *body, struct body_value **values, uint32_t *c
     return true;
 }
 
+/* A store's value has the width of its type; a load's that of the register, which may be wider. */
+static uint32_t value_bytes(const struct ptx_function *function, const struct ptx_instruction *instruction)
+{
+    const struct ptx_operand *to = &instruction->operands[0];
+    if (ptx_is_load(instruction) && to->kind == PTX_OPERAND_REGISTER)
+        return ptx_type_bytes(function->registers[to->reg].type);
+    return ptx_type_bytes(instruction->types[0]);
+}
+
 static bool collect_forwards(struct body *body)
 {
     for (uint32_t i = 0; i < body->group->forward_count; i++) {
@@ -144,7 +173,7 @@ static bool collect_forwards(struct body *body)
         uint32_t elements = from->vector > 1 ? from->vector : 1;
         for (uint32_t element = 0; element < elements; element++) {
             struct body_value value = {forward->from_member, forward->from_instruction, element,
-                                       ptx_type_bytes(from->types[0])};
+                                       value_bytes(source, from)};
             if (forward->from_member == body->member &&
                 !add_value(body, &body->outputs, &body->output_count, value))
                 return refuse(body, NULL, "out of memory");
@@ -169,12 +198,14 @@ static void collect_rounding(struct body *body)
             product_of_store(body->function, body->group->drops[i].instruction, body->round);
 }
 
-bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member)
+bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
+                  const char *kernel)
 {
     memset(body, 0, sizeof *body);
     body->arena = arena;
     body->group = group;
     body->member = member;
+    body->kernel = kernel;
     body->function = group->members[member].summary->function;
     if (body->function->unreadable) return refuse(body, NULL, body->function->unreadable);
     body->registers = arena_calloc(arena, body->function->register_count + 1, sizeof(char *));

@@ -130,6 +130,18 @@ static const char *compare_counts(struct codegen_result *result, const struct nv
     return NULL;
 }
 
+/* `sm_90`, or `sm_90a` when a member was made for that. */
+static const char *architecture_of(const struct codegen_request *request, struct arena *arena)
+{
+    const char *suffix = "";
+    for (uint32_t member = 0; member < request->group->member_count; member++) {
+        const struct ptx_module *module = request->group->members[member].summary->function->module;
+        size_t length = module->target ? strlen(module->target) : 0;
+        if (module->sm == request->sm && length && module->target[length - 1] == 'a') suffix = "a";
+    }
+    return arena_printf(arena, "sm_%u%s", request->sm, suffix);
+}
+
 /* NULL when contraction in the fused kernel is that of its members, else why the group is rejected. */
 static const char *check_contraction(const struct codegen_request *request, struct codegen_result *result)
 {
@@ -143,7 +155,8 @@ static const char *check_contraction(const struct codegen_request *request, stru
     bool written = count > 0;
     for (uint32_t i = 0; i < count; i++) written = write_alone(request, &alone[i], arena, out) && written;
     struct nvrtc_output parts = {.error = "the members could not be compiled alone"};
-    if (!fclose(out) && written) nvrtc_compile(arena, "members.cu", text, request->sm, 0, &parts);
+    if (!fclose(out) && written)
+        nvrtc_compile(arena, "members.cu", text, architecture_of(request, arena), 0, &parts);
     free(text);
     return parts.error ? parts.error : compare_counts(result, &parts, alone, count);
 }
@@ -154,7 +167,7 @@ void codegen_compile(const struct codegen_request *request, struct codegen_resul
     codegen_write(request, result);
     if (result->error) return;
     nvrtc_compile(result->arena, arena_printf(result->arena, "group-%s.cu", request->name), result->source,
-                  request->sm, request->max_registers, &output);
+                  architecture_of(request, result->arena), request->max_registers, &output);
     result->error = output.error;
     if (result->error) return;
     result->ptx = output.ptx;

@@ -42,6 +42,8 @@ static void *open_in(const char *folder)
 
 static void *open_library(void)
 {
+    const char *file = getenv("KFUSE_NVRTC");
+    if (file) return dlopen(file, RTLD_NOW | RTLD_LOCAL);
     void *library = open_in(getenv("CUDA_HOME"));
     if (!library) library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
     if (!library) library = open_in(KFUSE_CUDA_HOME);
@@ -100,15 +102,15 @@ static bool take_results(const struct nvrtc *nvrtc, struct arena *arena, nvrtcPr
     return nvrtc->ptx(program, ptx) == NVRTC_SUCCESS && nvrtc->cubin(program, cubin) == NVRTC_SUCCESS;
 }
 
-static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrtcProgram program, uint32_t sm,
-                            uint32_t max_registers, struct nvrtc_output *output)
+static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrtcProgram program,
+                            const char *architecture, uint32_t max_registers, struct nvrtc_output *output)
 {
-    char architecture[48], registers[48];
+    char target[48], registers[48];
     const char *options[6];
     int count = 0;
-    snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%u", sm);
+    snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
     snprintf(registers, sizeof registers, "--maxrregcount=%u", max_registers);
-    options[count++] = architecture;
+    options[count++] = target;
     options[count++] = "-fmad=true";
     options[count++] = "--ptxas-options=-v";
     if (max_registers) options[count++] = registers;
@@ -120,7 +122,7 @@ static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrt
         output->error = "NVRTC gave no machine code; CUDA 12.1 or later is needed";
 }
 
-void nvrtc_compile(struct arena *arena, const char *name, const char *source, uint32_t sm,
+void nvrtc_compile(struct arena *arena, const char *name, const char *source, const char *architecture,
                    uint32_t max_registers, struct nvrtc_output *output)
 {
     struct nvrtc nvrtc;
@@ -137,6 +139,6 @@ void nvrtc_compile(struct arena *arena, const char *name, const char *source, ui
         output->error = arena_printf(arena, "NVRTC: %s", nvrtc.error_string(result));
         return;
     }
-    compile_program(&nvrtc, arena, program, sm, max_registers, output);
+    compile_program(&nvrtc, arena, program, architecture, max_registers, output);
     nvrtc.destroy(&program);
 }

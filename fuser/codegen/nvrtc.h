@@ -17,7 +17,7 @@ struct nvrtc_output {
 };
 /* Compiles CUDA C for one architecture, with the contraction that members need (-fmad=true). All results
  * belong to the arena. max_registers 0: no cap. */
-void nvrtc_compile(struct arena *arena, const char *name, const char *source, uint32_t sm,
+void nvrtc_compile(struct arena *arena, const char *name, const char *source, const char *architecture,
                    uint32_t max_registers, struct nvrtc_output *output);
 
 #endif

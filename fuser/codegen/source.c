@@ -69,7 +69,7 @@ static bool collect(struct source *source)
     if (!source->bodies || !source->word_parameter) return false;
     for (uint32_t member = 0; member < group->member_count; member++) {
         struct body *body = &source->bodies[member];
-        if (!body_collect(body, arena, group, member)) {
+        if (!body_collect(body, arena, group, member, source->request->name)) {
             source->result->error = body->error;
             return false;
         }
@@ -145,10 +145,26 @@ static void write_member(struct source *source, const struct body *body, FILE *o
     if (braces) fprintf(out, "        }\n    }\n");
 }
 
+static void write_tables(const struct body *body, FILE *out)
+{
+    for (uint32_t i = 0; i < body->table_count; i++) {
+        const struct ptx_variable *variable = body->tables[i].variable;
+        fprintf(out, "extern \"C\" %s __attribute__((used)) __align__(%u) unsigned char %s[%llu] = {",
+                variable->space == PTX_CONST ? "__constant__" : "__device__",
+                variable->alignment ? variable->alignment : 1, body->tables[i].name,
+                (unsigned long long)variable->size);
+        for (uint64_t byte = 0; variable->initial && byte < variable->size; byte++)
+            fprintf(out, "%s%u,", byte % 24 ? "" : "\n    ", variable->initial[byte]);
+        fprintf(out, "};\n");
+    }
+}
+
 /* The kernel alone, without prelude. */
 static void write_kernel(struct source *source, FILE *out)
 {
     const struct group *group = source->request->group;
+    for (uint32_t member = 0; member < group->member_count; member++)
+        write_tables(&source->bodies[member], out);
     write_signature(source, out);
     for (uint32_t member = 0; member < group->member_count; member++)
         write_member(source, &source->bodies[member], out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels that the fusion tests join. kernels.ptx is made from this file by
  *   nvcc -arch=sm_90 -ptx -o kernels.ptx kernels.cu                                          */
+#include <cuda_fp16.h>
+
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
 
 extern "C" __global__ void add(float *x, const float *w, const float *y, int n)
@@ -146,4 +148,79 @@ extern "C" __global__ void count_up(int *c, int n)
 {
     int i = INDEX;
     if (i < n) asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(&c[i / 2])), "r"(1) : "memory");
+}
+
+extern "C" __global__ void half_multiply(__half2 *x, const __half2 *w, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = __hmul2(w[i], x[i]);
+}
+
+extern "C" __global__ void half_add(__half2 *x, const __half2 *w, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = __hadd2(x[i], w[i]);
+}
+
+extern "C" __global__ void half_scalars(__half *x, __half a, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = __hadd(x[i], a);
+}
+
+extern "C" __global__ void watched(volatile float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = x[i] + 1.0f;
+}
+
+extern "C" __global__ void predicated(float *x, const float *y, int n)
+{
+    int i = INDEX;
+    asm volatile("{ .reg .pred p; .reg .f32 a; setp.lt.s32 p, %0, %1;\n"
+                 "mov.f32 a, 0f3F800000; @p ld.global.f32 a, [%2]; @!p bra done; add.f32 a, a, 0f3F800000;\n"
+                 "@p st.global.f32 [%3], a;\ndone:\n}" ::"r"(i),
+                 "r"(n), "l"(__cvta_generic_to_global(y + i)), "l"(__cvta_generic_to_global(x + i))
+                 : "memory");
+}
+
+extern "C" __global__ void sorted(float *x, const float *y, int n, int rank)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float window[5]; /* indexed by a variable: local memory */
+    for (int k = 0; k < 5; k++) window[k] = y[i] * (k - 2);
+    x[i] = window[rank] + window[(rank + 1) % 5];
+}
+
+extern "C" __global__ void nested(float *x, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n) {
+        float value = y[i];
+        if (value > 0.0f) {
+            for (int k = 0; k < 3 && value < 8.0f; k++) value = value * value + 0.5f;
+        } else {
+            value = -value;
+        }
+        x[i] = value;
+    }
+}
+
+extern "C" __global__ void longs(long long *x, const int *y, unsigned long long a, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = (x[i] ^ (long long)a) / (y[i] | 1);
+}
+
+extern "C" __global__ void sincos_of(float *x, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = sinf(y[i]) + cosf(y[i]);
+}
+
+extern "C" __global__ void log_of(float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = logf(fabsf(x[i]) + 1e-3f) / 3.0f;
 }

@@ -101,6 +101,10 @@ static void open_launch(struct scene_run *run, const struct scene *scene, uint32
     if (summary->refusal) fail_msg("%s", summary->refusal);
     struct array_binding *bindings = arena_calloc(run->arena, summary->base_count + 1, sizeof *bindings);
     for (uint32_t i = 0; i < summary->base_count; i++) {
+        if (summary->bases[i].kind == ACCESS_BASE_VARIABLE) { /* tables of the mathematical library */
+            bindings[i] = (struct array_binding){.array = SCENE_ARRAYS, .size = 1 << 20, .is_plain = true};
+            continue;
+        }
         const struct scene_argument *argument =
             argument_at(function, launch, summary->bases[i].argument_offset);
         assert_non_null(argument);

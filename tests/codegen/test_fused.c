@@ -9,6 +9,7 @@
 
 #include "tests/codegen/scene.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 1000, BYTES_F = 4 * 1024, BYTES_D = 8 * 1024 };
@@ -262,6 +263,112 @@ static void atomics_keep_their_place(void **state)
     expect(&scene, 0, 0, "SS");
 }
 
+static void half_precision_products(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"half_multiply", ROW(4, 256), {POINTER(0), POINTER(1), INT(N)}},
+                                 {"half_add", ROW(4, 256), {POINTER(0), POINTER(1), INT(N)}}},
+                                {FLOATS, FLOATS}};
+    expect(&scene, 2, 1, "SS");
+}
+
+static void sixteen_bits_pass_in_sixteen_bit_registers(void **state)
+{
+    (void)state;
+    static const unsigned short one = 0x3c00, two = 0x4000;
+    const struct scene scene = {{{"half_scalars", ROW(4, 256), {POINTER(0), BYTES(&one), INT(N)}},
+                                 {"half_scalars", ROW(4, 256), {POINTER(0), BYTES(&two), INT(N)}}},
+                                {FLOATS}};
+    expect(&scene, 1, 1, "SS");
+}
+
+static void volatile_accesses_stay(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"chain_step", ROW(4, 256), {POINTER(0), FLOAT(3.0), FLOAT(1.0), INT(N)}},
+                                 {"watched", ROW(4, 256), {POINTER(0), INT(N)}},
+                                 {"chain_step", ROW(4, 256), {POINTER(0), FLOAT(3.0), FLOAT(1.0), INT(N)}}},
+                                {FLOATS}};
+    struct scene_run run;
+    scene_open(&run, &scene);
+    if (!run.group->refusal) { /* it may also be refused: volatile loads may wait */
+        assert_int_equal(run.group->forward_count, 0);
+        assert_int_equal(run.group->drop_count, 0);
+    }
+    scene_close(&run);
+}
+
+static void predicated_accesses(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"chain_step", ROW(4, 256), {POINTER(0), FLOAT(3.0), FLOAT(1.0), INT(N)}},
+                                 {"predicated", ROW(4, 256), {POINTER(1), POINTER(0), INT(900)}},
+                                 {"chain_step", ROW(4, 256), {POINTER(1), FLOAT(2.0), FLOAT(1.0), INT(900)}}},
+                                {FLOATS, FLOATS}};
+    expect(&scene, 2, 1, "SSS");
+}
+
+static void nested_branches_and_loops(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"add", ROW(4, 256), {POINTER(0), POINTER(1), POINTER(2), INT(N)}},
+                                 {"nested", ROW(4, 256), {POINTER(1), POINTER(0), INT(N)}},
+                                 {"nested", ROW(4, 256), {POINTER(0), POINTER(1), INT(N)}},
+                                 {"add_to", ROW(4, 256), {POINTER(1), POINTER(0), INT(N)}}},
+                                {FLOATS, FLOATS, FLOATS}};
+    expect(&scene, 4, 2, "SSSS");
+}
+
+static void integers_of_64_bits(void **state)
+{
+    (void)state;
+    static const unsigned long long mask = 0x123456789abcdef0u;
+    const struct scene scene = {{{"longs", ROW(4, 256), {POINTER(0), POINTER(1), BYTES(&mask), INT(N)}},
+                                 {"longs", ROW(4, 256), {POINTER(0), POINTER(1), BYTES(&mask), INT(N)}}},
+                                {{BYTES_D, 'b'}, {4096, 'b'}}};
+    expect(&scene, 2, 1, "SS");
+}
+
+static void mathematical_functions(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"sincos_of", ROW(4, 256), {POINTER(0), POINTER(1), INT(N)}},
+                                 {"log_of", ROW(4, 256), {POINTER(0), INT(N)}}},
+                                {FLOATS, FLOATS}};
+    expect(&scene, 1, 1, "SS");
+}
+
+static void local_arrays(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"add", ROW(4, 256), {POINTER(0), POINTER(1), POINTER(2), INT(N)}},
+                                 {"sorted", ROW(4, 256), {POINTER(1), POINTER(0), INT(N), INT(3)}}},
+                                {FLOATS, FLOATS, FLOATS}};
+    struct scene_run run;
+    scene_open(&run, &scene);
+    if (!run.group->refusal) assert_true(scene_compare(&run, &scene));
+    scene_close(&run);
+}
+
+static void a_missing_compiler_is_named(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"chain_step", ROW(4, 256), {POINTER(0), FLOAT(3.0), FLOAT(1.0), INT(N)}}},
+                                {FLOATS}};
+    struct scene_run run;
+    struct codegen_result result;
+    scene_open(&run, &scene);
+    struct codegen_request request = {.group = run.group, .name = "alone", .sm = 90};
+    setenv("KFUSE_NVRTC", "/nonexistent/libnvrtc.so", 1);
+    codegen_compile(&request, &result);
+    unsetenv("KFUSE_NVRTC");
+    assert_non_null(result.source);
+    assert_non_null(result.error);
+    assert_non_null(strstr(result.error, "CUDA_HOME"));
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
 static void a_stencil_is_refused(void **state)
 {
     (void)state;
@@ -315,6 +422,15 @@ int main(void)
         cmocka_unit_test(noncoherent_loads_become_plain),
         cmocka_unit_test(a_loop_then_its_result),
         cmocka_unit_test(atomics_keep_their_place),
+        cmocka_unit_test(half_precision_products),
+        cmocka_unit_test(sixteen_bits_pass_in_sixteen_bit_registers),
+        cmocka_unit_test(volatile_accesses_stay),
+        cmocka_unit_test(predicated_accesses),
+        cmocka_unit_test(nested_branches_and_loops),
+        cmocka_unit_test(integers_of_64_bits),
+        cmocka_unit_test(mathematical_functions),
+        cmocka_unit_test(local_arrays),
+        cmocka_unit_test(a_missing_compiler_is_named),
         cmocka_unit_test(a_stencil_is_refused),
         cmocka_unit_test(a_shift_in_place_is_refused),
         cmocka_unit_test(an_offset_pointer_is_seen),
