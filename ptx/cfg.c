@@ -2,18 +2,9 @@
  * Basic blocks and the edges between them. Needs a readable function; everything is taken from the arena. */
 #include "ptx/ptx.h"
 
-#include <string.h>
-
 static bool ends_block(const struct ptx_instruction *instruction)
 {
     return ptx_is_branch(instruction) || ptx_is_return(instruction);
-}
-
-static const struct ptx_table *find_table(const struct ptx_function *function, const char *name)
-{
-    for (uint32_t i = 0; i < function->table_count; i++)
-        if (name && !strcmp(function->tables[i].name, name)) return &function->tables[i];
-    return NULL;
 }
 
 /* The table of a brx.idx -- ISA 9.7.12.3; NULL when it names none. */
@@ -21,8 +12,10 @@ static const struct ptx_table *targets_of(const struct ptx_function *function,
                                           const struct ptx_instruction *instruction)
 {
     if (instruction->opcode != PTX_OP_BRX || instruction->operand_count < 2) return NULL;
-    const struct ptx_table *table = find_table(function, instruction->operands[1].symbol);
-    return table && table->labels ? table : NULL;
+    if (instruction->operands[1].kind != PTX_OPERAND_SYMBOL || instruction->operands[1].label < 0)
+        return NULL;
+    const struct ptx_table *table = &function->tables[instruction->operands[1].label];
+    return table->labels ? table : NULL;
 }
 
 static bool goes_to_label(const struct ptx_instruction *instruction)

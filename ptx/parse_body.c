@@ -138,8 +138,10 @@ static void parse_table(struct ptx_parser *parser, struct ptx_span name)
         skip_table(parser);
     ptx_expect(parser, ';');
     table.text = ptx_span_since(parser, start);
-    ptx_bind(parser, parser->scope,
-             (struct ptx_binding){.name = name, .kind = PTX_BINDING_TABLE, .object = table.name});
+    ptx_bind(
+        parser, parser->scope,
+        (struct ptx_binding){
+            .name = name, .kind = PTX_BINDING_TABLE, .index = parser->tables.count, .object = table.name});
     *(struct ptx_table *)ptx_buffer_add(parser, &parser->tables, sizeof table) = table;
 }
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define LARGEST_INITIAL (UINT64_C(256) << 20)
-
 struct initial {
     struct ptx_parser *parser;
     struct ptx_variable *variable;
@@ -16,18 +14,30 @@ struct initial {
     struct ptx_buffer relocations;
 };
 
+/* Zeroed, or NULL after an error: what a few characters may claim has a limit. */
+static unsigned char *take_bytes(struct ptx_parser *parser, uint64_t size)
+{
+    if (size > parser->initial_budget) {
+        ptx_fail(parser, "the module's initial values are too large");
+        return NULL;
+    }
+    parser->initial_budget -= size;
+    return ptx_parser_alloc(parser, size, 1);
+}
+
 /* Makes room for size bytes at the cursor. */
 static bool reserve(struct initial *initial, uint64_t size)
 {
     uint64_t end = initial->cursor + size;
     if (end > initial->used) initial->used = end;
     if (end <= initial->capacity) return true;
-    if (!initial->is_open || end > LARGEST_INITIAL) {
+    if (!initial->is_open) {
         ptx_fail(initial->parser, "more initial values than %s has room for", initial->variable->name);
         return false;
     }
     uint64_t capacity = initial->capacity * 2 > end ? initial->capacity * 2 : end + 64;
-    unsigned char *bytes = ptx_parser_alloc(initial->parser, capacity, 1);
+    unsigned char *bytes = take_bytes(initial->parser, capacity);
+    if (!bytes) return false;
     if (initial->capacity) memcpy(bytes, initial->bytes, initial->capacity);
     initial->bytes = bytes;
     initial->capacity = capacity;
@@ -187,11 +197,8 @@ void ptx_parse_initial(struct ptx_parser *parser, struct ptx_variable *variable,
     if (parser->error || skip_opaque(parser, variable)) return;
     initial.is_open = shape->count && !shape->dimensions[0];
     initial.capacity = variable->size;
-    if (initial.capacity > LARGEST_INITIAL) {
-        ptx_fail(parser, "%s is too large to be initialised", variable->name);
-        return;
-    }
-    if (initial.capacity) initial.bytes = ptx_parser_alloc(parser, initial.capacity, 1);
+    if (initial.capacity) initial.bytes = take_bytes(parser, initial.capacity);
+    if (parser->error) return;
     if (ptx_at(parser, '{'))
         parse_braces(&initial);
     else

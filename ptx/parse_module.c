@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { MOST_TARGET_OPTIONS = 256 }; /* characters */
+
 struct linkage { /* ISA 11.6 */
     bool is_visible, is_extern, is_weak;
 };
@@ -81,6 +83,8 @@ static void parse_target(struct ptx_parser *parser)
             module->target = ptx_copy_span(parser, word);
             for (const char *at = module->target + 3; *at >= '0' && *at <= '9' && module->sm < 100000; at++)
                 module->sm = module->sm * 10 + (uint32_t)(*at - '0');
+        } else if (strlen(module->target_options) > MOST_TARGET_OPTIONS) {
+            ptx_fail(parser, "too many target options");
         } else {
             module->target_options =
                 arena_printf(parser->arena, "%s, %.*s", module->target_options, (int)word.length, word.text);
@@ -240,6 +244,7 @@ static struct ptx_module *parse_in_arena(struct arena *arena, const char *name, 
     parser->lexer = (struct ptx_lexer){module->text, module->text + module->length, 1};
     parser->register_budget =
         65536 + module->length; /* a register that is used takes more than a byte of text */
+    parser->initial_budget = (UINT64_C(512) << 20) + 16 * (uint64_t)module->length;
     const char *first_error = NULL;
     if (module->length < UINT32_MAX) {
         parse_statements(parser, &first_error);

@@ -54,6 +54,7 @@ static void resolve_symbol(struct ptx_parser *parser, struct ptx_operand *operan
         operand->symbol = ((const struct ptx_function *)binding->object)->name;
     } else if (binding && binding->kind == PTX_BINDING_TABLE) {
         operand->symbol = binding->object;
+        operand->label = (int32_t)binding->index;
     } else {
         operand->symbol = ptx_copy_span(parser, word);
     }

@@ -34,6 +34,7 @@ struct ptx_parser {
     jmp_buf memory_is_out;
     uint64_t read_again;      /* bytes that recovery went back over */
     uint64_t register_budget; /* how many more registers the module may declare */
+    uint64_t initial_budget;  /* how many more bytes its initial values may take */
     /* of the function that is being read */
     struct ptx_function *function;
     struct ptx_scope *scope; /* its names */

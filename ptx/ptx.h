@@ -139,7 +139,7 @@ enum ptx_operand_kind {
     PTX_OPERAND_FLOAT,     /* value: the bits as written (0f 32, 0d 64, decimal: 64-bit double) */
     PTX_OPERAND_SPECIAL,   /* special */
     PTX_OPERAND_SYMBOL,    /* variable or function by name, with offset: `a`, `a+4` */
-    PTX_OPERAND_ADDRESS,   /* [register + offset], [symbol + offset] or [offset]; elements: [a, more, ...] of textures */
+    PTX_OPERAND_ADDRESS,   /* [register + offset], [symbol + offset], [offset]; elements: textures' [a, more, ...] */
     PTX_OPERAND_VECTOR,    /* {a, b, ...}: elements */
     PTX_OPERAND_LIST,      /* (a, b, ...): call's lists */
     PTX_OPERAND_PAIR,      /* a|b : elements, 2 */
@@ -152,7 +152,7 @@ struct ptx_operand {
     bool is_float64;              /* FLOAT written as 0d or decimal */
     enum ptx_special special;
     int32_t reg;                  /* REGISTER, ADDRESS: index in registers, -1: none */
-    int32_t label;                /* LABEL: index in labels */
+    int32_t label;                /* LABEL: index in labels; SYMBOL of a table: index in tables; else -1 */
     uint8_t component;            /* .x .y .z .w of a vector register plus one; 0: none; PTX_COMPONENT_OTHER */
     const struct ptx_variable *variable; /* SYMBOL, ADDRESS: resolved, or NULL (a function, or unresolved) */
     const char *symbol;           /* SYMBOL, ADDRESS: its name, or NULL */

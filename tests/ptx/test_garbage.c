@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -160,14 +161,54 @@ static void survives_noise(void **state)
     }
 }
 
+/* A megabyte of each: what is not linear would take minutes, and the alarm ends it. */
+static void reads_repetition_in_linear_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *again, *after;
+    } examples[] = {
+        {"", ".section x {", ""},
+        {"", ".alias .file ", ""},
+        {"", ".entry k(){ ", ""},
+        {"", ".entry (", ""},
+        {"", ".target sm_90, texmode_independent", ""},
+        {".target sm_90", ", texmode_independent", "\n"},
+        {"", ".global .b8 x[100000000] = {1};", ""},
+        {".global .b8 x[] = {", "1,", "1};"},
+        {".entry k(){", "{", ""},
+        {".entry k(){", "{.param .b32 p; L: bra L;}", "}"},
+        {".entry k(){", "{L:}{L$2:}{L$2$2:}", "}"},
+        {".entry k(){", "bra L;", "L:}"},
+        {".entry k(){", ".reg .b32 r<9>;", "}"},
+        {".entry k(){ .reg .b32 r; L:", "T: .branchtargets L; brx.idx r, T;", "}"},
+        {".entry k(){", "odd [;", "}"},
+        {".entry k(", ".param .b32 p, ", ".param .b32 p){}"},
+    };
+    enum { LENGTH = 1 << 20 };
+    static const char header[] = ".version 9.0\n.target sm_90\n.address_size 64\n";
+    char *text = malloc(LENGTH + 1000);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        size_t at = (size_t)sprintf(text, "%s%s", header, examples[i].before),
+               step = strlen(examples[i].again);
+        for (; at < LENGTH; at += step) memcpy(text + at, examples[i].again, step + 1);
+        at += (size_t)sprintf(text + at, "%s", examples[i].after);
+        check(text, at);
+    }
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) rounds = (unsigned)strtoul(argv[1], NULL, 10);
     if (argc > 2) seed = strtoull(argv[2], NULL, 10) | 1;
+    if (argc <= 1) alarm(120);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(survives_damage),
         cmocka_unit_test(survives_every_end),
         cmocka_unit_test(survives_noise),
+        cmocka_unit_test(reads_repetition_in_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
