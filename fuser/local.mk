@@ -13,8 +13,10 @@ libfuser_la_SOURCES += \
 	fuser/analysis/domains.c \
 	fuser/analysis/dominators.c fuser/analysis/dominators.h \
 	fuser/analysis/evaluate.c \
+	fuser/analysis/exports.c \
 	fuser/analysis/induction.c \
 	fuser/analysis/integer.c \
+	fuser/analysis/iterations.c \
 	fuser/analysis/legality.c \
 	fuser/analysis/loops.c fuser/analysis/loops.h \
 	fuser/analysis/memory.c \

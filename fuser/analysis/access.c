@@ -7,8 +7,8 @@
 
 enum { HULL_BITS = 47 }; /* no allocation is larger: an access that may reach further is not bounded */
 
-/* --- state
- * ----------------------------------------------------------------------------------------------------- */
+/* --- state -----------------------------------------------------------------------------------------------
+ */
 
 static void free_isl(struct analysis *analysis)
 {
@@ -17,12 +17,12 @@ static void free_isl(struct analysis *analysis)
         isl_set_free(owned->set);
     }
     for (uint32_t b = 0; analysis->blocks && b < analysis->cfg->block_count; b++) {
-        isl_set_free(analysis->blocks[b].domain);
+        isl_set_free(analysis->blocks[b].in.set);
         for (uint32_t s = 0; s < analysis->cfg->blocks[b].successor_count; s++)
-            isl_set_free(analysis->blocks[b].edges[s]);
+            isl_set_free(analysis->blocks[b].edges[s].set);
     }
     for (uint32_t l = 0; analysis->loops && l < analysis->forest->loop_count; l++)
-        isl_set_free(analysis->loops[l].entry);
+        isl_set_free(analysis->loops[l].entry.set);
     isl_set_free(analysis->threads);
     isl_set_free(analysis->universe);
     isl_set_free(analysis->empty_set);
@@ -73,9 +73,8 @@ static bool allocate_state(struct analysis *analysis)
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         struct block_state *state = &analysis->blocks[b];
         uint32_t count = cfg->blocks[b].successor_count + 1;
-        state->edges = arena_calloc(arena, count, sizeof(isl_set *));
-        state->edge_is_exact = arena_calloc(arena, count, sizeof(bool));
-        if (!state->edges || !state->edge_is_exact) return false;
+        state->edges = arena_calloc(arena, count, sizeof *state->edges);
+        if (!state->edges) return false;
     }
     analysis->base_capacity = 8;
     analysis->bases[analysis->base_count++] = (struct base){.kind = BASE_UNKNOWN};
@@ -88,8 +87,8 @@ static bool allocate_state(struct analysis *analysis)
     return true;
 }
 
-/* --- what needs to be known
- * -------------------------------------------------------------------------------------- */
+/* --- what needs to be known ------------------------------------------------------------------------------
+ */
 
 static void mark_relevant(struct analysis *analysis, uint32_t *stack, uint32_t depth)
 {
@@ -146,8 +145,8 @@ static bool find_relevant(struct analysis *analysis)
     return true;
 }
 
-/* --- relations
- * ----------------------------------------------------------------------------------------------------- */
+/* --- relations -------------------------------------------------------------------------------------------
+ */
 
 static uint32_t summary_base(struct analysis *analysis, const struct base *base)
 {
@@ -286,22 +285,20 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
     return true;
 }
 
-static isl_set *access_domain(struct analysis *analysis, const struct ptx_instruction *instruction,
-                              bool *is_exact)
+/* The instances that run the current instruction, its guard included. */
+static struct instances access_instances(struct analysis *analysis, const struct ptx_instruction *instruction)
 {
-    const struct block_state *state = &analysis->blocks[analysis->block];
-    isl_set *domain = isl_set_copy(state->domain);
+    struct instances run = analysis->blocks[analysis->block].in;
 
-    *is_exact = state->is_exact;
-    if (instruction->guard < 0) return domain;
+    run.set = isl_set_copy(run.set);
+    if (instruction->guard < 0) return run;
     const struct value *guard = evaluate_guard(analysis, instruction);
-    if (guard->kind != VALUE_PREDICATE) {
-        *is_exact = false;
-        return domain;
-    }
-    *is_exact = *is_exact && value_is_exact(analysis, guard, domain);
+    if (run.is_exact) run.culprit = analysis->instruction;
+    run.is_exact = run.is_exact && value_is_exact(analysis, guard, run.set);
+    if (guard->kind != VALUE_PREDICATE) return run;
     sources_use(analysis, guard->sources);
-    return isl_set_coalesce(isl_set_intersect(domain, isl_set_copy(guard->when_true)));
+    run.set = isl_set_coalesce(isl_set_intersect(run.set, isl_set_copy(guard->when_true)));
+    return run;
 }
 
 static bool describe_access(struct analysis *analysis, uint32_t index)
@@ -319,22 +316,24 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
 
     analysis->block = analysis->cfg->block_of[index];
     analysis->instruction = index;
-    analysis->domain = analysis->blocks[analysis->block].domain;
+    analysis->domain = analysis->blocks[analysis->block].in.set;
     affine_begin(analysis);
-    isl_set *domain = access_domain(analysis, instruction, &access.domain_is_exact);
+    struct instances run = access_instances(analysis, instruction);
+    access.domain_is_exact = run.is_exact;
     const struct value *address =
         operand ? evaluate_address(analysis, operand) : value_unknown(analysis, 64, true, NULL);
     bool done = true;
-    if (domain && isl_set_is_empty(domain) != isl_bool_true && is_listed(analysis, instruction, address)) {
+    if (run.set && isl_set_is_empty(run.set) != isl_bool_true && is_listed(analysis, instruction, address)) {
         access.is_once = analysis->forest->loop_of[analysis->block] == LOOPS_NONE;
-        bool is_affine = describe_address(analysis, address, domain, &access, &hull);
+        bool is_affine = describe_address(analysis, address, run.set, &access, &hull);
         const struct base *base = &analysis->bases[address->kind == VALUE_POINTER ? address->base : 0];
         if (!access.domain_is_exact && !access.reason)
-            access.reason = legality_at(analysis, index, "runs under a condition that depends on data");
-        if (access.kind != ACCESS_READ) note_effective(analysis, domain);
+            access.reason =
+                legality_at(analysis, run.culprit, "whether it is run depends on this, and this on data");
+        if (access.kind != ACCESS_READ) note_effective(analysis, run.set);
         done = add_access(analysis, access, base, is_affine ? &hull : NULL);
     }
-    isl_set_free(domain);
+    isl_set_free(run.set);
     return done;
 }
 
@@ -349,8 +348,7 @@ static bool is_memory(const struct ptx_instruction *instruction)
     return ptx_is_load(instruction) || ptx_is_store(instruction) || ptx_is_atomic(instruction);
 }
 
-/* --- words
- * ---------------------------------------------------------------------------------------------------------
+/* --- words -----------------------------------------------------------------------------------------------
  */
 
 static int compare_sources(const void *left, const void *right)
@@ -393,8 +391,8 @@ static bool collect_words(struct analysis *analysis)
     return true;
 }
 
-/* --- the whole
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------------------
+ */
 
 static bool build_structure(struct analysis *analysis)
 {

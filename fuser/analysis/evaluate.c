@@ -90,7 +90,7 @@ static const struct value *register_value(struct analysis *analysis, const struc
 
     if (value == SSA_NO_VALUE || operand->component != 0)
         return value_unknown(analysis, bits, true, legality_at(analysis, analysis->instruction, why));
-    const struct value *known = domains_value_in(analysis, value, analysis->forest->loop_of[analysis->block]);
+    const struct value *known = exports_value_in(analysis, value, analysis->forest->loop_of[analysis->block]);
     if (!operand->is_negated) return known;
     return bits == 1 ? predicate_not(analysis, current(analysis), &known, 1)
                      : integer_negate(analysis, current(analysis), &known, bits);
@@ -250,7 +250,7 @@ const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_
     if (definition.previous == SSA_NO_VALUE || guard->kind != VALUE_PREDICATE)
         return evaluate_give_up(analysis, &result, 1, bits, "set under a condition");
     const struct value *previous =
-        domains_value_in(analysis, definition.previous, analysis->forest->loop_of[analysis->block]);
+        exports_value_in(analysis, definition.previous, analysis->forest->loop_of[analysis->block]);
     struct candidate candidates[] = {{guard->when_true, result}, {guard->when_false, previous}};
     return value_with_sources(analysis, value_merge(analysis, candidates, 2), guard->sources);
 }

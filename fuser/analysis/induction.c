@@ -38,7 +38,7 @@ static bool constant_operand(struct analysis *analysis, const struct ssa_value *
     if (operand->kind != PTX_OPERAND_REGISTER || operand->is_negated || operand->component) return false;
     uint32_t value = ssa_use(analysis->ssa, definition->instruction, operand->reg);
     if (!is_invariant(analysis, value, loop, depth)) return false;
-    const struct value *known = domains_value_in(analysis, value, loop);
+    const struct value *known = exports_value_in(analysis, value, loop);
     constant->sources = known->sources;
     return value_is_number(known, true, &constant->sum);
 }
@@ -133,6 +133,21 @@ static bool find_common_step(struct analysis *analysis, uint32_t phi, int32_t lo
     return found;
 }
 
+/* Where the next iteration's value comes from, for a person to look at. */
+static uint32_t changing_instruction(const struct analysis *analysis, uint32_t phi)
+{
+    const struct ssa_value *header_phi = &analysis->ssa->values[phi];
+    const struct ptx_block *block = &analysis->cfg->blocks[header_phi->block];
+
+    for (uint32_t p = 0; p < block->predecessor_count; p++) {
+        const struct ssa_value *next = &analysis->ssa->values[header_phi->arguments[p]];
+        if (loops_is_back_edge(analysis->forest, block->predecessors[p], header_phi->block) &&
+            next->kind == SSA_DEFINITION)
+            return next->instruction;
+    }
+    return analysis->instruction;
+}
+
 const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
                                     int32_t loop)
 {
@@ -140,7 +155,10 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
     struct step step = {0};
     struct range travelled;
 
-    if (bits == 1 || !find_common_step(analysis, phi, loop, &step))
+    uint32_t instruction = analysis->instruction;
+    bool is_induction = bits != 1 && find_common_step(analysis, phi, loop, &step);
+    analysis->instruction = is_induction ? instruction : changing_instruction(analysis, phi);
+    if (!is_induction)
         return evaluate_give_up(analysis, &initial, 1, bits,
                                 "changes from one iteration to the next, not by a constant");
     if (step.sum == 0) return initial;

@@ -96,9 +96,12 @@ static const char *barred_special(enum ptx_special special)
 
 static bool is_result_used(const struct analysis *analysis, const struct ptx_instruction *instruction)
 {
-    (void)analysis;
-    return instruction->opcode == PTX_OP_ATOM && instruction->operand_count > 0 &&
-           instruction->operands[0].kind != PTX_OPERAND_NONE;
+    uint32_t index = (uint32_t)(instruction - analysis->function->instructions);
+    const struct ssa_list *definitions = &analysis->ssa->definitions[index];
+
+    for (uint32_t d = 0; d < definitions->count; d++)
+        if (ssa_is_used(analysis->ssa, definitions->items[d].value)) return true;
+    return false;
 }
 
 static const char *barred_memory(const struct analysis *analysis, const struct ptx_instruction *instruction)
@@ -111,7 +114,9 @@ static const char *barred_memory(const struct analysis *analysis, const struct p
         enum ptx_type type =
             instruction->type_count ? instruction->types[instruction->type_count - 1] : PTX_NO_TYPE;
         if (ptx_type_is_float(type)) return "a floating-point atomic: its order shows in the result";
-        if (ptx_has_modifier(instruction, PTX_MOD_CAS) || is_result_used(analysis, instruction))
+        if (ptx_has_modifier(instruction, PTX_MOD_CAS) || ptx_has_modifier(instruction, PTX_MOD_EXCH))
+            return "an atomic exchange: its order shows in the result";
+        if (is_result_used(analysis, instruction))
             return "an atomic whose result is used: it shows the order of threads";
         return NULL;
     }
@@ -169,8 +174,8 @@ static void note_flags(struct access_summary *summary, const struct ptx_instruct
     summary->has_local = summary->has_local || (class == PTX_CLASS_MEMORY && instruction->space == PTX_LOCAL);
 }
 
-/* --- loops that wait
- * ------------------------------------------------------------------------------------------------- */
+/* --- loops that wait -------------------------------------------------------------------------------------
+ */
 
 /* A load or atomic inside the loop that value is computed from, or -1. seen: SSA values already looked at. */
 static int64_t find_load(const struct analysis *analysis, uint32_t value, int32_t loop, bool *seen,

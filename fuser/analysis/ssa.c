@@ -127,8 +127,8 @@ static void add_site(struct builder *builder, int32_t reg, uint32_t block, uint3
     site->value = value;
 }
 
-/* --- which registers need phis
- * ------------------------------------------------------------------------------- */
+/* --- which registers need phis ---------------------------------------------------------------------------
+ */
 
 static void note_read(struct builder *builder, uint32_t instruction, int32_t reg)
 {
@@ -159,8 +159,8 @@ static void collect_sites(struct builder *builder)
     }
 }
 
-/* --- phis
- * ---------------------------------------------------------------------------------------------------- */
+/* --- phis ------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t find_phi(const struct builder *builder, uint32_t block, int32_t reg)
 {
@@ -222,8 +222,8 @@ static struct ssa_list *find_frontiers(struct builder *builder)
     return frontiers;
 }
 
-/* --- numbering
- * ----------------------------------------------------------------------------------------------- */
+/* --- numbering -------------------------------------------------------------------------------------------
+ */
 
 /* The value of reg at the end of block, or above it in the dominator tree. */
 static uint32_t value_at_end(const struct builder *builder, int32_t reg, int32_t block)
@@ -335,4 +335,20 @@ uint32_t ssa_use(const struct ssa *ssa, uint32_t instruction, int32_t reg)
     for (uint32_t i = 0; i < uses->count; i++)
         if (uses->items[i].reg == reg) return uses->items[i].value;
     return SSA_NO_VALUE;
+}
+
+bool ssa_is_used(const struct ssa *ssa, uint32_t value)
+{
+    const struct ptx_cfg *cfg = ssa->dominators->cfg;
+
+    for (uint32_t k = 0; k < cfg->function->instruction_count; k++)
+        for (uint32_t u = 0; u < ssa->uses[k].count; u++)
+            if (ssa->uses[k].items[u].value == value) return true;
+    for (uint32_t v = 1; v < ssa->value_count; v++) {
+        if (ssa->values[v].kind == SSA_DEFINITION && ssa->values[v].previous == value) return true;
+        for (uint32_t p = 0;
+             ssa->values[v].kind == SSA_PHI && p < cfg->blocks[ssa->values[v].block].predecessor_count; p++)
+            if (ssa->values[v].arguments[p] == value) return true;
+    }
+    return false;
 }

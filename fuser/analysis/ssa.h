@@ -42,4 +42,7 @@ struct ssa *ssa_build(struct arena *arena, const struct dominators *dominators);
 /* The value of a register that the instruction reads. */
 uint32_t ssa_use(const struct ssa *ssa, uint32_t instruction, int32_t reg);
 
+/* Whether anything reads the value: an instruction, a phi, or a definition under a guard that may keep it. */
+bool ssa_is_used(const struct ssa *ssa, uint32_t value);
+
 #endif
