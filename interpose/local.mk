@@ -23,6 +23,8 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/track_memory.c \
 	interpose/track_module.c \
 	interpose/track_stream.c
+# In a preloaded library thread-local variables need no call.
+interpose_libkfuse_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 interpose_libkfuse_la_LDFLAGS = -module -avoid-version -shared \
 	-export-symbols-regex '^(cu[A-Z].*|dlsym|nvrtcGetCUBIN)$$'
 interpose_libkfuse_la_LIBADD = librecorder.la libcommon.la -ldl -lpthread

@@ -25,7 +25,8 @@
 enum shim_mode { MODE_UNDECIDED, MODE_WAITING, MODE_OFF, MODE_RECORD, MODE_REPLAY };
 
 _Atomic uint32_t shim_attention = ATTENTION_START;
-_Atomic uint64_t shim_counters[COUNT_KINDS];
+struct shim_count_slot shim_counts[COUNT_SLOTS];
+__thread struct shim_count_slot *shim_own_counts;
 
 static struct shim {
     pthread_once_t opened;
@@ -201,6 +202,19 @@ void shim_consider_module(const char *hash_text)
 
 /* --- exit --- */
 
+struct shim_count_slot *shim_take_counts(void)
+{
+    shim_own_counts = &shim_counts[track_thread_id() % COUNT_SLOTS];
+    return shim_own_counts;
+}
+
+static unsigned long long total(enum shim_counter counter)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < COUNT_SLOTS; i++) sum += atomic_load(&shim_counts[i].counts[counter]);
+    return sum;
+}
+
 static void write_stats(void)
 {
     static const char *const names[COUNT_KINDS] = {
@@ -214,8 +228,7 @@ static void write_stats(void)
         log_write(LOG_WARNING, "shim", "%s cannot be written: %s", path, strerror(errno));
         return;
     }
-    for (int i = 0; i < COUNT_KINDS; i++)
-        fprintf(file, "%s %llu\n", names[i], (unsigned long long)atomic_load(&shim_counters[i]));
+    for (int i = 0; i < COUNT_KINDS; i++) fprintf(file, "%s %llu\n", names[i], total((enum shim_counter)i));
     replay_write_stats(file);
     fclose(file);
 }

@@ -62,7 +62,8 @@ static inline CUresult shim_result(CUresult result)
     return shim_has_attention(ATTENTION_ERROR) ? shim_take_error(result) : result;
 }
 
-/* Counters for KFUSE_STATS. */
+/* Counters for KFUSE_STATS. Each thread counts in a slot of its own, so that counting costs no locked
+ * instruction; beyond COUNT_SLOTS threads slots are shared and a count may be lost. */
 enum shim_counter {
     COUNT_LAUNCHES,
     COUNT_ISSUED,
@@ -73,10 +74,19 @@ enum shim_counter {
     COUNT_REFUSED,
     COUNT_KINDS
 };
-extern _Atomic uint64_t shim_counters[COUNT_KINDS];
+enum { COUNT_SLOTS = 64 };
+struct shim_count_slot {
+    _Alignas(64) _Atomic uint64_t counts[COUNT_KINDS];
+};
+extern struct shim_count_slot shim_counts[COUNT_SLOTS];
+extern __thread struct shim_count_slot *shim_own_counts;
+struct shim_count_slot *shim_take_counts(void);
 static inline void shim_count(enum shim_counter counter)
 {
-    atomic_fetch_add_explicit(&shim_counters[counter], 1, memory_order_relaxed);
+    struct shim_count_slot *slot = shim_own_counts;
+    if (__builtin_expect(!slot, 0)) slot = shim_take_counts();
+    uint64_t count = atomic_load_explicit(&slot->counts[counter], memory_order_relaxed);
+    atomic_store_explicit(&slot->counts[counter], count + 1, memory_order_relaxed);
 }
 
 #endif
