@@ -60,19 +60,20 @@ static void leave(void)
     token_give(&queue.token);
 }
 
-/* Tells other threads and the timer whether anything is held. */
+/* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
+ * the next launch will likely be held too: a flush that finds nothing takes it away. */
 static void publish(void)
 {
     uint64_t oldest = queue.count ? queue.held[0].ticket : 0;
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
     if (oldest == before) return;
-    atomic_store(&queue.oldest, oldest);
-    if (oldest && !before) {
-        shim_attention_set(ATTENTION_QUEUE);
-        timer_held();
-    } else if (!oldest) {
-        shim_attention_clear(ATTENTION_QUEUE);
+    if (before || !oldest) {
+        atomic_store_explicit(&queue.oldest, oldest, memory_order_release);
+        return;
     }
+    if (!shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
+    atomic_store(&queue.oldest, oldest); /* in one order with the timer's going to sleep */
+    timer_held();
 }
 
 /* --- issuing --- */
@@ -204,8 +205,8 @@ static bool settle(bool is_end, bool has_new)
 /* In any thread: the launches go to the context in which they were made. */
 static void drain(void)
 {
-    CUcontext current = track_current_context();
     if (!queue.count) return;
+    CUcontext current = track_current_context();
     bool is_pushed = current != queue.context && REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
     settle(true, false);
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
@@ -307,6 +308,7 @@ void queue_flush(void)
     enter();
     drain();
     publish();
+    shim_attention_clear(ATTENTION_QUEUE);
     leave();
 }
 

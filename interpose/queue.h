@@ -4,12 +4,12 @@
  * There is one queue; it belongs to the context in which the plan's code was loaded. Launches from another
  * context latch to pass-through.
  *
- * States. EMPTY: nothing is held, ATTENTION_QUEUE is clear, every call takes its fast path. HOLDING: 1..n
- * launches of one stream are held and ATTENTION_QUEUE is set, so that every launch, every wrapper that
- * flushes and every flush stub comes here first. ISSUING: some thread hands held launches to the driver;
- * ATTENTION_QUEUE stays set until the last one is through. EMPTY -> HOLDING when a launch begins a pattern of
- * the plan; HOLDING -> ISSUING when a pattern is complete, when the next launch fits none, when a call
- * flushes, when the timer fires, at exit.
+ * States. EMPTY: nothing is held. HOLDING: 1..n launches of one stream are held. ISSUING: some thread hands
+ * held launches to the driver. EMPTY -> HOLDING when a launch begins a pattern of the plan; HOLDING ->
+ * ISSUING when a pattern is complete, when the next launch fits none, when a call flushes, when the timer
+ * fires, at exit. While ATTENTION_QUEUE is set every launch, every wrapper that flushes and every flush stub
+ * comes here first. It is set in HOLDING and ISSUING; in EMPTY it is clear from the first flush on that finds
+ * the queue so, and calls take their fast path.
  *
  * Order. The queue is used by whoever has its token (queue.c): one futex word, taken with one
  * compare-and-swap. The token is kept while held launches go to the driver, so a thread that launches or

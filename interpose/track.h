@@ -43,6 +43,7 @@ struct track_kernel {            /* one a module and name; never freed */
     bool is_described, is_recorded;
     struct trace_kernel record;
     struct trace_parameter *parameters;
+    bool has_padding;     /* bytes of the parameter buffer that no parameter fills */
     _Atomic int32_t plan; /* index of a plan kernel, or TRACK_PLAN_* */
     struct track_kernel *next;
 };

@@ -10,6 +10,7 @@ static struct {
     pthread_rwlock_t lock;
     struct track_range *ranges;
     size_t count, capacity;
+    _Atomic uint64_t generation; /* counts changes */
 } memory = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 /* The first range that ends after the address. */
@@ -41,6 +42,7 @@ void track_memory_add(uint64_t start, uint64_t size, enum trace_memory_kind kind
 {
     if (!start || !size || start + size < start) return;
     pthread_rwlock_wrlock(&memory.lock);
+    atomic_fetch_add(&memory.generation, 1);
     size_t at = lower_bound(start), end = at;
     while (end < memory.count && memory.ranges[end].start < start + size) end++;
     if (end > at) /* also keeps an empty table's NULL from memmove */
@@ -57,6 +59,7 @@ void track_memory_add(uint64_t start, uint64_t size, enum trace_memory_kind kind
 bool track_memory_remove(uint64_t start, struct track_range *removed)
 {
     pthread_rwlock_wrlock(&memory.lock);
+    atomic_fetch_add(&memory.generation, 1);
     size_t at = lower_bound(start);
     bool is_found = at < memory.count && memory.ranges[at].start == start;
     if (is_found) {
@@ -78,13 +81,28 @@ bool track_memory_find(uint64_t address, struct track_range *range)
     return is_found;
 }
 
+/* Guards ask for the same few pointers again and again: a thread remembers the last answers until anything
+ * changes. */
 bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
 {
-    struct track_range range;
+    enum { REMEMBERED = 64 };
+    static __thread struct {
+        uint64_t address, generation;
+        struct track_range range;
+    } remembered[REMEMBERED];
+    uint64_t generation = atomic_load_explicit(&memory.generation, memory_order_acquire);
+    unsigned slot = (address ^ address >> 8 ^ address >> 16 ^ address >> 24) % REMEMBERED;
     (void)context;
-    if (!track_memory_find(address, &range) || range.kind != TRACE_MEMORY_DEVICE) return false;
-    *start = range.start;
-    *size = range.size;
+    if (!address) return false;
+    if (remembered[slot].address != address || remembered[slot].generation != generation) {
+        struct track_range range;
+        if (!track_memory_find(address, &range) || range.kind != TRACE_MEMORY_DEVICE) return false;
+        remembered[slot].address = address;
+        remembered[slot].generation = generation;
+        remembered[slot].range = range;
+    }
+    *start = remembered[slot].range.start;
+    *size = remembered[slot].range.size;
     return true;
 }
 

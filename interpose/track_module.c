@@ -420,6 +420,9 @@ bool track_kernel_describe(struct track_kernel *kernel)
     if (!kernel->is_described) {
         kernel->record = record;
         kernel->parameters = parameters;
+        uint32_t used = 0;
+        for (uint32_t i = 0; i < record.parameter_count; i++) used += parameters[i].size;
+        kernel->has_padding = used < record.parameter_bytes;
         parameters = NULL;
         __atomic_store_n(&kernel->is_described, true, __ATOMIC_RELEASE);
     }
@@ -441,16 +444,28 @@ static long packed_arguments(void **extra, void *buffer, size_t capacity)
     return (long)size;
 }
 
+/* Nearly all are pointers and numbers. */
+static inline void copy_argument(void *to, const void *from, uint32_t size)
+{
+    if (size == 8)
+        memcpy(to, from, 8);
+    else if (size == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, size);
+}
+
 long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
                             size_t capacity)
 {
     if (!__atomic_load_n(&kernel->is_described, __ATOMIC_ACQUIRE)) return -1;
     uint32_t bytes = kernel->record.parameter_bytes;
     if (bytes > capacity) return -1;
-    memset(buffer, 0, bytes);
+    if (kernel->has_padding) memset(buffer, 0, bytes);
     if (parameters) {
         for (uint32_t i = 0; i < kernel->record.parameter_count; i++)
-            memcpy((char *)buffer + kernel->parameters[i].offset, parameters[i], kernel->parameters[i].size);
+            copy_argument((char *)buffer + kernel->parameters[i].offset, parameters[i],
+                          kernel->parameters[i].size);
         return bytes;
     }
     if (!bytes) return 0;
