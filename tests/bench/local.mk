@@ -27,11 +27,6 @@ check_PROGRAMS += tests/bench/patch_plan
 tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
 tests_bench_patch_plan_LDADD = libcommon.la
 
-check_LTLIBRARIES += tests/bench/no_nvrtc.la
-tests_bench_no_nvrtc_la_SOURCES = tests/bench/no_nvrtc.c
-tests_bench_no_nvrtc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
-tests_bench_no_nvrtc_la_LIBADD = -ldl
-
 cuda_programs += tests/bench/corners
 tests/bench/corners: tests/bench/corners.cu bench/bench.h
 	@$(MKDIR_P) tests/bench

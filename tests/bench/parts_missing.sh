@@ -7,7 +7,7 @@ program="$bench/vadd-shared --size 3000 --steps 4"
 {
     original $program
     KFUSE_CUPTI_PLUGIN=$work/none.so same_as_original "$kfuse" record --emulate -o "$work/app.kftrace" -- $program
-    expect 1 env LD_PRELOAD="$top_builddir/tests/bench/.libs/no_nvrtc.so" "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+    KFUSE_NVRTC=$work/none.so expect 1 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
     says NVRTC
     same_as_original "$kfuse" run --emulate -p "$work/app.kfplan" -- $program
 }
