@@ -6,7 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INSTRUCTION_BYTES = 16, OPCODE_MASK = 0x1ff, FIRST_SOURCE_SHIFT = 24, ZERO_REGISTER = 255 };
+enum {
+    INSTRUCTION_BYTES = 16,
+    OPCODE_MASK = 0x1ff,
+    FORM_SHIFT = 9,
+    FORM_REGISTERS = 1,
+    FIRST_SOURCE_SHIFT = 24,
+    SECOND_SOURCE_SHIFT = 32,
+    ZERO_REGISTER = 255
+};
 
 static const struct {
     uint32_t opcode;
@@ -51,10 +59,13 @@ static const unsigned char *find_text(const unsigned char *bytes, size_t size, c
     return NULL;
 }
 
-/* HFMA2 R, -RZ, RZ, constant: ptxas loads constants with it. */
-static int is_constant_load(enum machine_code_class class, uint64_t word)
+/* HFMA2 R, -RZ, RZ, constant loads a constant; FADD R, -R, -RZ negates: whether ptxas needs one depends on
+ * where the value goes. The second source is a register in one operand form only. */
+static int is_move(uint64_t word)
 {
-    return class == MACHINE_CODE_HALF && (word >> FIRST_SOURCE_SHIFT & 0xff) == ZERO_REGISTER;
+    uint64_t form = word >> FORM_SHIFT & 7;
+    if ((word >> FIRST_SOURCE_SHIFT & 0xff) == ZERO_REGISTER) return 1;
+    return form == FORM_REGISTERS && (word >> SECOND_SOURCE_SHIFT & 0xff) == ZERO_REGISTER;
 }
 
 int64_t machine_code_count(const void *cubin, size_t size, const char *kernel, enum machine_code_class class)
@@ -68,7 +79,7 @@ int64_t machine_code_count(const void *cubin, size_t size, const char *kernel, e
         memcpy(&word, text + at, sizeof word);
         for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++)
             if (opcodes[i].class == class && opcodes[i].opcode == (word & OPCODE_MASK))
-                count += !is_constant_load(class, word);
+                count += !is_move(word);
     }
     return count;
 }
@@ -76,6 +87,9 @@ int64_t machine_code_count(const void *cubin, size_t size, const char *kernel, e
 const char *machine_code_class_name(enum machine_code_class class)
 {
     static const char *const names[] = {
-        [MACHINE_CODE_FFMA] = "FFMA", [MACHINE_CODE_DFMA] = "DFMA", [MACHINE_CODE_HALF] = "half-precision"};
+        [MACHINE_CODE_FMUL] = "FMUL",           [MACHINE_CODE_FADD] = "FADD", [MACHINE_CODE_FFMA] = "FFMA",
+        [MACHINE_CODE_DMUL] = "DMUL",           [MACHINE_CODE_DADD] = "DADD", [MACHINE_CODE_DFMA] = "DFMA",
+        [MACHINE_CODE_HALF] = "half-precision",
+    };
     return names[class];
 }
