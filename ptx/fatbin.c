@@ -122,16 +122,27 @@ static size_t padded(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
+/* What the driver reads of a PTX entry without asking whether it is there: the compiler's options, none here.
+ */
+struct ptx_options {
+    uint32_t offset, length; /* of the text, from the entry's start */
+    char text[8];
+};
+
 static unsigned char *write_entry(unsigned char *at, struct fatbin_entry entry, const void *payload,
                                   size_t size)
 {
+    struct ptx_options options = {.offset = sizeof entry + offsetof(struct ptx_options, text)};
+    bool has_options = entry.kind == FATBIN_PTX;
     entry.version = 0x101;
-    entry.header_size = sizeof entry;
+    entry.header_size = sizeof entry + (has_options ? sizeof options : 0);
+    entry.options_offset = has_options ? sizeof entry : 0;
     entry.padded_size = padded(size);
     entry.flags = FATBIN_64BIT | FATBIN_LINUX;
     memcpy(at, &entry, sizeof entry);
-    memcpy(at + sizeof entry, payload, size);
-    return at + sizeof entry + padded(size);
+    if (has_options) memcpy(at + sizeof entry, &options, sizeof options);
+    memcpy(at + entry.header_size, payload, size);
+    return at + entry.header_size + padded(size);
 }
 
 /* The version of the text's language: an entry says it too. */
@@ -148,7 +159,7 @@ void *ptx_fatbin_write(struct arena *arena, uint32_t sm, const char *ptx, const 
                        size_t *size)
 {
     size_t ptx_size = ptx ? strlen(ptx) + 1 : 0, entries = 0;
-    if (ptx) entries += sizeof(struct fatbin_entry) + padded(ptx_size);
+    if (ptx) entries += sizeof(struct fatbin_entry) + sizeof(struct ptx_options) + padded(ptx_size);
     if (elf) entries += sizeof(struct fatbin_entry) + padded(elf_size);
     struct fatbin_header header = {
         .magic = (uint32_t)FATBIN_MAGIC, .version = 1, .header_size = sizeof header, .size = entries};
