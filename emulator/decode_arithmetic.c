@@ -12,7 +12,7 @@ static unsigned decode_form(const struct ptx_instruction *instruction)
     } forms[] = {
         {PTX_MOD_FTZ, LANE_FTZ},   {PTX_MOD_SAT, LANE_SAT},         {PTX_MOD_LO, LANE_LO},
         {PTX_MOD_HI, LANE_HI},     {PTX_MOD_WIDE, LANE_WIDE},       {PTX_MOD_APPROX, LANE_APPROX},
-        {PTX_MOD_NAN, LANE_NAN},   {PTX_MOD_WRAP, LANE_WRAP},       {PTX_MOD_L, LANE_LEFT},
+        {PTX_MOD_PROPAGATE_NAN, LANE_NAN},   {PTX_MOD_WRAP, LANE_WRAP},       {PTX_MOD_L, LANE_LEFT},
         {PTX_MOD_RELU, LANE_RELU}, {PTX_MOD_SHIFTAMT, LANE_SHIFTAMT}, {PTX_MOD_XORSIGN, LANE_XORSIGN},
     };
     unsigned form = LANE_PLAIN;

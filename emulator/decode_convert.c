@@ -64,6 +64,14 @@ static bool decode_to_integer(struct decoder *decoder, const struct ptx_instruct
     if (is_narrow && !decode_simple(decoder, decoder->lanes->clamp(), 8, wide, wide,
                                     1 | (ptx_type_is_signed(to) ? 2 : 0) | (uint64_t)ptx_type_bytes(to) * 8 << 8))
         return false;
+    if (is_narrow && from == PTX_F64 && !ptx_type_is_signed(to)) { /* a NaN gives the top bit -- ISA 9.7.9.21 */
+        uint32_t is_number = decode_temporary(decoder, 0);
+        uint32_t nan = decode_constant(decoder, 8, 1ull << (ptx_type_bytes(to) * 8 - 1));
+        if (!decode_lanes(decoder, decoder->lanes->compare(LANE_NUM, PTX_F64, LANE_PLAIN), 0, is_number, source, source,
+                          decoder->always, decoder->always, 0) ||
+            !decode_lanes(decoder, decoder->lanes->select(8), 8, wide, wide, nan, is_number, is_number, 0))
+            return false;
+    }
     return decode_simple(decoder, decoder->lanes->widen(width, to, 8), width, d, wide, 0);
 }
 
@@ -171,7 +179,9 @@ static bool decode_to_float(struct decoder *decoder, const struct ptx_instructio
                         : ptx_has_modifier(instruction, PTX_MOD_RMI) ? LANE_DOWN
                         : ptx_has_modifier(instruction, PTX_MOD_RPI) ? LANE_UP
                                                                      : 8;
-    uint32_t source = decode_natural(decoder, &instruction->operands[1], &from);
+    uint32_t source = (to == PTX_F64 || to == PTX_F32) && integral == 8 && decode_is_half(from)
+                          ? decode_source(decoder, &instruction->operands[1], from)
+                          : decode_natural(decoder, &instruction->operands[1], &from);
     if (integral < 8 && decode_is_half(to)) {
         uint32_t whole = decode_temporary(decoder, 4);
         if (!decode_simple(decoder, decoder->lanes->convert(PTX_F32, from, true, false), 4, whole, source, integral))

@@ -134,6 +134,8 @@ static void LANES(round_f64)(void *d, const void *a, const void *b, const void *
     double values[LANE_COUNT];
     (void)b, (void)c, (void)e;
     LANES(integral_double)(values, a, extra);
+    for (int i = 0; i < LANE_COUNT; i++) /* a signalling NaN becomes quiet */
+        values[i] = values[i] != values[i] ? values[i] + values[i] : values[i];
     memcpy(d, values, sizeof values);
 }
 
@@ -179,28 +181,52 @@ static inline float LANES(one_nan)(float value)
     return value;
 }
 LANE_OP(f64_of_f32, double, float, float, float, float, (double)x)
-LANE_OP(f64_of_f32_ftz, double, float, float, float, float, (double)LANES(zeroed)(x))
-LANE_OP(f32_of_f64, float, double, double, double, double, LANES(one_nan)((float)x))
-LANE_OP(f32_of_f64_ftz, float, double, double, double, double, LANES(zeroed)(LANES(one_nan)((float)x)))
+LANE_OP(f64_of_f32_ftz, double, float, float, float, float, (double)LANES(zeroed)(LANES(one_nan)(x)))
+LANE_OP(f32_of_f64, float, double, double, double, double, (float)x)
+LANE_OP(f32_of_f64_ftz, float, double, double, double, double, LANES(zeroed)((float)x))
 LANE_OP1(f32_of_f32_ftz, float, LANES(zeroed)(LANES(one_nan)(x)))
 LANE_OP1(f32_of_f32, float, LANES(one_nan)(x))
 LANE_OP1(f64_of_f64, double, x)
 
-/* f16, bf16; extra: the rounding, enum half_rounding */
+/* f16, bf16; extra: the rounding, enum half_rounding. Between f64 and halves a NaN keeps its sign and the upper bits of its
+ * payload, bf16 to f32 is a shift: measured. */
+static inline uint16_t LANES(nan16)(double value, unsigned shift, uint16_t quiet)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits >> 48 & 0x8000) | quiet | (bits >> shift & (uint64_t)(0x7fff & ~quiet & (quiet - 1))));
+}
+static inline double LANES(f64_of_half)(uint16_t half, enum half_format format)
+{
+    double value = half_value(half, format);
+    unsigned fraction = format == HALF_F16 ? 10 : 7;
+    uint64_t bits = (half & 0x8000ull) << 48 | 0x7ff8000000000000 | (uint64_t)(half & ((1u << fraction) - 1)) << (52 - fraction);
+    if (value != value)
+        memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline float LANES(f32_of_bits)(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 LANE_OP(f16_of_f32, uint16_t, float, float, float, float, half_round(x, HALF_F16, extra))
 LANE_OP(bf16_of_f32, uint16_t, float, float, float, float, half_round(x, HALF_BF16, extra))
-LANE_OP(f16_of_f64, uint16_t, double, double, double, double, half_round(x, HALF_F16, extra))
-LANE_OP(bf16_of_f64, uint16_t, double, double, double, double, half_round(x, HALF_BF16, extra))
+LANE_OP(f16_of_f64, uint16_t, double, double, double, double,
+        x != x ? LANES(nan16)(x, 42, 0x7e00) : half_round(x, HALF_F16, extra))
+LANE_OP(bf16_of_f64, uint16_t, double, double, double, double,
+        x != x ? LANES(nan16)(x, 45, 0x7fc0) : half_round(x, HALF_BF16, extra))
 LANE_OP(f32_of_f16, float, uint16_t, uint16_t, uint16_t, uint16_t, LANES(one_nan)((float)half_value(x, HALF_F16)))
-LANE_OP(f32_of_bf16, float, uint16_t, uint16_t, uint16_t, uint16_t, LANES(one_nan)((float)half_value(x, HALF_BF16)))
-LANE_OP(f64_of_f16, double, uint16_t, uint16_t, uint16_t, uint16_t, half_value(x, HALF_F16))
-LANE_OP(f64_of_bf16, double, uint16_t, uint16_t, uint16_t, uint16_t, half_value(x, HALF_BF16))
+LANE_OP(f32_of_bf16, float, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f32_of_bits)((uint32_t)x << 16))
+LANE_OP(f64_of_f16, double, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f64_of_half)(x, HALF_F16))
+LANE_OP(f64_of_bf16, double, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f64_of_half)(x, HALF_BF16))
 
 /* tf32: f32 with 10 bits of fraction, .rna: ties away from zero */
 static inline uint32_t LANES(tf32)(uint32_t bits, uint64_t rounding)
 {
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return 0x7fffffff;
+    if ((bits & 0x7fffffff) >= 0x7f800000)
+        return bits & ~0x1fffu;
     if (rounding == HALF_RN)
         return (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
     return (rounding == HALF_RNA ? bits + 0x1000 : bits) & ~0x1fffu;

@@ -37,10 +37,11 @@ static inline double LANES(half_compute)(enum ptx_opcode opcode, double x, doubl
 static inline uint16_t LANES(half_one)(enum ptx_opcode opcode, enum half_format format, uint16_t x, uint16_t y,
                                        uint16_t z, unsigned form)
 {
+    bool is_nan = (x & 0x7fff) > (format == HALF_F16 ? 0x7c00 : 0x7f80);
     if (opcode == PTX_OP_NEG)
-        return LANES(half_flush)(x, form) ^ 0x8000;
+        return is_nan ? 0x7fff : LANES(half_flush)(x, form) ^ 0x8000;
     if (opcode == PTX_OP_ABS)
-        return LANES(half_flush)(x, form) & 0x7fff;
+        return is_nan ? 0x7fff : LANES(half_flush)(x, form) & 0x7fff;
     double result = LANES(half_compute)(opcode, half_value(LANES(half_flush)(x, form), format),
                                         half_value(LANES(half_flush)(y, form), format),
                                         half_value(LANES(half_flush)(z, form), format), form);

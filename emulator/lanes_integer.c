@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Integer, logic and shift instructions on 32 lanes -- ISA 9.7.1, 9.7.2, 9.7.8. What the ISA leaves open is as
- * measured on an H100: division by zero gives all ones, the remainder is then the dividend. */
+ * measured on an H100: division by zero gives all ones, and so does its remainder. */
 #include "emulator/lanes.h"
 
 typedef uint16_t u16;
@@ -48,13 +48,13 @@ SIGN_OPS(s64, s128, 64)
 
 #define UNSIGNED_DIVISION(T)                                                                                          \
     LANE_OP1(div_##T, T, y == 0 ? (T)~(T)0 : x / y)                                                                   \
-    LANE_OP1(rem_##T, T, y == 0 ? x : x % y)
+    LANE_OP1(rem_##T, T, y == 0 ? (T)~(T)0 : x % y)
 UNSIGNED_DIVISION(u16)
 UNSIGNED_DIVISION(u32)
 UNSIGNED_DIVISION(u64)
 #define SIGNED_DIVISION(T, U)                                                                                         \
     LANE_OP1(div_##T, T, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)                                            \
-    LANE_OP1(rem_##T, T, y == 0 ? x : y == -1 ? 0 : x % y)
+    LANE_OP1(rem_##T, T, y == 0 ? (T)-1 : y == -1 ? 0 : x % y)
 SIGNED_DIVISION(s16, u16)
 SIGNED_DIVISION(s32, u32)
 SIGNED_DIVISION(s64, u64)
@@ -159,8 +159,10 @@ LANE_OP(bfe_u64, u64, u64, u32, u32, u32, LANES(extract)(x, y, z, 64, 0))
 LANE_OP(bfe_s64, u64, u64, u32, u32, u32, LANES(extract)(x, y, z, 64, 1))
 static inline u64 LANES(insert)(u64 field, u64 value, u32 position, u32 length, unsigned bits)
 {
-    position &= 0xff;
-    length &= 0xff;
+    if (bits == 32) { /* the 64-bit form uses all bits of both: measured */
+        position &= 0xff;
+        length &= 0xff;
+    }
     if (position >= bits)
         return value;
     unsigned kept = length < bits - position ? length : bits - position;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 enum {
-    TURNS = 1 << 16,          /* backward branches that a warp may take before another one runs */
     SMALL_LAUNCH = 1 << 14,   /* threads: fewer are not worth a second worker */
     MEMORY_SHARED_MOST = 227 * 1024,
     WORKERS_MOST = 64,
@@ -76,11 +75,20 @@ static void block_place(struct worker *worker, uint64_t number)
     worker->block[2] = (uint32_t)(number / grid[0] / grid[1]);
 }
 
+/* With a low limit of steps it is looked at more often. */
+static uint32_t block_turns(const struct worker *worker)
+{
+    uint64_t limit = worker->machine->settings->step_limit;
+    return limit != 0 && limit < (uint64_t)TURNS_MOST * LANE_COUNT ? 256 : TURNS_MOST;
+}
+
 static void warp_start(struct worker *worker, struct warp *warp, uint32_t index)
 {
     uint32_t threads = worker->machine->threads - index * LANE_COUNT;
     warp->exited = threads >= LANE_COUNT ? 0 : ALL_LANES << threads;
     warp->steps = 0;
+    warp->patience = PATIENCE_MOST;
+    warp->turns = block_turns(worker);
     warp->index = index;
     memset(warp->frame, 0, worker->code->register_bytes);
     *(uint32_t *)warp->frame = ALL_LANES; /* the slot that is always true */
@@ -105,12 +113,6 @@ static bool machine_is_over_limit(struct worker *worker, const struct warp *warp
     return true;
 }
 
-static uint32_t block_turns(struct worker *worker)
-{
-    uint64_t limit = worker->machine->settings->step_limit;
-    return limit != 0 && limit < (uint64_t)TURNS * LANE_COUNT ? 256 : TURNS;
-}
-
 /* Warps one after the other in one frame: nothing in the kernel lets them meet. */
 static bool block_run_apart(struct worker *worker)
 {
@@ -120,7 +122,7 @@ static bool block_run_apart(struct worker *worker)
         warp_start(worker, warp, i);
         if (worker->warp_count > 1)
             frame_fill_warp(worker, warp);
-        while ((result = warp_run(worker, warp, block_turns(worker))) == RUN_AGAIN) {
+        while ((result = warp_run(worker, warp)) == RUN_AGAIN) {
             if (machine_is_over_limit(worker, warp) || atomic_load(&worker->machine->is_stopped))
                 return false;
         }
@@ -166,7 +168,7 @@ static bool block_run_together(struct worker *worker)
         struct warp *warp = &worker->warps[is_random ? machine_random(worker) % worker->warp_count : next];
         if (warp->group_count == 0)
             continue;
-        enum run_result result = warp_run(worker, warp, block_turns(worker));
+        enum run_result result = warp_run(worker, warp);
         if (result == RUN_FAULT)
             return false;
         if (result == RUN_AGAIN && (machine_is_over_limit(worker, warp) || atomic_load(&worker->machine->is_stopped)))

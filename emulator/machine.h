@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Both are halved whenever they were not enough, so that loops which wait for other lanes or warps end soon. */
+enum { PATIENCE_MOST = 4096, PATIENCE_LEAST = 16, TURNS_MOST = 1 << 16, TURNS_LEAST = 64 };
 enum { BARRIER_COUNT = 16, WARPS_MOST = 32, THREADS_MOST = 1024, SECTOR_BYTES = 32 };
 #define ALL_LANES UINT32_MAX
 
@@ -28,6 +30,8 @@ struct warp {
     struct group groups[LANE_COUNT + 1]; /* one more while a group is being split */
     uint32_t group_count;
     uint64_t steps;         /* what %clock reads */
+    uint32_t patience;      /* backward branches of one group before another one of the warp goes on */
+    uint32_t turns;         /* the same of the warp */
 };
 
 struct barrier {
@@ -100,8 +104,8 @@ bool block_run(struct worker *worker, uint64_t block_number);
 void block_thread(const struct machine *machine, uint32_t linear, uint32_t thread[3]);
 
 /* --- warp.c */
-/* Runs until every lane waits or has exited, or turns backward branches were taken. */
-enum run_result warp_run(struct worker *worker, struct warp *warp, uint32_t turns);
+/* Runs until every lane waits or has exited, or the warp's turns are used up. */
+enum run_result warp_run(struct worker *worker, struct warp *warp);
 
 /* --- frame.c: constants, parameters and special registers in a warp's frame */
 void frame_fill_launch(struct worker *worker, struct warp *warp);

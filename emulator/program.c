@@ -106,7 +106,7 @@ struct emu_program *emu_program_load(const char *name, const char *ptx, char **e
     pthread_mutex_init(&program->lock, NULL);
     if (problem != NULL)
         *error = strdup(problem);
-    else if (program_variables(program, error) && program_kernels(program))
+    else if (program_kernels(program) && program_variables(program, error))
         return program;
     if (*error == NULL)
         *error = strdup("out of memory");

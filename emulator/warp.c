@@ -250,18 +250,22 @@ static enum run_result warp_run_group(struct worker *worker, struct warp *warp, 
     return result;
 }
 
-enum run_result warp_run(struct worker *worker, struct warp *warp, uint32_t turns)
+enum run_result warp_run(struct worker *worker, struct warp *warp)
 {
     bool is_last = false;
-    uint32_t share = turns > 4096 ? turns / 16 : turns;
+    uint32_t turns = warp->turns;
     while (warp->group_count > 0) {
         struct group *group = warp_select(worker, warp, is_last);
         if (group == NULL)
             return RUN_BLOCKED;
-        uint32_t part = share < turns ? share : turns, left = part;
+        uint32_t part = warp->patience < turns ? warp->patience : turns, left = part;
         if (warp_run_group(worker, warp, group, &left) == RUN_FAULT)
             return RUN_FAULT;
         turns -= part - left;
+        if (left == 0 && warp->group_count > 1 && warp->patience > PATIENCE_LEAST)
+            warp->patience /= 2;
+        if (turns == 0 && warp->turns > TURNS_LEAST)
+            warp->turns /= 2;
         if (turns == 0 || (worker->machine->settings->seed != 0 && warp->group_count > 0))
             return RUN_AGAIN;
         is_last = left == 0 && !is_last; /* a group that spins lets the others go on */

@@ -1,2 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += tests/emulator/golden.h tests/emulator/golden_cases.def tests/emulator/golden_record.c
+# --- the engine
+engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_golden
+c_tests += $(engine_tests)
+EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx tests/emulator/golden_cases.def \
+	tests/emulator/golden_record.c tests/emulator/golden_results.txt
+engine_fixture = tests/emulator/engine_fixture.c tests/emulator/engine_fixture.h
+tests_emulator_test_engine_SOURCES = tests/emulator/test_engine.c $(engine_fixture)
+tests_emulator_test_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_engine_LDADD = libengine.la $(CMOCKA_LIBS)
+tests_emulator_test_engine_faults_SOURCES = tests/emulator/test_engine_faults.c $(engine_fixture)
+tests_emulator_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
+tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
+tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
