@@ -5,6 +5,9 @@
 #ifndef KFUSE_TOOLS_COMMANDS_H
 #define KFUSE_TOOLS_COMMANDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum command_status { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
 
 int command_record(int argc, char **argv);
@@ -19,7 +22,7 @@ int command_error(const char *name, const char *format, ...) __attribute__((form
 /* A mistake in the arguments: adds where to read more; returns COMMAND_USAGE. format NULL: getopt has spoken.
  */
 int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A whole positive decimal number, else 0. */
-unsigned long command_number(const char *text);
+/* Reads a whole decimal number, 0 to UINT32_MAX; false for any other text. */
+bool command_number(const char *text, uint32_t *value);
 
 #endif

@@ -48,11 +48,12 @@ int command_usage(const char *name, const char *format, ...)
     return COMMAND_USAGE;
 }
 
-unsigned long command_number(const char *text)
+bool command_number(const char *text, uint32_t *value)
 {
     char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' ? value : 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    *value = (uint32_t)number;
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && number <= UINT32_MAX;
 }
 
 static void print_help(FILE *out)

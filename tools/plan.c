@@ -119,8 +119,7 @@ int command_plan(int argc, char **argv)
                 return command_usage("plan", "%s: the margin must be at least 0 and below 1", optarg);
             break;
         case MAX_MEMBERS:
-            options.max_members = (uint32_t)command_number(optarg);
-            if (options.max_members < 2)
+            if (!command_number(optarg, &options.max_members) || options.max_members < 2)
                 return command_usage("plan", "%s: a group has at least 2 members", optarg);
             break;
         case 'q':

@@ -193,7 +193,6 @@ int command_ptx(int argc, char **argv)
         {"args", required_argument, NULL, 'a'},  {"pointer", required_argument, NULL, 'p'},
         {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct request request = {.grid = {4, 1, 1}, .block = {128, 1, 1}};
-    char *end;
     int option;
     while ((option = getopt_long(argc, argv, "lk:g:b:a:p:h", options, NULL)) != -1) switch (option) {
         case 'l':
@@ -203,7 +202,8 @@ int command_ptx(int argc, char **argv)
             request.kernel = optarg;
             break;
         case SM:
-            request.sm = (uint32_t)command_number(optarg);
+            if (!command_number(optarg, &request.sm))
+                return command_usage("ptx", "%s: not a number, as 90 of sm_90", optarg);
             break;
         case 'g':
             if (!parse_shape(optarg, request.grid)) return command_usage("ptx", "%s: not a grid", optarg);
@@ -212,15 +212,16 @@ int command_ptx(int argc, char **argv)
             if (!parse_shape(optarg, request.block)) return command_usage("ptx", "%s: not a block", optarg);
             break;
         case SHARED:
-            request.shared = (uint32_t)command_number(optarg);
+            if (!command_number(optarg, &request.shared))
+                return command_usage("ptx", "%s: not a number of bytes", optarg);
             break;
         case 'a':
             request.arguments = optarg;
             break;
         case 'p':
             if (request.pointer_count == MOST_POINTERS) return command_usage("ptx", "too many pointers");
-            request.pointers[request.pointer_count++].offset = (uint32_t)strtoul(optarg, &end, 0);
-            if (end == optarg || *end) return command_usage("ptx", "%s: not an offset", optarg);
+            if (!command_number(optarg, &request.pointers[request.pointer_count++].offset))
+                return command_usage("ptx", "%s: not an offset", optarg);
             break;
         case 'h':
             print_help();

@@ -18,7 +18,8 @@ static void print_help(void)
     printf("usage: kfuse record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
            "Run PROGRAM unchanged and write its kernel launches into a trace.\n\n"
            "  -o, --output FILE   the trace [PROGRAM.kftrace in this folder]\n"
-           "  -n, --launches N    stop recording after N launches; the program runs on\n"
+           "  -n, --launches N    stop recording after N launches, or sooner when they repeat; 0: record "
+           "them all\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
            "  -h, --help          print this text\n\n"
            "Next: kfuse plan FILE\n");
@@ -44,6 +45,7 @@ int command_record(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *output = NULL, *launches = NULL;
+    uint32_t number;
     bool emulate = false;
     int option;
     while ((option = getopt_long(argc, argv, "+o:n:eh", options, NULL)) != -1) switch (option) {
@@ -52,7 +54,7 @@ int command_record(int argc, char **argv)
             break;
         case 'n':
             launches = optarg;
-            if (command_number(optarg) == 0)
+            if (!command_number(optarg, &number))
                 return command_usage("record", "%s: not a number of launches", optarg);
             break;
         case 'e':

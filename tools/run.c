@@ -43,6 +43,7 @@ int command_run(int argc, char **argv)
         {"hold-us", required_argument, NULL, HOLD}, {"emulate", no_argument, NULL, 'e'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     const char *plan = NULL, *stats = NULL, *hold = NULL;
+    uint32_t number;
     bool emulate = false;
     int option;
     while ((option = getopt_long(argc, argv, "+p:s:eh", options, NULL)) != -1) switch (option) {
@@ -54,7 +55,7 @@ int command_run(int argc, char **argv)
             break;
         case HOLD:
             hold = optarg;
-            if (command_number(optarg) == 0)
+            if (!command_number(optarg, &number))
                 return command_usage("run", "%s: not a number of microseconds", optarg);
             break;
         case 'e':

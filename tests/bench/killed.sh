@@ -4,7 +4,7 @@
 . "$top_srcdir/tests/tools/functions.sh"
 program="$bench/vadd-shared --size 3000"
 # shellcheck disable=SC2086
-"$kfuse" record --emulate -o "$work/app.kftrace" --launches 1000000 -- $program --steps 100000000 >/dev/null 2>&1 &
+"$kfuse" record --emulate -o "$work/app.kftrace" --launches 0 -- $program --steps 100000000 >/dev/null 2>&1 &
 pid=$!
 tries=0
 while [ "$(wc -c <"$work/app.kftrace" 2>/dev/null || echo 0)" -lt 200000 ]; do
