@@ -88,6 +88,26 @@ static void reads_what_it_writes(void **state)
     arena_free(arena);
 }
 
+/* The driver crashes on a PTX entry that has no options (580.159): they stand behind the entry, empty. */
+static void writes_options_of_ptx(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create();
+    size_t size;
+    struct image image = image_examine(ptx_fatbin_write(arena, 90, text_90, NULL, 0, &size), SIZE_MAX);
+    const struct fatbin_entry *entry = image_next_entry(&image, NULL);
+    uint32_t options[2];
+    assert_non_null(entry);
+    assert_int_equal(entry->options_offset, sizeof *entry);
+    assert_true(entry->options_offset + sizeof options <= entry->header_size);
+    memcpy(options, (const char *)entry + entry->options_offset, sizeof options);
+    assert_in_range(options[0], entry->options_offset + sizeof options, entry->header_size - 1);
+    assert_int_equal(options[1], 0);
+    assert_int_equal(entry->major, 8);
+    assert_int_equal(entry->minor, 4);
+    arena_free(arena);
+}
+
 static void follows_a_wrapper_in_memory(void **state)
 {
     (void)state;
@@ -177,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_it_writes),
+        cmocka_unit_test(writes_options_of_ptx),
         cmocka_unit_test(follows_a_wrapper_in_memory),
         cmocka_unit_test(unpacks_and_skips_the_broken),
         cmocka_unit_test(takes_plain_text),
