@@ -6,6 +6,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/entry.c interpose/entry.h \
 	interpose/hook.h \
 	interpose/hook_copy.c \
+	interpose/hook_entry.c \
 	interpose/hook_launch.c \
 	interpose/hook_memory.c \
 	interpose/hook_module.c \

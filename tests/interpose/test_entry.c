@@ -2,6 +2,7 @@
  * The ways in: exported symbols, dlsym, cuGetProcAddress; unknown entry points; recording what comes through
  * them. */
 #define __CUDA_API_VERSION_INTERNAL
+#include "common/image.h"
 #include "common/trace.h"
 #include "tests/interpose/fake_driver.h"
 #include "tests/interpose/preload.h"
@@ -106,6 +107,25 @@ static void registers_are_kept(void)
     CHECK_LINE(0, "future 11 12 13 14 15 16 17 1.5 -2.25");
 }
 
+/* Calls before cuInit, without a context, with nothing for out-parameters, and after the recording has ended.
+ */
+static void before_start(void)
+{
+    void *arguments[] = {NULL};
+    CUdeviceptr address;
+    CHECK(cuMemAlloc_v2(&address, 64) == CUDA_SUCCESS);
+    CHECK(cuMemFree_v2(0) == CUDA_SUCCESS);
+    CHECK(cuStreamSynchronize(NULL) == CUDA_SUCCESS);
+    CHECK(cuInit(0) == CUDA_SUCCESS && cuInit(0) == CUDA_SUCCESS);
+    CUmodule module;
+    CUfunction function;
+    CHECK(cuModuleLoadData(&module, ".version 8.0 // image one") == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&function, module, "none") == CUDA_SUCCESS);
+    CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(cuModuleLoadData(&module, "\x01\x02\x03 no image") == CUDA_SUCCESS);
+    CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+}
+
 static void disable(void)
 {
     record_on();
@@ -192,6 +212,77 @@ static void check_trace(int status)
     trace_reader_close(reader);
 }
 
+/* --- programs that compile at run time --- */
+
+static void *nvrtc_library(void)
+{
+    char path[4096];
+    const char *home = getenv("CUDA_HOME");
+    snprintf(path, sizeof path, "%s/lib64/libnvrtc.so.13", home ? home : "/usr/local/cuda");
+    void *library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_GLOBAL);
+    return library ? library : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+}
+
+/* handle: where the program looks nvrtcGetCUBIN up. */
+static void compile_and_load(void *library, void *handle)
+{
+    static const char source[] = "extern \"C\" __global__ void k(float *p) { p[threadIdx.x] = 1; }";
+    static const char *const options[] = {"-arch=sm_90"};
+    int (*create)(void **, const char *, const char *, int, const char **, const char **) =
+        (int (*)(void **, const char *, const char *, int, const char **, const char **))dlsym(
+            library, "nvrtcCreateProgram");
+    int (*compile)(void *, int, const char *const *) =
+        (int (*)(void *, int, const char *const *))dlsym(library, "nvrtcCompileProgram");
+    int (*cubin_size)(void *, size_t *) = (int (*)(void *, size_t *))dlsym(library, "nvrtcGetCUBINSize");
+    int (*cubin)(void *, char *) = (int (*)(void *, char *))dlsym(handle, "nvrtcGetCUBIN");
+    void *program = NULL;
+    size_t size = 0;
+    CHECK(create && compile && cubin_size && cubin && is_ours((void *)cubin));
+    CHECK(create(&program, source, "k.cu", 0, NULL, NULL) == 0 && compile(program, 1, options) == 0);
+    CHECK(cubin_size(program, &size) == 0 && size);
+    char *code = malloc(size);
+    CHECK(cubin(program, code) == 0);
+    CUcontext context;
+    CUmodule module;
+    CHECK(cuInit(0) == CUDA_SUCCESS && cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    CHECK(cuModuleLoadData(&module, code) == CUDA_SUCCESS);
+}
+
+static void nvrtc_by_dlsym(void)
+{
+    void *library = nvrtc_library();
+    if (!library) exit(77);
+    compile_and_load(library, library);
+}
+
+static void nvrtc_by_symbol(void)
+{
+    void *library = nvrtc_library();
+    if (!library) exit(77);
+    compile_and_load(library, RTLD_DEFAULT);
+}
+
+static void check_nvrtc(int status)
+{
+    char error[512];
+    struct trace_view view;
+    unsigned modules = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return;
+    EXPECT(status == 0);
+    struct trace_reader *reader = trace_reader_open(trace_path(), error, sizeof error);
+    EXPECT(reader);
+    while (trace_next(reader, &view)) {
+        const struct trace_module *module = view.fixed;
+        if (view.kind != TRACE_MODULE) continue;
+        modules++;
+        EXPECT(module->flags == (TRACE_MODULE_HAS_PTX | TRACE_MODULE_FROM_NVRTC));
+        EXPECT(module->image_kind == IMAGE_PTX && module->stored_size == module->image_size);
+        EXPECT(memmem(view.payload, view.payload_size, ".entry k(", 9));
+    }
+    EXPECT(modules == 1);
+    trace_reader_close(reader);
+}
+
 /* The default mode: a trace under the image's hash appears in the cache folder. */
 static void check_cache(int status)
 {
@@ -216,6 +307,9 @@ int main(int argc, char **argv)
         {"disabled", disabled, disable, NULL},
         {"records", records, record_on, check_trace},
         {"records_by_default", records, NULL, check_cache},
+        {"nvrtc_by_dlsym", nvrtc_by_dlsym, record_on, check_nvrtc},
+        {"nvrtc_by_symbol", nvrtc_by_symbol, record_on, check_nvrtc},
+        {"before_start", before_start, record_on, NULL},
         {"unwritable_cache", records, no_cache, NULL},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);

@@ -434,6 +434,25 @@ static void second_context(void)
     CHECK_LINE(3, A_LINE("1000 3"));
 }
 
+/* The runtime's tables are known; the functions of others could launch unseen. */
+static void export_tables(void)
+{
+    static const unsigned char known[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                            0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+    static const unsigned char unknown[16] = {0x6b, 1};
+    const void *table = NULL;
+    start_program();
+    OK(cuGetExportTable(&table, (const CUuuid *)known));
+    fake_clear();
+    OK(launch_a(0x1000, 1, NULL));
+    CHECK(fake_count() == 0 && table);
+    OK(cuGetExportTable(&table, (const CUuuid *)unknown));
+    OK(cuStreamSynchronize(NULL));
+    fake_clear();
+    OK(launch_a(0x1000, 1, NULL));
+    CHECK_LINE(0, A_LINE("1000 1"));
+}
+
 static void context_goes(void)
 {
     start_program();
@@ -651,6 +670,7 @@ AFTER(says_disabled, "KFUSE_DISABLE is set")
 AFTER(says_registers, "a:8,4 has other attributes than when it was recorded")
 AFTER(says_unverified, "group ab is off: it must be verified")
 AFTER(says_load, "group ab is off: its code cannot be loaded: CUDA error 200")
+AFTER(says_table, "export table 6b010000000000000000000000000000, which nobody knows")
 AFTER(says_failed, "group ab is off: its launch failed with CUDA error 701; the originals ran")
 
 int main(int argc, char **argv)
@@ -675,6 +695,7 @@ int main(int argc, char **argv)
         {"held_launch_fails", held_launch_fails, plan_ab, NULL},
         {"load_fails", load_fails, plan_ab, says_load},
         {"second_context", second_context, plan_ab, NULL},
+        {"export_tables", export_tables, plan_ab, says_table},
         {"context_goes", context_goes, plan_ab, NULL},
         {"forks", forks, plan_ab, NULL},
         {"exits_holding", exits_holding, plan_logged, check_exit},
