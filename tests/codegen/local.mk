@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random
+c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h $(hand_sources)
 scene_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -Wno-missing-field-initializers
@@ -12,4 +12,7 @@ tests_codegen_test_fused_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS)
 tests_codegen_test_random_SOURCES = tests/codegen/test_random.c $(scene_sources)
 tests_codegen_test_random_CFLAGS = $(scene_cflags)
 tests_codegen_test_random_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS)
-EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx
+tests_codegen_test_source_SOURCES = tests/codegen/test_source.c $(scene_sources)
+tests_codegen_test_source_CFLAGS = $(scene_cflags)
+tests_codegen_test_source_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS)
+EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/chain.golden.cu

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The text of a fused kernel, against chain.golden.cu; and what its machine code counts. Set
+ * KFUSE_TEST_ACCEPT to write the golden file again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fuser/codegen/machine_code.h"
+#include "tests/codegen/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct scene chain = {
+    {{"chain_step", {4, 1, 1}, {256, 1, 1}, {POINTER(0), FLOAT(3.0), FLOAT(1.0), INT(1000)}},
+     {"chain_step", {8, 1, 1}, {128, 1, 1}, {POINTER(0), FLOAT(2.0), FLOAT(0.5), INT(1000)}}},
+    {{4096, 'f'}}};
+static const struct codegen_alias alias = {1, 0, 0, 0};
+
+static char *read_text(const char *path)
+{
+    char *text = calloc(1, 1 << 16);
+    FILE *file = fopen(path, "r");
+    assert_non_null(text);
+    if (file) {
+        assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+        fclose(file);
+    }
+    return text;
+}
+
+static void the_source_is_as_kept(void **state)
+{
+    const char *top = getenv("top_srcdir");
+    char path[4096];
+    struct scene_run run;
+    struct codegen_result result;
+    (void)state;
+    scene_open(&run, &chain);
+    struct codegen_request request = {
+        .group = run.group, .name = "chain_of_two", .sm = 90, .aliases = &alias, .alias_count = 1};
+    codegen_write(&request, &result);
+    assert_null(result.error);
+    snprintf(path, sizeof path, "%s/tests/codegen/chain.golden.cu", top ? top : ".");
+    if (getenv("KFUSE_TEST_ACCEPT")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(result.source, file);
+        fclose(file);
+    }
+    char *golden = read_text(path);
+    assert_string_equal(result.source, golden);
+    free(golden);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+static void parameters_are_words_of_the_members(void **state)
+{
+    struct scene_run run;
+    struct codegen_result result;
+    (void)state;
+    scene_open(&run, &chain);
+    struct codegen_request request = {
+        .group = run.group, .name = "chain_of_two", .sm = 90, .aliases = &alias, .alias_count = 1};
+    codegen_write(&request, &result);
+    assert_int_equal(result.parameter_count, 7); /* one pointer for both; a, b and n each */
+    for (uint32_t i = 0; i < result.parameter_count; i++) {
+        const struct codegen_parameter *parameter = &result.parameters[i];
+        assert_int_equal(parameter->destination_offset % parameter->alignment, 0);
+        assert_true(parameter->destination_offset + parameter->size <= result.parameter_bytes);
+        assert_true(parameter->size == 4 || parameter->member == 0);
+    }
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+static void machine_code_is_counted(void **state)
+{
+    struct scene_run run;
+    struct codegen_result result;
+    (void)state;
+    scene_open(&run, &chain);
+    struct codegen_request request = {.group = run.group, .name = "chain_of_two", .sm = 90};
+    codegen_compile(&request, &result);
+    if (result.error) fail_msg("%s", result.error);
+    assert_int_equal(machine_code_count(result.cubin, result.cubin_size, "chain_of_two", MACHINE_CODE_FFMA),
+                     2);
+    assert_int_equal(machine_code_count(result.cubin, result.cubin_size, "chain_of_two", MACHINE_CODE_DFMA),
+                     0);
+    assert_int_equal(machine_code_count(result.cubin, result.cubin_size, "another", MACHINE_CODE_FFMA), -1);
+    assert_true(result.registers > 0 && result.registers < 64);
+    assert_int_equal(result.spill_bytes, 0);
+    unsigned char *damaged = malloc(result.cubin_size);
+    for (size_t size = 0; size < result.cubin_size; size += 61) { /* cut short: an answer, never a crash */
+        memcpy(damaged, result.cubin, size);
+        assert_true(machine_code_count(damaged, size, "chain_of_two", MACHINE_CODE_FFMA) <= 2);
+    }
+    free(damaged);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_source_is_as_kept),
+        cmocka_unit_test(parameters_are_words_of_the_members),
+        cmocka_unit_test(machine_code_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
