@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See scene.h. The emulated device is opened once a process; arrays are allocated a scene. */
+ * See scene.h. Arrays live as long as their scene. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "emulator/exec.h"
-#include "emulator/memory.h"
+#include "tests/codegen/device.h"
 #include "tests/codegen/hand.h"
 #include "tests/codegen/scene.h"
 
@@ -15,6 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct device *the_device(void)
+{
+    const char *name = getenv("KFUSE_TEST_DEVICE");
+    return name && !strcmp(name, "gpu") ? &device_gpu : &device_emulator;
+}
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -118,63 +123,61 @@ static void open_launch(struct scene_run *run, const struct scene *scene, uint32
 
 void scene_open(struct scene_run *run, const struct scene *scene)
 {
-    static bool is_open;
-    if (!is_open) assert_true(emu_memory_open((uint64_t)1 << 30));
-    is_open = true;
+    if (!the_device()->open()) exit(77); /* no such device: skipped */
     memset(run, 0, sizeof *run);
     run->ctx = isl_ctx_alloc();
     isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
     run->arena = arena_create();
     run->module = hand_module("kernels.ptx");
     for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
-        run->addresses[i] = emu_memory_allocate(scene->arrays[i].bytes, EMU_MEMORY_DEVICE);
+        run->addresses[i] = the_device()->allocate(scene->arrays[i].bytes);
     for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)
         open_launch(run, scene, i);
     run->group = group_decide(run->ctx, run->members, run->launch_count);
     assert_non_null(run->group);
 }
 
-static void launch_kernel(const struct emu_program *program, const char *name, const uint32_t grid[3],
-                          const uint32_t block[3], const void *parameters, uint64_t seed)
-{
-    struct emu_settings settings = {.seed = seed, .report_races = true, .workers = 1, .step_limit = 1u << 20};
-    struct emu_launch launch = {.kernel = emu_program_kernel(program, name), .parameters = parameters};
-    struct emu_counts counts;
-    struct emu_fault fault = {0};
-    assert_non_null(launch.kernel);
-    memcpy(launch.grid, grid, sizeof launch.grid);
-    memcpy(launch.block, block, sizeof launch.block);
-    if (!emu_run(&settings, &launch, &counts, &fault, NULL, NULL)) fail_msg("%s: %s", name, fault.message);
-}
-
-static void run_originals(struct scene_run *run, const struct emu_program *program)
+static void run_originals(struct scene_run *run, void *module)
 {
     for (uint32_t i = 0; i < run->launch_count; i++) {
         const struct access_summary *summary = run->members[i].summary;
-        launch_kernel(program, summary->function->name, summary->grid, summary->block, run->arguments[i], 0);
+        struct device_launch launch = {.kernel = summary->function->name,
+                                       .grid = summary->grid,
+                                       .block = summary->block,
+                                       .parameters = run->arguments[i],
+                                       .parameter_bytes = summary->function->parameter_bytes};
+        the_device()->launch(module, &launch);
     }
 }
 
 static void run_fused(struct scene_run *run, const struct codegen_result *result, uint64_t seed)
 {
-    char *error = NULL;
-    struct emu_program *program = emu_program_load("fused", result->ptx, &error);
-    if (!program) fail_msg("%s", error);
+    void *module = the_device()->load(result->ptx, result->cubin);
     unsigned char *parameters = calloc(1, result->parameter_bytes + 1);
     for (uint32_t i = 0; i < result->parameter_count; i++) {
         const struct codegen_parameter *parameter = &result->parameters[i];
         memcpy(parameters + parameter->destination_offset,
                run->arguments[parameter->member] + parameter->source_offset, parameter->size);
     }
-    launch_kernel(program, result->entry, run->group->grid, run->group->block, parameters, seed);
+    struct device_launch launch = {.kernel = result->entry,
+                                   .grid = run->group->grid,
+                                   .block = run->group->block,
+                                   .parameters = parameters,
+                                   .parameter_bytes = result->parameter_bytes,
+                                   .seed = seed};
+    the_device()->launch(module, &launch);
     free(parameters);
-    emu_program_unload(program);
+    the_device()->unload(module);
 }
 
 static void set_arrays(const struct scene_run *run, const struct scene *scene)
 {
-    for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
-        fill((unsigned char *)run->addresses[i], &scene->arrays[i], i + 1);
+    for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++) {
+        unsigned char *bytes = calloc(1, scene->arrays[i].bytes);
+        fill(bytes, &scene->arrays[i], i + 1);
+        the_device()->write(run->addresses[i], bytes, scene->arrays[i].bytes);
+        free(bytes);
+    }
 }
 
 /* Saves (is_check false) or compares the arrays. */
@@ -182,10 +185,13 @@ static void compare_arrays(const struct scene_run *run, const struct scene *scen
                            bool is_check)
 {
     for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++) {
+        unsigned char *bytes = calloc(1, scene->arrays[i].bytes);
+        the_device()->read(run->addresses[i], bytes, scene->arrays[i].bytes);
         if (is_check)
-            assert_memory_equal((void *)run->addresses[i], saved[i], scene->arrays[i].bytes);
+            assert_memory_equal(bytes, saved[i], scene->arrays[i].bytes);
         else
-            memcpy(saved[i], (void *)run->addresses[i], scene->arrays[i].bytes);
+            memcpy(saved[i], bytes, scene->arrays[i].bytes);
+        free(bytes);
     }
 }
 
@@ -212,10 +218,10 @@ static uint32_t find_aliases(const struct scene *scene, const struct scene_run *
 bool scene_compare(struct scene_run *run, const struct scene *scene)
 {
     struct codegen_alias aliases[SCENE_LAUNCHES * 8];
-    struct codegen_request request = {.group = run->group, .name = "fused", .sm = 90, .aliases = aliases};
+    struct codegen_request request = {
+        .group = run->group, .name = "fused", .sm = the_device()->open(), .aliases = aliases};
     struct codegen_result result;
     unsigned char *saved[SCENE_ARRAYS];
-    char *error = NULL;
     if (run->group->refusal) fail_msg("%s", run->group->refusal);
     request.alias_count = find_aliases(scene, run, aliases);
     codegen_compile(&request, &result);
@@ -224,19 +230,18 @@ bool scene_compare(struct scene_run *run, const struct scene *scene)
         return false;
     }
     if (result.error) fail_msg("%s\n%s", result.error, result.source ? result.source : "");
-    struct emu_program *program = emu_program_load("kernels.ptx", run->module->text, &error);
-    if (!program) fail_msg("%s", error);
+    void *module = the_device()->load(run->module->text, NULL);
     for (uint32_t i = 0; i < SCENE_ARRAYS; i++)
         saved[i] = arena_alloc(run->arena, scene->arrays[i].bytes + 1);
     set_arrays(run, scene);
-    run_originals(run, program);
+    run_originals(run, module);
     compare_arrays(run, scene, saved, false);
     for (uint64_t seed = 0; seed < 3; seed++) {
         set_arrays(run, scene);
         run_fused(run, &result, seed);
         compare_arrays(run, scene, saved, true);
     }
-    emu_program_unload(program);
+    the_device()->unload(module);
     codegen_result_clear(&result);
     return true;
 }
@@ -247,7 +252,7 @@ void scene_close(struct scene_run *run)
     for (uint32_t i = 0; i < run->launch_count; i++)
         access_summary_free((struct access_summary *)run->members[i].summary);
     for (uint32_t i = 0; i < SCENE_ARRAYS; i++)
-        if (run->addresses[i]) emu_memory_release(run->addresses[i]);
+        if (run->addresses[i]) the_device()->release(run->addresses[i]);
     ptx_module_free(run->module);
     arena_free(run->arena);
     isl_ctx_free(run->ctx);
