@@ -179,6 +179,25 @@ static void decode_registers(struct decoder *decoder, struct decode_instance *in
     }
 }
 
+/* Registers that may be read before they are written start as zero: the same in every run. */
+static void decode_clear(struct decoder *decoder, const struct decode_instance *instance)
+{
+    const struct ptx_function *function = instance->function;
+    bool *undefined = arena_calloc(decoder->arena, function->register_count + 1, sizeof *undefined);
+    decoder->guard = decoder->always;
+    decoder->guard_flip = 0;
+    decoder->issues = 0;
+    liveness_undefined(function, undefined);
+    for (uint32_t i = 0; i < function->register_count; i++) {
+        uint32_t width = decode_register_width(function->registers[i].type), slot = instance->slots[i];
+        uint32_t parts = function->registers[i].vector ? function->registers[i].vector : 1;
+        lane_op clear = width == 0 ? decoder->lanes->predicate(PTX_OP_XOR) : decoder->lanes->fill(width);
+        for (uint32_t part = 0; undefined[i] && part < parts; part++)
+            decode_lanes(decoder, clear, width, slot + part * width * LANE_COUNT, decoder->always, decoder->always,
+                         decoder->always, decoder->always, 0);
+    }
+}
+
 static void decode_resolve(struct decoder *decoder, struct decode_instance *instance, const uint32_t *step_of)
 {
     const struct ptx_function *function = instance->function;
@@ -204,6 +223,7 @@ bool decode_body(struct decoder *decoder, struct decode_instance *instance)
     decoder->instance = instance;
     if (instance->slots == NULL)
         decode_registers(decoder, instance);
+    decode_clear(decoder, instance);
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
         step_of[i] = decoder->code->count;
@@ -265,7 +285,6 @@ struct code *decode_kernel(struct arena *arena, struct emu_program *program, con
     }
     if (function->unreadable == NULL)
         decode_registers(&decoder, &instance);
-    code->register_bytes = code->frame_bytes;
     decode_body(&decoder, &instance);
     decode_dynamic_shared(&decoder);
     code->frame_bytes = (code->frame_bytes + 63) / 64 * 64;

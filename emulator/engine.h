@@ -96,7 +96,6 @@ struct code_parameter { /* a kernel parameter that is read as a whole */
 struct code {
     struct step *steps;
     uint32_t count;
-    uint32_t register_bytes; /* the first bytes of a frame: zeroed at a thread's start */
     uint32_t frame_bytes;
     struct code_slot *constants, *specials;
     uint32_t constant_count, special_count, parameter_count;
@@ -140,5 +139,7 @@ uint64_t program_address(const struct emu_program *program, const struct ptx_var
 uint64_t program_function_address(const struct emu_program *program, const char *name);
 /* Most 32-bit registers live at once. */
 uint32_t liveness_registers(const struct ptx_function *function);
+/* By register: whether some path reads it before it is written. */
+void liveness_undefined(const struct ptx_function *function, bool *undefined);
 
 #endif

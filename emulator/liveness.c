@@ -86,21 +86,30 @@ static uint32_t liveness_block(struct liveness *liveness, uint32_t index, bool i
     return most;
 }
 
-uint32_t liveness_registers(const struct ptx_function *function)
+/* Solves the equations; false when the control flow cannot be followed or memory is out. */
+static bool liveness_solve(struct liveness *liveness, struct arena *arena, const struct ptx_function *function)
 {
     const char *reason;
+    *liveness = (struct liveness){.function = function, .words = (function->register_count + 63) / 64};
+    liveness->cfg = arena ? ptx_cfg_build(arena, function, &reason) : NULL;
+    if (liveness->cfg == NULL || liveness->words == 0)
+        return false;
+    liveness->in = arena_calloc(arena, (size_t)liveness->cfg->block_count * liveness->words, sizeof *liveness->in);
+    liveness->now = arena_calloc(arena, liveness->words, sizeof *liveness->now);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = liveness->cfg->block_count; i-- > 0;)
+            liveness_block(liveness, i, false, &changed);
+    }
+    return true;
+}
+
+uint32_t liveness_registers(const struct ptx_function *function)
+{
     struct arena *arena = arena_create();
-    struct liveness liveness = {.function = function, .words = (function->register_count + 63) / 64};
+    struct liveness liveness;
     uint32_t most = 0;
-    liveness.cfg = arena ? ptx_cfg_build(arena, function, &reason) : NULL;
-    if (liveness.cfg != NULL && liveness.words > 0) {
-        liveness.in = arena_calloc(arena, (size_t)liveness.cfg->block_count * liveness.words, sizeof *liveness.in);
-        liveness.now = arena_calloc(arena, liveness.words, sizeof *liveness.now);
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (uint32_t i = liveness.cfg->block_count; i-- > 0;)
-                liveness_block(&liveness, i, false, &changed);
-        }
+    if (liveness_solve(&liveness, arena, function)) {
         for (uint32_t i = 0; i < liveness.cfg->block_count; i++) {
             bool changed;
             uint32_t here = liveness_block(&liveness, i, true, &changed);
@@ -112,4 +121,14 @@ uint32_t liveness_registers(const struct ptx_function *function)
     if (function->maxnreg != 0 && most > function->maxnreg)
         most = function->maxnreg;
     return most < LIVENESS_LEAST ? LIVENESS_LEAST : most > LIVENESS_MOST ? LIVENESS_MOST : most;
+}
+
+void liveness_undefined(const struct ptx_function *function, bool *undefined)
+{
+    struct arena *arena = arena_create();
+    struct liveness liveness;
+    bool is_solved = liveness_solve(&liveness, arena, function);
+    for (uint32_t i = 0; i < function->register_count; i++)
+        undefined[i] = !is_solved || (liveness.in[i / 64] >> (i % 64) & 1);
+    arena_free(arena);
 }

@@ -90,8 +90,6 @@ static void warp_start(struct worker *worker, struct warp *warp, uint32_t index)
     warp->patience = PATIENCE_MOST;
     warp->turns = block_turns(worker);
     warp->index = index;
-    memset(warp->frame, 0, worker->code->register_bytes);
-    *(uint32_t *)warp->frame = ALL_LANES; /* the slot that is always true */
     frame_fill_block(worker, warp);
     warp->groups[0] = (struct group){.mask = ~warp->exited};
     warp->group_count = 1;

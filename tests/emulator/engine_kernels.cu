@@ -258,3 +258,29 @@ GLOBAL handshake(int *out)
         flag = 1;
     out[threadIdx.x] = threadIdx.x;
 }
+/* --- bench_engine.c */
+GLOBAL add_arrays(float *x, const float *w, const float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = w[i] + y[i];
+}
+GLOBAL polynomial(float *x, const float *w, const float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    float a = w[i], b = y[i];
+#pragma unroll 1
+    for (int k = 0; k < 100; k++)
+        a = a * b + 0.5f;
+    x[i] = a;
+}
+GLOBAL stencil(double *x, const double *w, const double *y, int n)
+{
+    int width = 1 << 11, i = blockIdx.x * blockDim.x + threadIdx.x, column = i & (width - 1), row = i / width;
+    if (column == 0 || row == 0 || column == width - 1 || i + width >= n)
+        return;
+    double flux = (w[i + 1] - w[i - 1]) * y[i] + (w[i + width] - w[i - width]) * y[i + 1];
+    x[i] = w[i] * 0.5 + flux / (1.0 + y[i] * y[i]);
+}

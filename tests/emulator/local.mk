@@ -14,3 +14,8 @@ tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
 tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
+# Not a test: prints the engine's speed.
+check_PROGRAMS += tests/emulator/bench_engine
+tests_emulator_bench_engine_SOURCES = tests/emulator/bench_engine.c $(engine_fixture)
+tests_emulator_bench_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
