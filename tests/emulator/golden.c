@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum golden_set { FLOAT, DOUBLE, HALF, PAIRS, INTEGER, SHIFT };
+enum golden_set { FLOAT, DOUBLE, HALF, PAIRS, INTEGER, SHIFT, NANS };
 struct golden_case {
     enum golden_set set;
     unsigned bits[4]; /* d, a, b, c */
@@ -114,6 +114,9 @@ static uint64_t golden_value(enum golden_set set, unsigned place, uint64_t *stat
         return place < GOLDEN_SPECIALS ? golden_halves[place] | golden_halves[(place + 11) % GOLDEN_SPECIALS] << 16
                                        : random & 0xffffffff;
     case INTEGER: break;
+    case NANS: /* NaNs with their operand's number, quiet or not, of both signs; infinities, zeros, ones */
+        return random % 3 ? 0x7ff0000000000000 | (random & 0x8008000000000000) | (operand + 1) << 8 | place
+                          : golden_doubles[random / 8 % 10];
     case SHIFT:
         if (operand > 0)
             return place < 40 ? place : place < 60 ? random % 70 : random;
