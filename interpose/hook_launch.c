@@ -21,7 +21,8 @@ static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape
     if (is_inside) return issue(shape, rest);
     if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
     if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
-    record_launch_begin(&record, shape);
+    record.is_on = false;
+    if (shim_has_attention(ATTENTION_RECORD)) record_launch_begin(&record, shape);
     is_inside = true;
     result = issue(shape, rest);
     is_inside = false;

@@ -312,6 +312,22 @@ void queue_flush(void)
     leave();
 }
 
+void queue_finish(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int waited = 0; waited < 1000 && !has_token; waited++) {
+        if (token_try(&queue.token)) {
+            has_token = true;
+            drain();
+            publish();
+            leave();
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+    log_write(LOG_WARNING, "queue", "at exit another thread is still in the driver with what was held");
+}
+
 /* --- start --- */
 
 static bool reserve(const struct plan *plan)

@@ -51,6 +51,8 @@ uint64_t queue_group_uses(uint32_t group);
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
 /* Issues everything that is held. */
 void queue_flush(void);
+/* The same at exit: does not wait for ever for a thread that is stuck in the driver. */
+void queue_finish(void);
 
 void queue_fork_child(void);
 

@@ -152,7 +152,10 @@ static void fill_arguments(struct record_launch *record, const struct track_kern
 void record_launch_begin(struct record_launch *record, const struct record_shape *shape)
 {
     record->is_on = record_is_on();
-    if (!record->is_on) return;
+    if (!record->is_on) {
+        shim_attention_clear(ATTENTION_RECORD); /* the recorder has seen enough, or has failed */
+        return;
+    }
     uint64_t arrival = now();
     record_device();
     struct track_kernel *kernel = track_kernel_find(shape->function);

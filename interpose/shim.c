@@ -238,7 +238,7 @@ static void shim_exit(void)
 {
     static atomic_bool is_done;
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
-    shim_flush();
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_finish();
     atomic_store(&shim.is_latched, true);
     recorder_close(TRACE_END_EXIT);
     shim_attention_clear(ATTENTION_RECORD);
