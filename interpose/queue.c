@@ -302,14 +302,27 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     return is_held;
 }
 
+/* The bit is a leftover of an earlier group: taken away only with the token, and only if that costs no
+ * waiting. */
+static void forget_attention(void)
+{
+    if (!token_try(&queue.token)) return;
+    if (!queue.count) shim_attention_clear(ATTENTION_QUEUE);
+    token_give(&queue.token);
+}
+
 void queue_flush(void)
 {
     if (has_token) return;
+    if (!atomic_load_explicit(&queue.oldest, memory_order_acquire)) {
+        forget_attention();
+        return;
+    }
     enter();
     drain();
     publish();
-    shim_attention_clear(ATTENTION_QUEUE);
     leave();
+    forget_attention();
 }
 
 void queue_finish(void)

@@ -8,7 +8,7 @@
  * held launches to the driver. EMPTY -> HOLDING when a launch begins a pattern of the plan; HOLDING ->
  * ISSUING when a pattern is complete, when the next launch fits none, when a call flushes, when the timer
  * fires, at exit. While ATTENTION_QUEUE is set every launch, every wrapper that flushes and every flush stub
- * comes here first. It is set in HOLDING and ISSUING; in EMPTY it is clear from the first flush on that finds
+ * comes here first. It is set in HOLDING and ISSUING; in EMPTY it is clear from the first call on that finds
  * the queue so, and calls take their fast path.
  *
  * Order. The queue is used by whoever has its token (queue.c): one futex word, taken with one
@@ -16,8 +16,8 @@
  * flushes meanwhile waits until they are through: what the program ordered before its call is in the driver
  * before its call is. The token is no mutex of the C library: the child of a fork resets it, and a thread
  * that comes back into a hook from inside the driver while it has the token itself is let straight through. A
- * launch outside the plan while the queue is EMPTY takes no token and no lock: no launch that is ordered
- * before it can be held.
+ * launch outside the plan while the queue is EMPTY waits for nobody: no launch that is ordered before it can
+ * be held.
  *
  * Lock order: token, then the locks of track_*.c (no driver call while one is held), then the log. Only the
  * token may be held across a driver call, and only by a thread that issues; replay.c loads code without it
@@ -27,8 +27,8 @@
  * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
  * In the child of a fork there is no timer and nothing is ever held.
  *
- * Who may call what: hook_launch.c calls queue_launch; shim.c calls queue_flush for everybody else; replay.c
- * calls queue_start once and queue_enable. */
+ * Who may call what: hook_launch.c calls queue_launch; shim.c calls queue_flush for everybody else, and
+ * queue_finish at exit; replay.c calls queue_start once and queue_enable. */
 #ifndef KFUSE_INTERPOSE_QUEUE_H
 #define KFUSE_INTERPOSE_QUEUE_H
 

@@ -292,6 +292,11 @@ static void check_cache(int status)
     EXPECT(system(command) == 0);
 }
 
+static void no_trace(void)
+{
+    setenv("KFUSE_RECORD", "/proc/nowhere/trace", 1);
+}
+
 static void no_cache(void)
 {
     setenv("KFUSE_CACHE", "/proc/nowhere", 1);
@@ -310,6 +315,7 @@ int main(int argc, char **argv)
         {"nvrtc_by_dlsym", nvrtc_by_dlsym, record_on, check_nvrtc},
         {"nvrtc_by_symbol", nvrtc_by_symbol, record_on, check_nvrtc},
         {"before_start", before_start, record_on, NULL},
+        {"unwritable_trace", records, no_trace, NULL},
         {"unwritable_cache", records, no_cache, NULL},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);

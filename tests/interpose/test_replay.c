@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Replay against the fake driver: what is held, what is issued in which order, and what is refused. */
 #define __CUDA_API_VERSION_INTERNAL
+#include "common/hash.h"
 #include "tests/interpose/fake_driver.h"
 #include "tests/interpose/plan_fixture.h"
 #include "tests/interpose/preload.h"
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* --- the program --- */
 
@@ -533,6 +535,17 @@ static void plan_ab(void)
     use_plan(&(struct fixture){.groups = FIXTURE_AB});
 }
 
+/* Where the default mode looks: the cache folder, under the hash of the first image with PTX. */
+static void plan_in_cache(void)
+{
+    char folder[4200], key[33];
+    hash_text(hash_bytes(FIXTURE_IMAGE, strlen(FIXTURE_IMAGE)), key);
+    snprintf(folder, sizeof folder, "%s/%s.kfplan", preload_folder(), key);
+    if (mkdir(folder, 0755)) exit(1);
+    fixture_write(&(struct fixture){.groups = FIXTURE_AB}, folder);
+    setenv("KFUSE_HOLD_US", "1000000", 1);
+}
+
 static void plan_ab_abc(void)
 {
     use_plan(&(struct fixture){.groups = FIXTURE_AB | FIXTURE_ABC});
@@ -677,6 +690,7 @@ int main(int argc, char **argv)
 {
     static const struct preload_case cases[] = {
         {"fuses", fuses, plan_ab, NULL},
+        {"fuses_by_default", fuses, plan_in_cache, NULL},
         {"packed_arguments", packed_arguments, plan_ab, NULL},
         {"mismatches", mismatches, plan_ab, NULL},
         {"longest_wins", longest_wins, plan_ab_abc, NULL},
