@@ -22,11 +22,14 @@ static uint32_t atomic_sum32(uint32_t a, uint32_t b, bool is_flushed)
     return x != x ? 0x7fffffff : atomic_flush(a, is_flushed);
 }
 
-static uint64_t atomic_sum64(uint64_t a, uint64_t b)
+/* a NaN in memory stays as it is: measured */
+static uint64_t atomic_sum64(uint64_t a, uint64_t b, bool is_shared)
 {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
+    if (x != x && !is_shared)
+        return a;
     x += y;
     memcpy(&a, &x, sizeof x);
     return a;
@@ -42,7 +45,7 @@ static uint64_t atomic_sum(enum ptx_type type, uint64_t old, uint64_t value, boo
     enum half_format format = type == PTX_F16 || type == PTX_F16X2 ? HALF_F16 : HALF_BF16;
     switch ((int)type) {
     case PTX_F32: return atomic_sum32((uint32_t)old, (uint32_t)value, !is_shared);
-    case PTX_F64: return atomic_sum64(old, value);
+    case PTX_F64: return atomic_sum64(old, value, is_shared);
     case PTX_F16:
     case PTX_BF16: return atomic_sum16((uint16_t)old, (uint16_t)value, format);
     case PTX_F16X2:

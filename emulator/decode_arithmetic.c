@@ -113,7 +113,7 @@ static bool decode_float(struct decoder *decoder, const struct ptx_instruction *
     unsigned form = decode_form(instruction);
     if (instruction->type_count > 1 || !decode_operands(decoder, instruction, 3, &operands))
         return decode_fail(decoder, "operands of several types are not emulated");
-    uint64_t extra = instruction->opcode == PTX_OP_TESTP ? decode_testp(instruction) : 0;
+    uint64_t extra = instruction->opcode == PTX_OP_TESTP ? decode_testp(instruction) : form;
     if (!decode_emit(decoder, decoder->lanes->floating(instruction->opcode, type, form & ~(unsigned)LANE_SAT),
                      &operands, extra))
         return false;
@@ -192,6 +192,7 @@ static uint64_t decode_integer_extra(const struct ptx_instruction *instruction)
         return (ptx_type_is_signed(instruction->types[0]) ? 1 : 0) |
                (ptx_type_is_signed(instruction->types[1]) ? 2 : 0) |
                (ptx_has_modifier(instruction, PTX_MOD_HI) ? 4 : 0);
+    case PTX_OP_SLCT: return ptx_has_modifier(instruction, PTX_MOD_FTZ);
     case PTX_OP_BFIND: return ptx_has_modifier(instruction, PTX_MOD_SHIFTAMT);
     }
     return wraps;
@@ -269,5 +270,5 @@ bool decode_arithmetic(struct decoder *decoder, const struct ptx_instruction *in
     enum ptx_type bits = instruction->types[0] == PTX_F32 ? PTX_B32 : PTX_B64;
     return decode_operands(decoder, instruction, 3, &operands) &&
            decode_emit(decoder, decoder->lanes->integer(PTX_OP_SLCT, bits, instruction->types[1], LANE_PLAIN),
-                       &operands, 0);
+                       &operands, decode_integer_extra(instruction));
 }

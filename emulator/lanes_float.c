@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * f32 and f64 arithmetic on 32 lanes -- ISA 9.7.3. Correctly rounded in the processor's current rounding mode, which
- * the caller sets for .rz, .rm and .rp. A NaN result is 0x7fffffff in f32; in f64 an operand's NaN is passed on.
+ * the caller sets for .rz, .rm and .rp. A NaN result is 0x7fffffff in f32; in f64 an operand's NaN is passed on, as
+ * measured on an H100: of several the second operand's, then the third's; division prefers the first.
  * Approximate instructions are computed in double precision and rounded, which is within every bound of the ISA. */
 #include "emulator/lanes.h"
 
@@ -44,15 +45,21 @@ static inline float LANES(flush)(float value)
 #define SUB(x, y, z) ((x) - (y))
 #define MUL(x, y, z) ((x) * (y))
 #define DIV(x, y, z) ((x) / (y))
+/* v, made quiet, when it is a NaN */
+#define OR_QUIET(v, result) ((v) != (v) ? (v) + (v) : (result))
+#define ADD64(x, y, z) OR_QUIET(y, (x) + (y))
+#define SUB64(x, y, z) OR_QUIET(y, (x) - (y))
+#define MUL64(x, y, z) OR_QUIET(y, (x) * (y))
+#define DIV64(x, y, z) OR_QUIET(x, (x) / (y))
 #define FMA32(x, y, z) __builtin_fmaf(x, y, z)
-#define FMA64(x, y, z) __builtin_fma(x, y, z)
+#define FMA64(x, y, z) OR_QUIET(y, OR_QUIET(z, __builtin_fma(x, y, z)))
 #define RCP(x, y, z) (1 / (x))
 #define SQRT32(x, y, z) __builtin_sqrtf(x)
 #define SQRT64(x, y, z) __builtin_sqrt(x)
-FLOAT_OP(add, ADD, ADD)
-FLOAT_OP(sub, SUB, SUB)
-FLOAT_OP(mul, MUL, MUL)
-FLOAT_OP(div, DIV, DIV)
+FLOAT_OP(add, ADD, ADD64)
+FLOAT_OP(sub, SUB, SUB64)
+FLOAT_OP(mul, MUL, MUL64)
+FLOAT_OP(div, DIV, DIV64)
 FLOAT_OP(fma, FMA32, FMA64)
 FLOAT_OP(rcp, RCP, RCP)
 FLOAT_OP(sqrt, SQRT32, SQRT64)
@@ -83,7 +90,7 @@ static inline float LANES(max32)(float x, float y)
 static inline double LANES(pick64)(double x, double y, bool is_min)
 {
     if (x != x || y != y)
-        return x != x ? y != y ? __builtin_nan("") : y : x;
+        return x != x ? y != y ? y + y : y : x;
     if (x == y)
         return (__builtin_signbit(x) != 0) == is_min ? x : y;
     return (x < y) == is_min ? x : y;
@@ -101,8 +108,18 @@ LANE_OP1(min_nan_f32, float, EITHER_NAN(x, y, LANES(min32)(x, y)))
 LANE_OP1(max_nan_f32, float, EITHER_NAN(x, y, LANES(max32)(x, y)))
 LANE_OP1(min_nan_f32_ftz, float, EITHER_NAN(x, y, LANES(min32)(FLUSH(x), FLUSH(y))))
 LANE_OP1(max_nan_f32_ftz, float, EITHER_NAN(x, y, LANES(max32)(FLUSH(x), FLUSH(y))))
-LANE_OP1(min_sign_f32, float, SIGNED_AS(x, y, LANES(min32)(__builtin_fabsf(x), __builtin_fabsf(y))))
-LANE_OP1(max_sign_f32, float, SIGNED_AS(x, y, LANES(max32)(__builtin_fabsf(x), __builtin_fabsf(y))))
+/* extra: LANE_FTZ, LANE_NAN */
+static inline float LANES(extreme_sign)(float x, float y, uint64_t extra, bool is_min)
+{
+    x = extra & LANE_FTZ ? FLUSH(x) : x;
+    y = extra & LANE_FTZ ? FLUSH(y) : y;
+    float a = __builtin_fabsf(x), b = __builtin_fabsf(y), result = is_min ? LANES(min32)(a, b) : LANES(max32)(a, b);
+    if ((extra & LANE_NAN) && (x != x || y != y))
+        return LANES(from_bits)(NAN32);
+    return SIGNED_AS(x, y, result);
+}
+LANE_OP1(min_sign_f32, float, LANES(extreme_sign)(x, y, extra, true))
+LANE_OP1(max_sign_f32, float, LANES(extreme_sign)(x, y, extra, false))
 LANE_OP1(min_f64, double, LANES(pick64)(x, y, true))
 LANE_OP1(max_f64, double, LANES(pick64)(x, y, false))
 
@@ -181,7 +198,7 @@ TESTP_OP(double, 0x1p-1022)
 static lane_op LANES(floating_extreme)(bool is_min, unsigned form)
 {
     if (form & LANE_XORSIGN)
-        return form & (LANE_FTZ | LANE_NAN) ? NULL : is_min ? LANES(min_sign_f32) : LANES(max_sign_f32);
+        return is_min ? LANES(min_sign_f32) : LANES(max_sign_f32);
     if (form & LANE_NAN)
         return is_min ? BY_FTZ(min_nan) : BY_FTZ(max_nan);
     return is_min ? BY_FTZ(min) : BY_FTZ(max);

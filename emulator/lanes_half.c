@@ -34,7 +34,7 @@ static inline double LANES(half_compute)(enum ptx_opcode opcode, double x, doubl
     return 0;
 }
 
-static inline uint16_t LANES(half_one)(enum ptx_opcode opcode, enum half_format format, uint16_t x, uint16_t y,
+static uint16_t LANES(half_one)(enum ptx_opcode opcode, enum half_format format, uint16_t x, uint16_t y,
                                        uint16_t z, unsigned form)
 {
     bool is_nan = (x & 0x7fff) > (format == HALF_F16 ? 0x7c00 : 0x7f80);
@@ -42,6 +42,11 @@ static inline uint16_t LANES(half_one)(enum ptx_opcode opcode, enum half_format 
         return is_nan ? 0x7fff : LANES(half_flush)(x, form) ^ 0x8000;
     if (opcode == PTX_OP_ABS)
         return is_nan ? 0x7fff : LANES(half_flush)(x, form) & 0x7fff;
+    if (form & LANE_XORSIGN) {
+        uint16_t sign = (x ^ y) & 0x8000;
+        uint16_t size = LANES(half_one)(opcode, format, x & 0x7fff, y & 0x7fff, z, form & ~(unsigned)LANE_XORSIGN);
+        return size == 0x7fff ? size : sign | size;
+    }
     double result = LANES(half_compute)(opcode, half_value(LANES(half_flush)(x, form), format),
                                         half_value(LANES(half_flush)(y, form), format),
                                         half_value(LANES(half_flush)(z, form), format), form);

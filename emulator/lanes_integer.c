@@ -296,9 +296,11 @@ LANE_OP1(max_relu_s32, s32, MAX(MAX(x, y), 0))
 LANE_OP(slct_s32_2, u16, u16, u16, s32, s32, z >= 0 ? x : y)
 LANE_OP(slct_s32_4, u32, u32, u32, s32, s32, z >= 0 ? x : y)
 LANE_OP(slct_s32_8, u64, u64, u64, s32, s32, z >= 0 ? x : y)
-LANE_OP(slct_f32_2, u16, u16, u16, float, s32, z >= 0 ? x : y)
-LANE_OP(slct_f32_4, u32, u32, u32, float, s32, z >= 0 ? x : y)
-LANE_OP(slct_f32_8, u64, u64, u64, float, s32, z >= 0 ? x : y)
+/* extra: .ftz, a negative subnormal counts as zero */
+#define AT_LEAST_ZERO(z) ((z) >= 0 || (extra && (z) > -0x1p-126f))
+LANE_OP(slct_f32_2, u16, u16, u16, float, s32, AT_LEAST_ZERO(z) ? x : y)
+LANE_OP(slct_f32_4, u32, u32, u32, float, s32, AT_LEAST_ZERO(z) ? x : y)
+LANE_OP(slct_f32_8, u64, u64, u64, float, s32, AT_LEAST_ZERO(z) ? x : y)
 
 /* Choosing: by width for what has no sign, else by type. */
 #define BY_WIDTH(name)                                                                                                \
