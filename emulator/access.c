@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loads and stores of a warp -- ISA 9.7.9.8 to 9.7.9.13. Every address is checked: its space, its alignment, and that it
- * lies inside one allocation. All 32 lanes go at once where they touch one allocation, else lane by lane. */
+ * Loads and stores of a warp -- ISA 9.7.9.8 to 9.7.9.13. Every address is checked: its space, its alignment,
+ * and that it lies inside one allocation. All 32 lanes go at once where they touch one allocation, else lane
+ * by lane. */
 #include "emulator/machine.h"
 #include "emulator/memory.h"
 
@@ -19,11 +20,9 @@ static uint64_t access_address(const struct warp *warp, const struct step_memory
 static bool access_is_inside(struct worker *worker, const struct step *step, uint64_t address, uint64_t bytes)
 {
     struct address_range *range = &worker->ranges[step - worker->code->steps];
-    if (address - range->start < range->size && range->size - (address - range->start) >= bytes)
-        return true;
+    if (address - range->start < range->size && range->size - (address - range->start) >= bytes) return true;
     struct emu_allocation allocation;
-    if (!emu_memory_find(address, &allocation))
-        return false;
+    if (!emu_memory_find(address, &allocation)) return false;
     *range = (struct address_range){allocation.start, allocation.size};
     return range->size - (address - range->start) >= bytes;
 }
@@ -62,8 +61,7 @@ static void *access_bounds(struct worker *worker, struct warp *warp, uint32_t la
     const struct machine *machine = worker->machine;
     switch (space) {
     case PTX_SHARED:
-        if (address + bytes <= machine->shared_bytes)
-            return worker->shared + address;
+        if (address + bytes <= machine->shared_bytes) return worker->shared + address;
         break;
     case PTX_LOCAL:
         if (address + bytes <= worker->code->local_bytes)
@@ -77,8 +75,7 @@ static void *access_bounds(struct worker *worker, struct warp *warp, uint32_t la
     case PTX_GLOBAL:
     case PTX_CONST:
     case PTX_SPACE_COUNT:
-        if (access_is_inside(worker, step, address, bytes))
-            return (void *)(uintptr_t)address;
+        if (access_is_inside(worker, step, address, bytes)) return (void *)(uintptr_t)address;
         break;
     }
     return NULL;
@@ -86,12 +83,13 @@ static void *access_bounds(struct worker *worker, struct warp *warp, uint32_t la
 
 static const char *access_space_name(enum ptx_space space)
 {
-    static const char *const names[PTX_SPACE_COUNT] = {"global", "global", "shared", "local", "parameter", "constant"};
+    static const char *const names[PTX_SPACE_COUNT] = {"global", "global",    "shared",
+                                                       "local",  "parameter", "constant"};
     return names[space];
 }
 
-static void access_watch(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
-                         uint64_t address, uint32_t bytes, enum access_kind kind)
+static void access_watch(struct worker *worker, const struct warp *warp, uint32_t lane,
+                         const struct step *step, uint64_t address, uint32_t bytes, enum access_kind kind)
 {
     uint32_t thread[3];
     const struct machine *machine = worker->machine;
@@ -110,18 +108,19 @@ void *access_lane(struct worker *worker, struct warp *warp, uint32_t lane, const
     space = access_resolve(worker->machine, space, &address);
     if (address & (bytes - 1)) {
         machine_fault(worker, warp, lane, step, EMU_FAULT_ALIGNMENT, given,
-                      "%s of %u bytes of %s memory is misaligned", verbs[kind], bytes, access_space_name(space));
+                      "%s of %u bytes of %s memory is misaligned", verbs[kind], bytes,
+                      access_space_name(space));
         return NULL;
     }
     void *place = access_bounds(worker, warp, lane, step, space, address, bytes, kind);
     if (place == NULL) {
-        machine_fault(worker, warp, lane, step, EMU_FAULT_ADDRESS, given, "%s of %u bytes of %s memory out of bounds",
-                      verbs[kind], bytes, access_space_name(space));
+        machine_fault(worker, warp, lane, step, EMU_FAULT_ADDRESS, given,
+                      "%s of %u bytes of %s memory out of bounds", verbs[kind], bytes,
+                      access_space_name(space));
         return NULL;
     }
     bool is_global = space == PTX_GLOBAL || space == PTX_CONST;
-    if (is_global)
-        access_count(worker, address, bytes, kind);
+    if (is_global) access_count(worker, address, bytes, kind);
     if (worker->is_observed) {
         if (is_global && worker->machine->watch != NULL)
             access_watch(worker, warp, lane, step, address, bytes, kind);
@@ -151,32 +150,26 @@ static bool access_all(struct worker *worker, struct warp *warp, const struct st
         return false;
     worker->lanes->addresses(addresses, warp->frame + memory->base, memory->base_width, memory->offset);
     *span = worker->lanes->span(addresses, bytes);
-    if ((span->bits & (bytes - 1)) != 0 || span->high < span->low)
-        return false;
+    if ((span->bits & (bytes - 1)) != 0 || span->high < span->low) return false;
     if (memory->space == PTX_SHARED) {
-        if (span->high + bytes > worker->machine->shared_bytes)
-            return false;
-        for (uint32_t i = 0; i < LANE_COUNT; i++)
-            addresses[i] += (uint64_t)(uintptr_t)worker->shared;
+        if (span->high + bytes > worker->machine->shared_bytes) return false;
+        for (uint32_t i = 0; i < LANE_COUNT; i++) addresses[i] += (uint64_t)(uintptr_t)worker->shared;
         return true;
     }
     if (memory->space == PTX_LOCAL) {
-        if (span->high + bytes > worker->code->local_bytes)
-            return false;
+        if (span->high + bytes > worker->code->local_bytes) return false;
         for (uint64_t i = 0; i < LANE_COUNT; i++)
             addresses[i] += (uint64_t)(uintptr_t)warp->local + i * worker->code->local_bytes;
         span->is_contiguous = false;
         return true;
     }
-    if (!access_is_inside(worker, step, span->low, span->high - span->low + bytes))
-        return false;
+    if (!access_is_inside(worker, step, span->low, span->high - span->low + bytes)) return false;
     if (span->is_contiguous) {
         access_count(worker, span->low, (uint64_t)bytes * LANE_COUNT, kind);
     } else {
         uint64_t last = ~0ull;
         for (uint32_t i = 0; i < LANE_COUNT; i++) {
-            if (addresses[i] / SECTOR_BYTES != last)
-                access_count(worker, addresses[i], bytes, kind);
+            if (addresses[i] / SECTOR_BYTES != last) access_count(worker, addresses[i], bytes, kind);
             last = addresses[i] / SECTOR_BYTES;
         }
     }
@@ -191,12 +184,12 @@ static void access_load_all(struct worker *worker, struct warp *warp, const stru
         if (memory->values[k] == UINT32_MAX) {
         } else if (is_contiguous && memory->count == 1 && memory->bytes == memory->value_width) {
             memcpy(values, (const void *)(uintptr_t)addresses[0], (size_t)memory->bytes * LANE_COUNT);
-        } else if (memory->bytes != memory->value_width || !worker->lanes->gather(values, addresses, memory->bytes)) {
+        } else if (memory->bytes != memory->value_width ||
+                   !worker->lanes->gather(values, addresses, memory->bytes)) {
             for (uint32_t i = 0; i < LANE_COUNT; i++)
                 access_extend(values, i, memory, (const void *)(uintptr_t)addresses[i]);
         }
-        for (uint32_t i = 0; i < LANE_COUNT; i++)
-            addresses[i] += memory->bytes;
+        for (uint32_t i = 0; i < LANE_COUNT; i++) addresses[i] += memory->bytes;
     }
 }
 
@@ -214,11 +207,11 @@ bool access_load(struct worker *worker, struct warp *warp, const struct step *st
         const unsigned char *place =
             access_lane(worker, warp, lane, step, memory->space, access_address(warp, memory, lane),
                         (uint32_t)memory->bytes * memory->count, ACCESS_READ);
-        if (place == NULL)
-            return false;
+        if (place == NULL) return false;
         for (uint32_t k = 0; k < memory->count; k++) {
             if (memory->values[k] != UINT32_MAX)
-                access_extend(warp->frame + memory->values[k], lane, memory, place + (size_t)k * memory->bytes);
+                access_extend(warp->frame + memory->values[k], lane, memory,
+                              place + (size_t)k * memory->bytes);
         }
     }
     return true;
@@ -253,8 +246,7 @@ bool access_store(struct worker *worker, struct warp *warp, const struct step *s
         unsigned char *place =
             access_lane(worker, warp, lane, step, memory->space, access_address(warp, memory, lane),
                         (uint32_t)memory->bytes * memory->count, ACCESS_WRITE);
-        if (place == NULL)
-            return false;
+        if (place == NULL) return false;
         for (uint32_t k = 0; k < memory->count; k++)
             memcpy(place + (size_t)k * memory->bytes,
                    warp->frame + memory->values[k] + (size_t)lane * memory->value_width, memory->bytes);
@@ -269,17 +261,16 @@ bool access_atomic(struct worker *worker, struct warp *warp, const struct step *
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         uint64_t address = access_address(warp, memory, lane), value = 0, swap = 0;
-        void *place = access_lane(worker, warp, lane, step, memory->space, address, memory->bytes, ACCESS_ATOMIC);
-        if (place == NULL)
-            return false;
-        bool is_shared = place >= (void *)worker->shared && place < (void *)(worker->shared +
-                                                                             worker->machine->shared_bytes);
+        void *place =
+            access_lane(worker, warp, lane, step, memory->space, address, memory->bytes, ACCESS_ATOMIC);
+        if (place == NULL) return false;
+        bool is_shared = place >= (void *)worker->shared &&
+                         place < (void *)(worker->shared + worker->machine->shared_bytes);
         memcpy(&value, warp->frame + memory->values[0] + (size_t)lane * width, memory->bytes);
         if (memory->operation == PTX_MOD_CAS)
             memcpy(&swap, warp->frame + memory->values[1] + (size_t)lane * width, memory->bytes);
         uint64_t old = atomic_apply(memory, place, value, swap, is_shared);
-        if (!memory->is_sink)
-            memcpy(warp->frame + step->d + (size_t)lane * width, &old, width);
+        if (!memory->is_sink) memcpy(warp->frame + step->d + (size_t)lane * width, &old, width);
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Barriers of a block -- ISA 9.7.13.1. Lanes arrive one by one; without a count a barrier waits for every thread that
- * has not exited. */
+ * Barriers of a block -- ISA 9.7.13.1. Lanes arrive one by one; without a count a barrier waits for every
+ * thread that has not exited. */
 #include "emulator/machine.h"
 
 static void barrier_release_group(struct worker *worker, struct warp *warp, struct group *group,
@@ -8,16 +8,13 @@ static void barrier_release_group(struct worker *worker, struct warp *warp, stru
 {
     const struct step *step = &worker->code->steps[group->pc - 1];
     group->state = GROUP_READY;
-    if (step->barrier->kind != BARRIER_REDUCE)
-        return;
+    if (step->barrier->kind != BARRIER_REDUCE) return;
     uint32_t values[LANE_COUNT];
     uint32_t result = step->barrier->operation == PTX_MOD_POPC  ? barrier->count
                       : step->barrier->operation == PTX_MOD_AND ? barrier->count == barrier->arrived
                                                                 : barrier->count != 0;
-    if (step->width == 0)
-        result = result ? ALL_LANES : 0;
-    for (uint32_t i = 0; i < LANE_COUNT; i++)
-        values[i] = result;
+    if (step->width == 0) result = result ? ALL_LANES : 0;
+    for (uint32_t i = 0; i < LANE_COUNT; i++) values[i] = result;
     worker->lanes->blend(warp->frame + step->d, values, group->mask, step->width);
 }
 
@@ -25,8 +22,7 @@ static void barrier_try(struct worker *worker, uint32_t id)
 {
     struct barrier *barrier = &worker->barriers[id];
     uint32_t expected = barrier->expected ? barrier->expected : worker->live_threads;
-    if (!barrier->is_used || barrier->arrived < expected)
-        return;
+    if (!barrier->is_used || barrier->arrived < expected) return;
     for (uint32_t w = 0; w < worker->warp_count; w++) {
         struct warp *warp = &worker->warps[w];
         for (uint32_t i = 0; i < warp->group_count; i++) {
@@ -35,8 +31,7 @@ static void barrier_try(struct worker *worker, uint32_t id)
                 barrier_release_group(worker, warp, group, barrier);
         }
     }
-    if (worker->races != NULL)
-        races_barrier(worker, barrier->warps);
+    if (worker->races != NULL) races_barrier(worker, barrier->warps);
     *barrier = (struct barrier){0};
 }
 
@@ -54,8 +49,8 @@ bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step 
     struct barrier *barrier = &worker->barriers[id];
     if (barrier->is_used && barrier->expected != count) {
         machine_fault(worker, warp, lane, step, EMU_FAULT_BARRIER, 0,
-                      "barrier %u is waited for with different thread counts (%u and %u)", id, barrier->expected,
-                      count);
+                      "barrier %u is waited for with different thread counts (%u and %u)", id,
+                      barrier->expected, count);
         return false;
     }
     barrier->is_used = true;
@@ -64,8 +59,8 @@ bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step 
     barrier->warps |= 1u << warp->index;
     worker->barrier_count += (uint32_t)__builtin_popcount(mask);
     if (step->barrier->kind == BARRIER_REDUCE)
-        barrier->count += (uint32_t)__builtin_popcount(*(const uint32_t *)(warp->frame + step->barrier->predicate) &
-                                                       mask);
+        barrier->count +=
+            (uint32_t)__builtin_popcount(*(const uint32_t *)(warp->frame + step->barrier->predicate) & mask);
     if (step->barrier->kind != BARRIER_ARRIVE) {
         group->state = GROUP_AT_BARRIER;
         group->barrier = id;

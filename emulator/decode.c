@@ -7,8 +7,7 @@
 
 bool decode_fail(struct decoder *decoder, const char *format, ...)
 {
-    if (decoder->code->fault != NULL)
-        return false;
+    if (decoder->code->fault != NULL) return false;
     va_list arguments;
     va_start(arguments, format);
     const char *reason = arena_vprintf(decoder->arena, format, arguments);
@@ -20,8 +19,8 @@ bool decode_fail(struct decoder *decoder, const char *format, ...)
     }
     decoder->code->fault_line = instruction->line;
     decoder->code->fault =
-        arena_printf(decoder->arena, "kernel %s, line %u: %s: %.*s", decoder->kernel->name, instruction->line, reason,
-                     (int)instruction->text.length, instruction->text.text);
+        arena_printf(decoder->arena, "kernel %s, line %u: %s: %.*s", decoder->kernel->name, instruction->line,
+                     reason, (int)instruction->text.length, instruction->text.text);
     return false;
 }
 
@@ -34,7 +33,8 @@ struct step *decode_step(struct decoder *decoder, enum step_kind kind)
     }
     if (code->count == decoder->step_capacity) {
         decoder->step_capacity = decoder->step_capacity ? decoder->step_capacity * 2 : 64;
-        code->steps = arena_grow(decoder->arena, code->steps, code->count, decoder->step_capacity, sizeof *code->steps);
+        code->steps =
+            arena_grow(decoder->arena, code->steps, code->count, decoder->step_capacity, sizeof *code->steps);
     }
     struct step *step = &code->steps[code->count++];
     *step = (struct step){.kind = (uint8_t)kind, .guard = decoder->guard, .guard_flip = decoder->guard_flip};
@@ -45,11 +45,10 @@ struct step *decode_step(struct decoder *decoder, enum step_kind kind)
     return step;
 }
 
-bool decode_lanes(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
-                  uint32_t e, uint64_t extra)
+bool decode_lanes(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a, uint32_t b,
+                  uint32_t c, uint32_t e, uint64_t extra)
 {
-    if (run == NULL)
-        return decode_fail(decoder, "this form is not emulated");
+    if (run == NULL) return decode_fail(decoder, "this form is not emulated");
     struct step *step = decode_step(decoder, STEP_LANES);
     step->run = run;
     step->width = (uint8_t)width;
@@ -120,31 +119,46 @@ static void decode_return(struct decoder *decoder)
 static bool decode_other(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     switch ((int)instruction->opcode) {
-    case PTX_OP_BRA: return decode_branch(decoder, instruction);
-    case PTX_OP_BRX: return decode_branch_table(decoder, instruction);
-    case PTX_OP_RET: decode_return(decoder); return true;
-    case PTX_OP_EXIT: decode_step(decoder, STEP_EXIT); return true;
-    case PTX_OP_CALL: return decode_call(decoder, instruction);
-    case PTX_OP_TRAP: decode_step(decoder, STEP_TRAP); return true;
+    case PTX_OP_BRA:
+        return decode_branch(decoder, instruction);
+    case PTX_OP_BRX:
+        return decode_branch_table(decoder, instruction);
+    case PTX_OP_RET:
+        decode_return(decoder);
+        return true;
+    case PTX_OP_EXIT:
+        decode_step(decoder, STEP_EXIT);
+        return true;
+    case PTX_OP_CALL:
+        return decode_call(decoder, instruction);
+    case PTX_OP_TRAP:
+        decode_step(decoder, STEP_TRAP);
+        return true;
     case PTX_OP_BAR:
-    case PTX_OP_BARRIER: return decode_barrier(decoder, instruction);
+    case PTX_OP_BARRIER:
+        return decode_barrier(decoder, instruction);
     case PTX_OP_LD:
-    case PTX_OP_LDU: return decode_load(decoder, instruction);
-    case PTX_OP_ST: return decode_store(decoder, instruction);
+    case PTX_OP_LDU:
+        return decode_load(decoder, instruction);
+    case PTX_OP_ST:
+        return decode_store(decoder, instruction);
     case PTX_OP_ATOM:
-    case PTX_OP_RED: return decode_atomic(decoder, instruction);
+    case PTX_OP_RED:
+        return decode_atomic(decoder, instruction);
     case PTX_OP_FENCE:
     case PTX_OP_MEMBAR:
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
     case PTX_OP_NANOSLEEP:
-    case PTX_OP_PRAGMA: return true;
+    case PTX_OP_PRAGMA:
+        return true;
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
     case PTX_OP_MATCH:
     case PTX_OP_REDUX:
     case PTX_OP_ELECT:
-    case PTX_OP_ACTIVEMASK: return decode_warp(decoder, instruction);
+    case PTX_OP_ACTIVEMASK:
+        return decode_warp(decoder, instruction);
     }
     return decode_fail(decoder, "the opcode is not emulated");
 }
@@ -152,17 +166,22 @@ static bool decode_other(struct decoder *decoder, const struct ptx_instruction *
 static bool decode_instruction(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     switch ((int)instruction->opcode) {
-    case PTX_OP_MOV: return decode_move(decoder, instruction);
-    case PTX_OP_CVT: return decode_convert(decoder, instruction);
-    case PTX_OP_CVTA: return decode_cvta(decoder, instruction);
-    case PTX_OP_ISSPACEP: return decode_isspacep(decoder, instruction);
+    case PTX_OP_MOV:
+        return decode_move(decoder, instruction);
+    case PTX_OP_CVT:
+        return decode_convert(decoder, instruction);
+    case PTX_OP_CVTA:
+        return decode_cvta(decoder, instruction);
+    case PTX_OP_ISSPACEP:
+        return decode_isspacep(decoder, instruction);
     case PTX_OP_SET:
-    case PTX_OP_SETP: return decode_compare(decoder, instruction);
-    case PTX_OP_SELP: return decode_select(decoder, instruction);
+    case PTX_OP_SETP:
+        return decode_compare(decoder, instruction);
+    case PTX_OP_SELP:
+        return decode_select(decoder, instruction);
     }
     const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
-    if (info != NULL && info->class == PTX_CLASS_ARITHMETIC)
-        return decode_arithmetic(decoder, instruction);
+    if (info != NULL && info->class == PTX_CLASS_ARITHMETIC) return decode_arithmetic(decoder, instruction);
     return decode_other(decoder, instruction);
 }
 
@@ -174,8 +193,7 @@ static void decode_registers(struct decoder *decoder, struct decode_instance *in
         uint32_t width = decode_register_width(function->registers[i].type);
         uint32_t parts = function->registers[i].vector ? function->registers[i].vector : 1;
         instance->slots[i] = decode_temporary(decoder, width);
-        for (uint32_t part = 1; part < parts; part++)
-            decode_temporary(decoder, width);
+        for (uint32_t part = 1; part < parts; part++) decode_temporary(decoder, width);
     }
 }
 
@@ -193,8 +211,8 @@ static void decode_clear(struct decoder *decoder, const struct decode_instance *
         uint32_t parts = function->registers[i].vector ? function->registers[i].vector : 1;
         lane_op clear = width == 0 ? decoder->lanes->predicate(PTX_OP_XOR) : decoder->lanes->fill(width);
         for (uint32_t part = 0; undefined[i] && part < parts; part++)
-            decode_lanes(decoder, clear, width, slot + part * width * LANE_COUNT, decoder->always, decoder->always,
-                         decoder->always, decoder->always, 0);
+            decode_lanes(decoder, clear, width, slot + part * width * LANE_COUNT, decoder->always,
+                         decoder->always, decoder->always, decoder->always, 0);
     }
 }
 
@@ -221,8 +239,7 @@ bool decode_body(struct decoder *decoder, struct decode_instance *instance)
     struct decode_instance *caller = decoder->instance;
     const struct ptx_instruction *call = decoder->instruction;
     decoder->instance = instance;
-    if (instance->slots == NULL)
-        decode_registers(decoder, instance);
+    if (instance->slots == NULL) decode_registers(decoder, instance);
     decode_clear(decoder, instance);
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
@@ -239,10 +256,8 @@ bool decode_body(struct decoder *decoder, struct decode_instance *instance)
     decoder->guard = decoder->always;
     decoder->guard_flip = 0;
     step_of[function->instruction_count] = decoder->code->count;
-    if (caller == NULL)
-        decode_step(decoder, STEP_EXIT);
-    if (decoder->code->fault == NULL)
-        decode_resolve(decoder, instance, step_of);
+    if (caller == NULL) decode_step(decoder, STEP_EXIT);
+    if (decoder->code->fault == NULL) decode_resolve(decoder, instance, step_of);
     decoder->instance = caller;
     decoder->instruction = call;
     return decoder->code->fault == NULL;
@@ -253,25 +268,23 @@ static void decode_dynamic_shared(struct decoder *decoder)
     struct code *code = decoder->code;
     uint32_t alignment = code->dynamic_alignment;
     uint64_t start = ((uint64_t)code->shared_bytes + alignment - 1) / alignment * alignment;
-    for (uint32_t i = 0; i < decoder->late_count; i++)
-        *decoder->late[i] += start;
+    for (uint32_t i = 0; i < decoder->late_count; i++) *decoder->late[i] += start;
     for (uint32_t i = 0; i < decoder->late_constant_count; i++)
         code->constants[decoder->late_constants[i]].value += start;
 }
 
 static bool decode_is_order_sensitive(const struct step *step)
 {
-    if (step->kind != STEP_ATOMIC || step->memory->space == PTX_SHARED)
-        return false;
+    if (step->kind != STEP_ATOMIC || step->memory->space == PTX_SHARED) return false;
     return !step->memory->is_sink || ptx_type_is_float(step->memory->type) ||
            step->memory->operation == PTX_MOD_EXCH || step->memory->operation == PTX_MOD_CAS;
 }
 
-struct code *decode_kernel(struct arena *arena, struct emu_program *program, const struct ptx_function *function)
+struct code *decode_kernel(struct arena *arena, struct emu_program *program,
+                           const struct ptx_function *function)
 {
     struct code *code = arena_alloc(arena, sizeof *code);
-    if (code == NULL)
-        return NULL;
+    if (code == NULL) return NULL;
     code->dynamic_alignment = 16;
     struct decoder decoder = {
         .arena = arena, .program = program, .lanes = lanes_best(), .code = code, .kernel = function};
@@ -281,10 +294,10 @@ struct code *decode_kernel(struct arena *arena, struct emu_program *program, con
     struct decode_instance instance = {.function = function};
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         const struct ptx_variable *parameter = &function->parameters[i];
-        decode_place_add(&decoder, &instance, (struct decode_place){parameter, PTX_PARAM, parameter->offset, false});
+        decode_place_add(&decoder, &instance,
+                         (struct decode_place){parameter, PTX_PARAM, parameter->offset, false});
     }
-    if (function->unreadable == NULL)
-        decode_registers(&decoder, &instance);
+    if (function->unreadable == NULL) decode_registers(&decoder, &instance);
     decode_body(&decoder, &instance);
     decode_dynamic_shared(&decoder);
     code->frame_bytes = (code->frame_bytes + 63) / 64 * 64;
@@ -292,8 +305,9 @@ struct code *decode_kernel(struct arena *arena, struct emu_program *program, con
         const struct step *step = &code->steps[i];
         code->is_order_sensitive |= decode_is_order_sensitive(step);
         bool has_memory = step->kind == STEP_LOAD || step->kind == STEP_STORE || step->kind == STEP_ATOMIC;
-        code->needs_all_warps |= step->kind == STEP_BARRIER || step->kind == STEP_ATOMIC ||
-                                 (has_memory && (step->memory->is_strong || step->memory->space == PTX_SHARED));
+        code->needs_all_warps |=
+            step->kind == STEP_BARRIER || step->kind == STEP_ATOMIC ||
+            (has_memory && (step->memory->is_strong || step->memory->space == PTX_SHARED));
     }
     return code;
 }

@@ -11,19 +11,19 @@ struct decode_place { /* where a variable lies */
     const struct ptx_variable *variable;
     enum ptx_space space; /* LOCAL for .param variables of calls */
     uint64_t address;
-    bool is_dynamic;      /* dynamic shared memory: the address counts from the end of the static one */
+    bool is_dynamic; /* dynamic shared memory: the address counts from the end of the static one */
 };
 
 struct decode_fixup {
     uint32_t step, label;
-    uint32_t *target;     /* or a table's entry */
+    uint32_t *target; /* or a table's entry */
 };
 
 struct decode_instance { /* one copy of a function's body */
     struct decode_instance *caller;
     const struct ptx_function *function;
-    uint32_t *slots;      /* by register */
-    uint32_t *labels;     /* by label: step */
+    uint32_t *slots;  /* by register */
+    uint32_t *labels; /* by label: step */
     struct decode_place *places;
     uint32_t place_count, place_capacity;
     struct decode_fixup *fixups; /* label DECODE_NONE: the end of the function */
@@ -45,7 +45,7 @@ struct decoder {
     uint32_t always, sink, carry; /* slots */
     struct decode_place *shared;  /* shared variables of the kernel */
     uint32_t shared_count, shared_capacity;
-    uint64_t **late;              /* values that get the size of static shared memory added */
+    uint64_t **late; /* values that get the size of static shared memory added */
     uint32_t late_count, late_capacity;
     uint32_t *late_constants;
     uint32_t late_constant_count, late_constant_capacity;
@@ -63,7 +63,8 @@ uint32_t decode_source(struct decoder *decoder, const struct ptx_operand *operan
 /* The slot of operand's register; *width is set to its width. The sink for `_`. */
 uint32_t decode_destination(struct decoder *decoder, const struct ptx_operand *operand, uint32_t *width);
 uint32_t decode_operand_width(const struct decoder *decoder, const struct ptx_operand *operand);
-bool decode_place_of(struct decoder *decoder, const struct ptx_variable *variable, struct decode_place *place);
+bool decode_place_of(struct decoder *decoder, const struct ptx_variable *variable,
+                     struct decode_place *place);
 void decode_place_add(struct decoder *decoder, struct decode_instance *instance, struct decode_place place);
 void decode_late(struct decoder *decoder, uint64_t *value);
 uint32_t decode_local(struct decoder *decoder, uint64_t size, uint32_t alignment);
@@ -71,8 +72,8 @@ uint32_t decode_local(struct decoder *decoder, uint64_t size, uint32_t alignment
 /* --- steps */
 struct step *decode_step(struct decoder *decoder, enum step_kind kind);
 /* NULL operations fail. Unused sources: pass the slot of any register. */
-bool decode_lanes(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a, uint32_t b, uint32_t c,
-                  uint32_t e, uint64_t extra);
+bool decode_lanes(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a, uint32_t b,
+                  uint32_t c, uint32_t e, uint64_t extra);
 
 /* --- instructions, by group; false: failed */
 bool decode_arithmetic(struct decoder *decoder, const struct ptx_instruction *instruction);

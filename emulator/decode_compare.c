@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * setp, set, selp -- ISA 9.7.6, 9.7.7. Every comparison is one of five relations, its operands swapped or its result
- * negated. */
+ * setp, set, selp -- ISA 9.7.6, 9.7.7. Every comparison is one of five relations, its operands swapped or its
+ * result negated. */
 #include "emulator/decode.h"
 
 struct decode_relation {
@@ -45,19 +45,21 @@ static enum lane_combine decode_combine(const struct ptx_instruction *instructio
 }
 
 /* a half in f32, from the slot of a 16-bit register, or of a pair (shift 16: the upper half) */
-static uint32_t decode_half_as_float(struct decoder *decoder, uint32_t slot, enum ptx_type type, unsigned shift)
+static uint32_t decode_half_as_float(struct decoder *decoder, uint32_t slot, enum ptx_type type,
+                                     unsigned shift)
 {
     uint32_t half = slot, value = decode_temporary(decoder, 4);
     bool is_pair = type == PTX_F16X2 || type == PTX_BF16X2;
     if (is_pair) {
         uint32_t moved = decode_temporary(decoder, 4);
         half = decode_temporary(decoder, 2);
-        decode_lanes(decoder, decoder->lanes->integer(PTX_OP_SHR, PTX_U32, PTX_NO_TYPE, LANE_PLAIN), 4, moved, slot,
-                     decode_constant(decoder, 4, shift), slot, slot, 0);
+        decode_lanes(decoder, decoder->lanes->integer(PTX_OP_SHR, PTX_U32, PTX_NO_TYPE, LANE_PLAIN), 4, moved,
+                     slot, decode_constant(decoder, 4, shift), slot, slot, 0);
         decode_lanes(decoder, decoder->lanes->widen(2, PTX_U16, 4), 2, half, moved, moved, moved, moved, 0);
     }
     enum ptx_type single = type == PTX_F16 || type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
-    decode_lanes(decoder, decoder->lanes->convert(PTX_F32, single, false, false), 4, value, half, half, half, half, 0);
+    decode_lanes(decoder, decoder->lanes->convert(PTX_F32, single, false, false), 4, value, half, half, half,
+                 half, 0);
     return value;
 }
 
@@ -70,8 +72,8 @@ struct decode_comparison {
 };
 
 /* d = (a relation b) combine c; shift: which half of a pair */
-static bool decode_comparison_step(struct decoder *decoder, const struct decode_comparison *comparison, uint32_t d,
-                                   enum lane_combine combine, unsigned shift)
+static bool decode_comparison_step(struct decoder *decoder, const struct decode_comparison *comparison,
+                                   uint32_t d, enum lane_combine combine, unsigned shift)
 {
     uint32_t a = comparison->a, b = comparison->b;
     enum ptx_type type = comparison->type;
@@ -81,10 +83,10 @@ static bool decode_comparison_step(struct decoder *decoder, const struct decode_
         type = PTX_F32;
     }
     bool is_swapped = comparison->relation.is_swapped;
-    return decode_lanes(decoder, decoder->lanes->compare(comparison->relation.relation, type, comparison->form), 0, d,
-                        is_swapped ? b : a, is_swapped ? a : b, comparison->c, decoder->always,
-                        (uint64_t)combine << LANE_COMBINE_SHIFT |
-                            (comparison->relation.is_inverted ? LANE_INVERT : 0));
+    return decode_lanes(
+        decoder, decoder->lanes->compare(comparison->relation.relation, type, comparison->form), 0, d,
+        is_swapped ? b : a, is_swapped ? a : b, comparison->c, decoder->always,
+        (uint64_t)combine << LANE_COMBINE_SHIFT | (comparison->relation.is_inverted ? LANE_INVERT : 0));
 }
 
 /* setp p|q: q combines the negated comparison, or, for pairs, is the upper half's */
@@ -114,13 +116,12 @@ static bool decode_set(struct decoder *decoder, const struct ptx_instruction *in
                    : type == PTX_F16  ? 0x3c00
                    : type == PTX_BF16 ? 0x3f80
                                       : UINT64_MAX;
-    if (type == PTX_F16X2 || type == PTX_BF16X2)
-        return decode_fail(decoder, "set on pairs is not emulated");
-    if (!decode_comparison_step(decoder, comparison, mask, comparison->combine, 0))
-        return false;
+    if (type == PTX_F16X2 || type == PTX_BF16X2) return decode_fail(decoder, "set on pairs is not emulated");
+    if (!decode_comparison_step(decoder, comparison, mask, comparison->combine, 0)) return false;
     uint32_t d = decode_destination(decoder, &instruction->operands[0], &width);
-    return decode_lanes(decoder, decoder->lanes->select(width), width, d, decode_constant(decoder, width, yes),
-                        decode_constant(decoder, width, 0), mask, mask, 0);
+    return decode_lanes(decoder, decoder->lanes->select(width), width, d,
+                        decode_constant(decoder, width, yes), decode_constant(decoder, width, 0), mask, mask,
+                        0);
 }
 
 bool decode_compare(struct decoder *decoder, const struct ptx_instruction *instruction)
@@ -138,8 +139,7 @@ bool decode_compare(struct decoder *decoder, const struct ptx_instruction *instr
     comparison.c = decoder->always;
     if (instruction->operand_count > 3)
         comparison.c = decode_source(decoder, &instruction->operands[3], PTX_PRED);
-    if (is_set)
-        return decode_set(decoder, instruction, &comparison);
+    if (is_set) return decode_set(decoder, instruction, &comparison);
     if (instruction->operands[0].kind == PTX_OPERAND_PAIR)
         return decode_setp_pair(decoder, &comparison, &instruction->operands[0]);
     uint32_t width, p = decode_destination(decoder, &instruction->operands[0], &width);
@@ -149,8 +149,7 @@ bool decode_compare(struct decoder *decoder, const struct ptx_instruction *instr
 bool decode_select(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     uint32_t width;
-    if (instruction->operand_count < 4)
-        return decode_fail(decoder, "operands are missing");
+    if (instruction->operand_count < 4) return decode_fail(decoder, "operands are missing");
     uint32_t a = decode_source(decoder, &instruction->operands[1], instruction->types[0]);
     uint32_t b = decode_source(decoder, &instruction->operands[2], instruction->types[0]);
     uint32_t c = decode_source(decoder, &instruction->operands[3], PTX_PRED);

@@ -10,13 +10,16 @@ static bool decode_is_half(enum ptx_type type)
     return type == PTX_F16 || type == PTX_BF16;
 }
 
-static bool decode_simple(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a, uint64_t extra)
+static bool decode_simple(struct decoder *decoder, lane_op run, uint32_t width, uint32_t d, uint32_t a,
+                          uint64_t extra)
 {
     return decode_lanes(decoder, run, width, d, a, a, a, a, extra);
 }
 
-/* The source's value: integers narrower than 32 bits become s64 or u64, halves become f32. *type is what it is then. */
-static uint32_t decode_natural(struct decoder *decoder, const struct ptx_operand *operand, enum ptx_type *type)
+/* The source's value: integers narrower than 32 bits become s64 or u64, halves become f32. *type is what it
+ * is then. */
+static uint32_t decode_natural(struct decoder *decoder, const struct ptx_operand *operand,
+                               enum ptx_type *type)
 {
     uint32_t width = decode_operand_width(decoder, operand), bytes = ptx_type_bytes(*type);
     if (decode_is_half(*type)) {
@@ -26,10 +29,8 @@ static uint32_t decode_natural(struct decoder *decoder, const struct ptx_operand
         *type = PTX_F32;
         return value;
     }
-    if (ptx_type_is_float(*type) || bytes >= 4)
-        return decode_source(decoder, operand, *type);
-    if (width == DECODE_NONE)
-        width = 2;
+    if (ptx_type_is_float(*type) || bytes >= 4) return decode_source(decoder, operand, *type);
+    if (width == DECODE_NONE) width = 2;
     uint32_t value = decode_temporary(decoder, 8);
     static const enum ptx_type whole[9] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
     decode_simple(decoder, decoder->lanes->widen(8, *type, width), 8, value,
@@ -44,8 +45,10 @@ static bool decode_to_integer(struct decoder *decoder, const struct ptx_instruct
     static const struct {
         enum ptx_modifier modifier;
         uint64_t integral;
-    } integrals[] = {
-        {PTX_MOD_RNI, LANE_NEAREST}, {PTX_MOD_RZI, LANE_ZERO}, {PTX_MOD_RMI, LANE_DOWN}, {PTX_MOD_RPI, LANE_UP}};
+    } integrals[] = {{PTX_MOD_RNI, LANE_NEAREST},
+                     {PTX_MOD_RZI, LANE_ZERO},
+                     {PTX_MOD_RMI, LANE_DOWN},
+                     {PTX_MOD_RPI, LANE_UP}};
     enum ptx_type to = instruction->types[0], from = instruction->types[1];
     uint64_t extra = ptx_has_modifier(instruction, PTX_MOD_FTZ) ? LANE_INTEGRAL_FTZ : 0;
     for (uint32_t i = 0; i < 4; i++)
@@ -55,42 +58,42 @@ static bool decode_to_integer(struct decoder *decoder, const struct ptx_instruct
     enum ptx_type first = is_narrow ? PTX_S32 : to;
     uint32_t bytes = ptx_type_bytes(first);
     lane_op run = decoder->lanes->convert(first, from, true, false);
-    if (!is_narrow && bytes == width)
-        return decode_simple(decoder, run, width, d, source, extra);
+    if (!is_narrow && bytes == width) return decode_simple(decoder, run, width, d, source, extra);
     uint32_t whole = decode_temporary(decoder, bytes), wide = decode_temporary(decoder, 8);
     if (!decode_simple(decoder, run, bytes, whole, source, extra) ||
         !decode_simple(decoder, decoder->lanes->widen(8, first, bytes), 8, wide, whole, 0))
         return false;
-    if (is_narrow && !decode_simple(decoder, decoder->lanes->clamp(), 8, wide, wide,
-                                    1 | (ptx_type_is_signed(to) ? 2 : 0) | (uint64_t)ptx_type_bytes(to) * 8 << 8))
+    if (is_narrow &&
+        !decode_simple(decoder, decoder->lanes->clamp(), 8, wide, wide,
+                       1 | (ptx_type_is_signed(to) ? 2 : 0) | (uint64_t)ptx_type_bytes(to) * 8 << 8))
         return false;
-    if (is_narrow && from == PTX_F64 && !ptx_type_is_signed(to)) { /* a NaN gives the top bit -- ISA 9.7.9.21 */
+    if (is_narrow && from == PTX_F64 &&
+        !ptx_type_is_signed(to)) { /* a NaN gives the top bit -- ISA 9.7.9.21 */
         uint32_t is_number = decode_temporary(decoder, 0);
         uint32_t nan = decode_constant(decoder, 8, 1ull << (ptx_type_bytes(to) * 8 - 1));
-        if (!decode_lanes(decoder, decoder->lanes->compare(LANE_NUM, PTX_F64, LANE_PLAIN), 0, is_number, source, source,
-                          decoder->always, decoder->always, 0) ||
+        if (!decode_lanes(decoder, decoder->lanes->compare(LANE_NUM, PTX_F64, LANE_PLAIN), 0, is_number,
+                          source, source, decoder->always, decoder->always, 0) ||
             !decode_lanes(decoder, decoder->lanes->select(8), 8, wide, wide, nan, is_number, is_number, 0))
             return false;
     }
     return decode_simple(decoder, decoder->lanes->widen(width, to, 8), width, d, wide, 0);
 }
 
-static bool decode_between_integers(struct decoder *decoder, const struct ptx_instruction *instruction, uint32_t d,
-                                    uint32_t width)
+static bool decode_between_integers(struct decoder *decoder, const struct ptx_instruction *instruction,
+                                    uint32_t d, uint32_t width)
 {
     enum ptx_type to = instruction->types[0], from = instruction->types[1];
     const struct ptx_operand *operand = &instruction->operands[1];
     uint32_t source_width = decode_operand_width(decoder, operand);
     static const enum ptx_type whole[9] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
-    if (source_width == DECODE_NONE)
-        source_width = decode_register_width(from);
+    if (source_width == DECODE_NONE) source_width = decode_register_width(from);
     if (source_width < 2 || source_width > 8)
         return decode_fail(decoder, "registers of these sizes are not emulated");
     uint32_t source = decode_source(decoder, operand, whole[source_width]);
     bool is_narrowing = ptx_type_bytes(to) <= ptx_type_bytes(from);
     if (!ptx_has_modifier(instruction, PTX_MOD_SAT) && (is_narrowing || width <= ptx_type_bytes(to)))
-        return decode_simple(decoder, decoder->lanes->widen(width, is_narrowing ? to : from, source_width), width, d,
-                             source, 0);
+        return decode_simple(decoder, decoder->lanes->widen(width, is_narrowing ? to : from, source_width),
+                             width, d, source, 0);
     uint32_t wide = decode_temporary(decoder, 8);
     if (!decode_simple(decoder, decoder->lanes->widen(8, from, source_width), 8, wide, source, 0))
         return false;
@@ -112,16 +115,16 @@ static uint64_t decode_half_rounding(const struct ptx_instruction *instruction)
 }
 
 /* What f16 and bf16 results may still want: .sat, .relu */
-static bool decode_half_limits(struct decoder *decoder, const struct ptx_instruction *instruction, enum ptx_type type,
-                               uint32_t slot)
+static bool decode_half_limits(struct decoder *decoder, const struct ptx_instruction *instruction,
+                               enum ptx_type type, uint32_t slot)
 {
     uint32_t width = ptx_type_bytes(type), zero = decode_constant(decoder, width, 0);
     if (ptx_has_modifier(instruction, PTX_MOD_SAT))
-        return decode_lanes(decoder, decoder->lanes->half(PTX_OP_ADD, type), width, slot, slot, zero, zero, zero,
-                            (uint64_t)PTX_OP_ADD << 16 | LANE_SAT);
+        return decode_lanes(decoder, decoder->lanes->half(PTX_OP_ADD, type), width, slot, slot, zero, zero,
+                            zero, (uint64_t)PTX_OP_ADD << 16 | LANE_SAT);
     if (ptx_has_modifier(instruction, PTX_MOD_RELU))
-        return decode_lanes(decoder, decoder->lanes->half(PTX_OP_MAX, type), width, slot, slot, zero, zero, zero,
-                            (uint64_t)PTX_OP_MAX << 16 | LANE_NAN);
+        return decode_lanes(decoder, decoder->lanes->half(PTX_OP_MAX, type), width, slot, slot, zero, zero,
+                            zero, (uint64_t)PTX_OP_MAX << 16 | LANE_NAN);
     return true;
 }
 
@@ -139,7 +142,8 @@ static bool decode_to_pair(struct decoder *decoder, const struct ptx_instruction
                            decode_half_rounding(instruction)))
             return false;
     }
-    return decode_lanes(decoder, decoder->lanes->pack(4), 4, d, halves[0], halves[1], halves[1], halves[1], 0) &&
+    return decode_lanes(decoder, decoder->lanes->pack(4), 4, d, halves[0], halves[1], halves[1], halves[1],
+                        0) &&
            decode_half_limits(decoder, instruction, to, d);
 }
 
@@ -149,13 +153,13 @@ static bool decode_to_half(struct decoder *decoder, const struct ptx_instruction
     enum ptx_type to = instruction->types[0];
     if (!ptx_type_is_float(from)) { /* through f64: f16 has no integer that f64 has not */
         uint32_t value = decode_temporary(decoder, 8);
-        if (!decode_simple(decoder, decoder->lanes->convert(PTX_F64, from, false, false), 8, value, source, 0))
+        if (!decode_simple(decoder, decoder->lanes->convert(PTX_F64, from, false, false), 8, value, source,
+                           0))
             return false;
         source = value;
         from = PTX_F64;
     }
-    if (width != 2)
-        return decode_fail(decoder, "a half in a wider register is not emulated");
+    if (width != 2) return decode_fail(decoder, "a half in a wider register is not emulated");
     return decode_simple(decoder, decoder->lanes->convert(to, from, false, false), 2, d, source,
                          decode_half_rounding(instruction)) &&
            decode_half_limits(decoder, instruction, to, d);
@@ -184,23 +188,23 @@ static bool decode_to_float(struct decoder *decoder, const struct ptx_instructio
                           : decode_natural(decoder, &instruction->operands[1], &from);
     if (integral < 8 && decode_is_half(to)) {
         uint32_t whole = decode_temporary(decoder, 4);
-        if (!decode_simple(decoder, decoder->lanes->convert(PTX_F32, from, true, false), 4, whole, source, integral))
+        if (!decode_simple(decoder, decoder->lanes->convert(PTX_F32, from, true, false), 4, whole, source,
+                           integral))
             return false;
         source = whole;
     }
-    if (decode_is_half(to))
-        return decode_to_half(decoder, instruction, d, width, source, from);
-    uint64_t extra = to == PTX_TF32    ? decode_half_rounding(instruction)
+    if (decode_is_half(to)) return decode_to_half(decoder, instruction, d, width, source, from);
+    uint64_t extra = to == PTX_TF32 ? decode_half_rounding(instruction)
                      : integral < 8 ? integral | (is_ftz ? LANE_INTEGRAL_FTZ : 0)
-                                      : 0;
+                                    : 0;
     if (width != ptx_type_bytes(to))
         return decode_fail(decoder, "a floating-point value in a wider register is not emulated");
-    if (!decode_simple(decoder, decoder->lanes->convert(to, from, integral < 8, is_ftz), width, d, source, extra))
+    if (!decode_simple(decoder, decoder->lanes->convert(to, from, integral < 8, is_ftz), width, d, source,
+                       extra))
         return false;
     struct step *step = &decoder->code->steps[decoder->code->count - 1];
     step->rounding = decode_directed(instruction);
-    if (step->rounding != FE_TONEAREST)
-        step->kind = STEP_LANES_ROUNDED;
+    if (step->rounding != FE_TONEAREST) step->kind = STEP_LANES_ROUNDED;
     return !ptx_has_modifier(instruction, PTX_MOD_SAT) ||
            decode_simple(decoder, decoder->lanes->saturate(to), width, d, d, 0);
 }
@@ -215,12 +219,9 @@ bool decode_convert(struct decoder *decoder, const struct ptx_instruction *instr
     if (width == DECODE_NONE || width == 0 || width > 8)
         return decode_fail(decoder, "this conversion is not emulated");
     enum ptx_type to = instruction->types[0];
-    if (to == PTX_F16X2 || to == PTX_BF16X2)
-        return decode_to_pair(decoder, instruction, d);
-    if (ptx_type_is_float(to))
-        return decode_to_float(decoder, instruction, d, width);
-    if (ptx_type_is_float(instruction->types[1]))
-        return decode_to_integer(decoder, instruction, d, width);
+    if (to == PTX_F16X2 || to == PTX_BF16X2) return decode_to_pair(decoder, instruction, d);
+    if (ptx_type_is_float(to)) return decode_to_float(decoder, instruction, d, width);
+    if (ptx_type_is_float(instruction->types[1])) return decode_to_integer(decoder, instruction, d, width);
     return decode_between_integers(decoder, instruction, d, width);
 }
 
@@ -233,8 +234,7 @@ static bool decode_pack(struct decoder *decoder, const struct ptx_instruction *i
     uint32_t d = decode_destination(decoder, &instruction->operands[0], &width);
     if ((count != 2 && count != 4) || (part != 2 && part != 4) || width != bytes)
         return decode_fail(decoder, "this way of packing is not emulated");
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = decode_source(decoder, &vector->elements[i], types[part]);
+    for (uint32_t i = 0; i < count; i++) parts[i] = decode_source(decoder, &vector->elements[i], types[part]);
     if (count == 4) {
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t pair = decode_temporary(decoder, 4);
@@ -257,14 +257,13 @@ static bool decode_unpack(struct decoder *decoder, const struct ptx_instruction 
     if ((count != 2 && count != 4) || (part != 2 && part != 4))
         return decode_fail(decoder, "this way of unpacking is not emulated");
     uint32_t source = decode_source(decoder, &instruction->operands[1], types[bytes]);
-    lane_op shift = decoder->lanes->integer(PTX_OP_SHR, bytes == 8 ? PTX_U64 : PTX_U32, PTX_NO_TYPE, LANE_PLAIN);
+    lane_op shift =
+        decoder->lanes->integer(PTX_OP_SHR, bytes == 8 ? PTX_U64 : PTX_U32, PTX_NO_TYPE, LANE_PLAIN);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t width, d = decode_destination(decoder, &vector->elements[i], &width);
         uint32_t moved = decode_temporary(decoder, bytes), amount = decode_constant(decoder, 4, i * part * 8);
-        if (width == DECODE_NONE)
-            continue;
-        if (width != part)
-            return decode_fail(decoder, "this way of unpacking is not emulated");
+        if (width == DECODE_NONE) continue;
+        if (width != part) return decode_fail(decoder, "this way of unpacking is not emulated");
         if (!decode_lanes(decoder, shift, bytes, moved, source, amount, amount, amount, 0) ||
             !decode_simple(decoder, decoder->lanes->widen(part, types[part], bytes), part, d, moved, 0))
             return false;
@@ -275,16 +274,14 @@ static bool decode_unpack(struct decoder *decoder, const struct ptx_instruction 
 bool decode_move(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     uint32_t width, bytes = ptx_type_bytes(instruction->types[0]);
-    if (instruction->operand_count != 2 || bytes == 0)
-        return decode_fail(decoder, "operands are missing");
+    if (instruction->operand_count != 2 || bytes == 0) return decode_fail(decoder, "operands are missing");
     if (instruction->operands[1].kind == PTX_OPERAND_VECTOR && bytes <= 8)
         return decode_pack(decoder, instruction, bytes);
     if (instruction->operands[0].kind == PTX_OPERAND_VECTOR && bytes <= 8)
         return decode_unpack(decoder, instruction, bytes);
     uint32_t source = decode_source(decoder, &instruction->operands[1], instruction->types[0]);
     uint32_t d = decode_destination(decoder, &instruction->operands[0], &width);
-    if (width == 0)
-        return decode_simple(decoder, decoder->lanes->predicate(PTX_OP_MOV), 0, d, source, 0);
+    if (width == 0) return decode_simple(decoder, decoder->lanes->predicate(PTX_OP_MOV), 0, d, source, 0);
     if (width != decode_register_width(instruction->types[0]))
         return decode_fail(decoder, "a destination of another size");
     return decode_simple(decoder, decoder->lanes->move(width), width, d, source, 0);

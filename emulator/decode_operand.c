@@ -28,16 +28,15 @@ uint32_t decode_temporary(struct decoder *decoder, uint32_t width)
 uint32_t decode_constant(struct decoder *decoder, uint32_t width, uint64_t value)
 {
     struct code *code = decoder->code;
-    if (width < 8 && width > 0)
-        value &= (1ull << width * 8) - 1;
+    if (width < 8 && width > 0) value &= (1ull << width * 8) - 1;
     for (uint32_t i = 0; i < code->constant_count; i++) {
         if (code->constants[i].width == width && code->constants[i].value == value)
             return code->constants[i].slot;
     }
     if (code->constant_count == decoder->constant_capacity) {
         decoder->constant_capacity = decoder->constant_capacity ? decoder->constant_capacity * 2 : 32;
-        code->constants = arena_grow(decoder->arena, code->constants, code->constant_count, decoder->constant_capacity,
-                                     sizeof *code->constants);
+        code->constants = arena_grow(decoder->arena, code->constants, code->constant_count,
+                                     decoder->constant_capacity, sizeof *code->constants);
     }
     struct code_slot constant = {.slot = decode_slot(decoder, width), .width = width, .value = value};
     code->constants[code->constant_count++] = constant;
@@ -53,8 +52,8 @@ static uint32_t decode_special(struct decoder *decoder, enum ptx_special special
     }
     if (code->special_count == decoder->special_capacity) {
         decoder->special_capacity = decoder->special_capacity ? decoder->special_capacity * 2 : 16;
-        code->specials = arena_grow(decoder->arena, code->specials, code->special_count, decoder->special_capacity,
-                                    sizeof *code->specials);
+        code->specials = arena_grow(decoder->arena, code->specials, code->special_count,
+                                    decoder->special_capacity, sizeof *code->specials);
     }
     struct code_slot slot = {.slot = decode_slot(decoder, width), .width = width, .special = special};
     code->specials[code->special_count++] = slot;
@@ -63,19 +62,19 @@ static uint32_t decode_special(struct decoder *decoder, enum ptx_special special
 
 static bool decode_is_clock(enum ptx_special special)
 {
-    return special == PTX_SPECIAL_CLOCK || special == PTX_SPECIAL_CLOCK_HI || special == PTX_SPECIAL_CLOCK64 ||
-           special == PTX_SPECIAL_GLOBALTIMER || special == PTX_SPECIAL_GLOBALTIMER_LO ||
-           special == PTX_SPECIAL_GLOBALTIMER_HI;
+    return special == PTX_SPECIAL_CLOCK || special == PTX_SPECIAL_CLOCK_HI ||
+           special == PTX_SPECIAL_CLOCK64 || special == PTX_SPECIAL_GLOBALTIMER ||
+           special == PTX_SPECIAL_GLOBALTIMER_LO || special == PTX_SPECIAL_GLOBALTIMER_HI;
 }
 
-static uint32_t decode_special_source(struct decoder *decoder, const struct ptx_operand *operand, uint32_t width)
+static uint32_t decode_special_source(struct decoder *decoder, const struct ptx_operand *operand,
+                                      uint32_t width)
 {
     if (operand->special == PTX_SPECIAL_OTHER) {
         decode_fail(decoder, "the special register is not emulated");
         return decoder->sink;
     }
-    if (!decode_is_clock(operand->special))
-        return decode_special(decoder, operand->special, width);
+    if (!decode_is_clock(operand->special)) return decode_special(decoder, operand->special, width);
     uint32_t slot = decode_temporary(decoder, width);
     struct step *step = decode_step(decoder, STEP_CLOCK);
     step->d = slot;
@@ -97,8 +96,7 @@ void decode_place_add(struct decoder *decoder, struct decode_instance *instance,
 uint32_t decode_local(struct decoder *decoder, uint64_t size, uint32_t alignment)
 {
     struct code *code = decoder->code;
-    if (alignment == 0)
-        alignment = 1;
+    if (alignment == 0) alignment = 1;
     uint64_t place = (code->local_bytes + (uint64_t)alignment - 1) / alignment * alignment;
     if (place + size > WINDOW_BYTES / 2) {
         decode_fail(decoder, "more local memory than a thread can have");
@@ -111,16 +109,14 @@ uint32_t decode_local(struct decoder *decoder, uint64_t size, uint32_t alignment
 static struct decode_place decode_shared(struct decoder *decoder, const struct ptx_variable *variable)
 {
     for (uint32_t i = 0; i < decoder->shared_count; i++) {
-        if (decoder->shared[i].variable == variable)
-            return decoder->shared[i];
+        if (decoder->shared[i].variable == variable) return decoder->shared[i];
     }
     struct code *code = decoder->code;
     struct decode_place place = {.variable = variable, .space = PTX_SHARED};
     uint32_t alignment = variable->alignment ? variable->alignment : ptx_type_bytes(variable->type);
     if (variable->size == 0) {
         place.is_dynamic = true;
-        if (alignment > code->dynamic_alignment)
-            code->dynamic_alignment = alignment;
+        if (alignment > code->dynamic_alignment) code->dynamic_alignment = alignment;
     } else {
         place.address = (code->shared_bytes + (uint64_t)alignment - 1) / alignment * alignment;
         code->shared_bytes = (uint32_t)(place.address + variable->size);
@@ -135,7 +131,8 @@ static struct decode_place decode_shared(struct decoder *decoder, const struct p
 
 bool decode_place_of(struct decoder *decoder, const struct ptx_variable *variable, struct decode_place *place)
 {
-    for (struct decode_instance *instance = decoder->instance; instance != NULL; instance = instance->caller) {
+    for (struct decode_instance *instance = decoder->instance; instance != NULL;
+         instance = instance->caller) {
         for (uint32_t i = 0; i < instance->place_count; i++) {
             if (instance->places[i].variable == variable) {
                 *place = instance->places[i];
@@ -171,9 +168,11 @@ void decode_late(struct decoder *decoder, uint64_t *value)
 static uint32_t decode_dynamic_constant(struct decoder *decoder, uint32_t width, uint64_t offset)
 {
     if (decoder->late_constant_count == decoder->late_constant_capacity) {
-        decoder->late_constant_capacity = decoder->late_constant_capacity ? decoder->late_constant_capacity * 2 : 8;
-        decoder->late_constants = arena_grow(decoder->arena, decoder->late_constants, decoder->late_constant_count,
-                                             decoder->late_constant_capacity, sizeof *decoder->late_constants);
+        decoder->late_constant_capacity =
+            decoder->late_constant_capacity ? decoder->late_constant_capacity * 2 : 8;
+        decoder->late_constants =
+            arena_grow(decoder->arena, decoder->late_constants, decoder->late_constant_count,
+                       decoder->late_constant_capacity, sizeof *decoder->late_constants);
     }
     /* one of its own, by a value that no other constant has until it is set */
     uint32_t place = decoder->code->constant_count;
@@ -187,13 +186,11 @@ static uint32_t decode_symbol(struct decoder *decoder, const struct ptx_operand 
 {
     if (operand->variable == NULL) {
         uint64_t address = program_function_address(decoder->program, operand->symbol);
-        if (address == 0)
-            decode_fail(decoder, "unknown symbol %s", operand->symbol);
+        if (address == 0) decode_fail(decoder, "unknown symbol %s", operand->symbol);
         return decode_constant(decoder, width, address);
     }
     struct decode_place place;
-    if (!decode_place_of(decoder, operand->variable, &place))
-        return decoder->sink;
+    if (!decode_place_of(decoder, operand->variable, &place)) return decoder->sink;
     uint64_t address = place.address + (uint64_t)operand->value;
     return place.is_dynamic ? decode_dynamic_constant(decoder, width, address)
                             : decode_constant(decoder, width, address);
@@ -227,12 +224,12 @@ static uint32_t decode_register(struct decoder *decoder, const struct ptx_operan
 
 uint32_t decode_operand_width(const struct decoder *decoder, const struct ptx_operand *operand)
 {
-    if (operand->kind != PTX_OPERAND_REGISTER)
-        return DECODE_NONE;
+    if (operand->kind != PTX_OPERAND_REGISTER) return DECODE_NONE;
     return decode_register_width(decoder->instance->function->registers[operand->reg].type);
 }
 
-static uint32_t decode_register_source(struct decoder *decoder, const struct ptx_operand *operand, uint32_t width)
+static uint32_t decode_register_source(struct decoder *decoder, const struct ptx_operand *operand,
+                                       uint32_t width)
 {
     uint32_t own, slot = decode_register(decoder, operand, &own);
     if (own != width && (own == 0 || width == 0 || own > 8 || width > 8)) {
@@ -245,12 +242,11 @@ static uint32_t decode_register_source(struct decoder *decoder, const struct ptx
         decode_lanes(decoder, decoder->lanes->predicate(PTX_OP_NOT), 0, inverse, slot, slot, slot, slot, 0);
         return inverse;
     }
-    if (own == width)
-        return slot;
+    if (own == width) return slot;
     static const enum ptx_type by_width[9] = {[2] = PTX_U16, [4] = PTX_U32, [8] = PTX_U64};
     uint32_t copy = decode_temporary(decoder, width);
-    decode_lanes(decoder, decoder->lanes->widen(width, by_width[own < width ? own : width], own), width, copy, slot,
-                 slot, slot, slot, 0);
+    decode_lanes(decoder, decoder->lanes->widen(width, by_width[own < width ? own : width], own), width, copy,
+                 slot, slot, slot, slot, 0);
     return copy;
 }
 
@@ -258,20 +254,26 @@ uint32_t decode_source(struct decoder *decoder, const struct ptx_operand *operan
 {
     uint32_t width = decode_register_width(type);
     switch (operand->kind) {
-    case PTX_OPERAND_REGISTER: return decode_register_source(decoder, operand, width);
+    case PTX_OPERAND_REGISTER:
+        return decode_register_source(decoder, operand, width);
     case PTX_OPERAND_INTEGER:
         if (width == 0)
             return decode_constant(decoder, 0, (operand->value != 0) != operand->is_negated ? UINT32_MAX : 0);
         return decode_constant(decoder, width, (uint64_t)operand->value);
-    case PTX_OPERAND_FLOAT: return decode_constant(decoder, width, decode_float_bits(operand, type));
-    case PTX_OPERAND_SPECIAL: return decode_special_source(decoder, operand, width);
-    case PTX_OPERAND_SYMBOL: return decode_symbol(decoder, operand, width);
-    case PTX_OPERAND_NONE: return decode_constant(decoder, width, 0);
+    case PTX_OPERAND_FLOAT:
+        return decode_constant(decoder, width, decode_float_bits(operand, type));
+    case PTX_OPERAND_SPECIAL:
+        return decode_special_source(decoder, operand, width);
+    case PTX_OPERAND_SYMBOL:
+        return decode_symbol(decoder, operand, width);
+    case PTX_OPERAND_NONE:
+        return decode_constant(decoder, width, 0);
     case PTX_OPERAND_ADDRESS:
     case PTX_OPERAND_VECTOR:
     case PTX_OPERAND_LIST:
     case PTX_OPERAND_PAIR:
-    case PTX_OPERAND_LABEL: break;
+    case PTX_OPERAND_LABEL:
+        break;
     }
     decode_fail(decoder, "an operand of an unexpected kind");
     return decoder->sink;
@@ -279,10 +281,8 @@ uint32_t decode_source(struct decoder *decoder, const struct ptx_operand *operan
 
 uint32_t decode_destination(struct decoder *decoder, const struct ptx_operand *operand, uint32_t *width)
 {
-    if (operand->kind == PTX_OPERAND_REGISTER)
-        return decode_register(decoder, operand, width);
-    if (operand->kind != PTX_OPERAND_NONE)
-        decode_fail(decoder, "a destination of an unexpected kind");
+    if (operand->kind == PTX_OPERAND_REGISTER) return decode_register(decoder, operand, width);
+    if (operand->kind != PTX_OPERAND_NONE) decode_fail(decoder, "a destination of an unexpected kind");
     *width = DECODE_NONE;
     return decoder->sink;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside the engine: a kernel decoded into steps, and what decoder and machine agree on. A kernel is decoded once, with
- * the functions that it calls copied into it, so that a warp has one program counter space and one frame.
+ * Inside the engine: a kernel decoded into steps, and what decoder and machine agree on. A kernel is decoded
+ * once, with the functions that it calls copied into it, so that a warp has one program counter space and one
+ * frame.
  *
- * Frame: the bytes of one warp's registers. A register of N bytes has 32 * N bytes (lane after lane), a predicate 4
- * (one bit a lane), constants and special registers have slots like registers and are filled in before a warp starts. */
+ * Frame: the bytes of one warp's registers. A register of N bytes has 32 * N bytes (lane after lane), a
+ * predicate 4 (one bit a lane), constants and special registers have slots like registers and are filled in
+ * before a warp starts. */
 #ifndef KFUSE_EMULATOR_ENGINE_H
 #define KFUSE_EMULATOR_ENGINE_H
 
@@ -17,16 +19,16 @@
 enum { WINDOW_BYTES = 16 << 20, WINDOW_SHARED = 0, WINDOW_LOCAL = 16 << 20, WINDOW_PARAM = 32 << 20 };
 
 enum step_kind {
-    STEP_LANES,          /* d = run(a, b, c, e) */
-    STEP_LANES_ROUNDED,  /* the same in another rounding mode */
-    STEP_BRANCH,         /* to target */
-    STEP_BRANCH_TABLE,   /* to targets[a] */
+    STEP_LANES,         /* d = run(a, b, c, e) */
+    STEP_LANES_ROUNDED, /* the same in another rounding mode */
+    STEP_BRANCH,        /* to target */
+    STEP_BRANCH_TABLE,  /* to targets[a] */
     STEP_EXIT,
     STEP_LOAD,
     STEP_STORE,
     STEP_ATOMIC,
     STEP_BARRIER,
-    STEP_WARP,           /* shfl, vote, match, redux, elect, bar.warp.sync, activemask: by source opcode */
+    STEP_WARP, /* shfl, vote, match, redux, elect, bar.warp.sync, activemask: by source opcode */
     STEP_CLOCK,
     STEP_TRAP,
 };
@@ -35,31 +37,31 @@ enum step_kind {
 struct step_memory {
     enum ptx_space space;
     enum ptx_type type;
-    uint8_t bytes;          /* of one element in memory */
-    uint8_t count;          /* elements: .v2 .v4 .v8 */
+    uint8_t bytes; /* of one element in memory */
+    uint8_t count; /* elements: .v2 .v4 .v8 */
     uint8_t base_width;
-    uint8_t value_width;    /* of the registers that hold elements */
-    bool is_signed;         /* extension of narrow loads */
-    bool is_strong;         /* volatile, relaxed, acquire, release: no data race among themselves */
+    uint8_t value_width; /* of the registers that hold elements */
+    bool is_signed;      /* extension of narrow loads */
+    bool is_strong;      /* volatile, relaxed, acquire, release: no data race among themselves */
     uint32_t base;
     uint64_t offset;
-    uint32_t values[8];     /* slots; UINT32_MAX: nothing */
+    uint32_t values[8];          /* slots; UINT32_MAX: nothing */
     enum ptx_modifier operation; /* atom, red */
-    bool is_sink;           /* red, or atom into _ */
+    bool is_sink;                /* red, or atom into _ */
 };
 
 struct step_barrier {
     enum { BARRIER_SYNC, BARRIER_ARRIVE, BARRIER_REDUCE } kind;
-    uint32_t id, count;     /* slots, 4 bytes; count UINT32_MAX: all threads */
-    uint32_t predicate;     /* slot, REDUCE */
+    uint32_t id, count; /* slots, 4 bytes; count UINT32_MAX: all threads */
+    uint32_t predicate; /* slot, REDUCE */
     enum ptx_modifier operation;
 };
 
-struct step_warp { /* slots are UINT32_MAX where there is none */
-    uint32_t member_mask;   /* slot, 4 bytes */
+struct step_warp {        /* slots are UINT32_MAX where there is none */
+    uint32_t member_mask; /* slot, 4 bytes */
     uint32_t value, second, third;
     uint32_t predicate_out;
-    uint8_t width;          /* of value: 4 or 8 */
+    uint8_t width; /* of value: 4 or 8 */
 };
 
 struct step {
@@ -67,10 +69,10 @@ struct step {
     uint64_t extra;
     uint32_t d, a, b, c, e; /* slots: offsets in the frame */
     uint32_t guard, guard_flip;
-    uint8_t kind, width;    /* width: bytes of d, 0 a predicate */
-    uint8_t issues;         /* 1 on the first step of an instruction */
+    uint8_t kind, width; /* width: bytes of d, 0 a predicate */
+    uint8_t issues;      /* 1 on the first step of an instruction */
     uint8_t float_operations;
-    int rounding;           /* FE_... */
+    int rounding; /* FE_... */
     uint32_t target;
     union {
         const struct step_memory *memory;
@@ -83,7 +85,7 @@ struct step {
 
 struct code_slot { /* a constant or a special register in the frame */
     uint32_t slot, width;
-    uint64_t value;         /* constants */
+    uint64_t value; /* constants */
     enum ptx_special special;
 };
 
@@ -102,9 +104,9 @@ struct code {
     struct code_parameter *parameters;
     uint32_t local_bytes, shared_bytes;
     uint32_t dynamic_alignment;
-    bool needs_all_warps;   /* barriers or shared memory: the warps of a block take turns */
+    bool needs_all_warps;    /* barriers or shared memory: the warps of a block take turns */
     bool is_order_sensitive; /* atomics whose results depend on the order of blocks */
-    const char *fault;      /* why it cannot run, or NULL */
+    const char *fault;       /* why it cannot run, or NULL */
     uint32_t fault_line;
 };
 
@@ -112,7 +114,7 @@ struct emu_kernel {
     struct emu_program *program;
     const struct ptx_function *function;
     struct arena *arena;
-    struct code *code;      /* NULL until asked for */
+    struct code *code; /* NULL until asked for */
     uint32_t registers;
 };
 
@@ -127,13 +129,14 @@ struct emu_program {
     uint32_t kernel_count;
     struct program_variable *variables; /* of global and constant memory */
     uint32_t variable_count;
-    uint64_t functions;     /* address that stands for function 0; one byte a function */
+    uint64_t functions; /* address that stands for function 0; one byte a function */
     pthread_mutex_t lock;
 };
 
 /* The kernel's code, decoded on the first call; NULL when memory is out. */
 const struct code *emu_kernel_code(const struct emu_kernel *kernel);
-struct code *decode_kernel(struct arena *arena, struct emu_program *program, const struct ptx_function *function);
+struct code *decode_kernel(struct arena *arena, struct emu_program *program,
+                           const struct ptx_function *function);
 /* Address of a module variable, 0: none. */
 uint64_t program_address(const struct emu_program *program, const struct ptx_variable *variable);
 uint64_t program_function_address(const struct emu_program *program, const char *name);

@@ -4,7 +4,8 @@
 
 enum { FRAME_SM_COUNT = 132 };
 
-static void frame_fill(const struct worker *worker, struct warp *warp, uint32_t slot, uint32_t width, uint64_t value)
+static void frame_fill(const struct worker *worker, struct warp *warp, uint32_t slot, uint32_t width,
+                       uint64_t value)
 {
     if (width == 0)
         *(uint32_t *)(warp->frame + slot) = (uint32_t)value;
@@ -22,17 +23,39 @@ static bool frame_launch_value(const struct machine *machine, enum ptx_special s
 {
     const struct emu_launch *launch = machine->launch;
     switch ((int)special) {
-    case PTX_SPECIAL_NTID_X: *value = launch->block[0]; return true;
-    case PTX_SPECIAL_NTID_Y: *value = launch->block[1]; return true;
-    case PTX_SPECIAL_NTID_Z: *value = launch->block[2]; return true;
-    case PTX_SPECIAL_NCTAID_X: *value = launch->grid[0]; return true;
-    case PTX_SPECIAL_NCTAID_Y: *value = launch->grid[1]; return true;
-    case PTX_SPECIAL_NCTAID_Z: *value = launch->grid[2]; return true;
-    case PTX_SPECIAL_NWARPID: *value = machine->warps; return true;
-    case PTX_SPECIAL_NSMID: *value = FRAME_SM_COUNT; return true;
-    case PTX_SPECIAL_GRIDID: *value = 1; return true;
-    case PTX_SPECIAL_DYNAMIC_SMEM_SIZE: *value = launch->dynamic_shared; return true;
-    case PTX_SPECIAL_TOTAL_SMEM_SIZE: *value = machine->shared_bytes; return true;
+    case PTX_SPECIAL_NTID_X:
+        *value = launch->block[0];
+        return true;
+    case PTX_SPECIAL_NTID_Y:
+        *value = launch->block[1];
+        return true;
+    case PTX_SPECIAL_NTID_Z:
+        *value = launch->block[2];
+        return true;
+    case PTX_SPECIAL_NCTAID_X:
+        *value = launch->grid[0];
+        return true;
+    case PTX_SPECIAL_NCTAID_Y:
+        *value = launch->grid[1];
+        return true;
+    case PTX_SPECIAL_NCTAID_Z:
+        *value = launch->grid[2];
+        return true;
+    case PTX_SPECIAL_NWARPID:
+        *value = machine->warps;
+        return true;
+    case PTX_SPECIAL_NSMID:
+        *value = FRAME_SM_COUNT;
+        return true;
+    case PTX_SPECIAL_GRIDID:
+        *value = 1;
+        return true;
+    case PTX_SPECIAL_DYNAMIC_SMEM_SIZE:
+        *value = launch->dynamic_shared;
+        return true;
+    case PTX_SPECIAL_TOTAL_SMEM_SIZE:
+        *value = machine->shared_bytes;
+        return true;
     }
     return false;
 }
@@ -41,12 +64,24 @@ static bool frame_lane_value(enum ptx_special special, uint32_t lane, uint64_t *
 {
     uint32_t below = (1u << lane) - 1;
     switch ((int)special) {
-    case PTX_SPECIAL_LANEID: *value = lane; return true;
-    case PTX_SPECIAL_LANEMASK_EQ: *value = 1u << lane; return true;
-    case PTX_SPECIAL_LANEMASK_LT: *value = below; return true;
-    case PTX_SPECIAL_LANEMASK_LE: *value = below | 1u << lane; return true;
-    case PTX_SPECIAL_LANEMASK_GT: *value = ~(below | 1u << lane); return true;
-    case PTX_SPECIAL_LANEMASK_GE: *value = ~below; return true;
+    case PTX_SPECIAL_LANEID:
+        *value = lane;
+        return true;
+    case PTX_SPECIAL_LANEMASK_EQ:
+        *value = 1u << lane;
+        return true;
+    case PTX_SPECIAL_LANEMASK_LT:
+        *value = below;
+        return true;
+    case PTX_SPECIAL_LANEMASK_LE:
+        *value = below | 1u << lane;
+        return true;
+    case PTX_SPECIAL_LANEMASK_GT:
+        *value = ~(below | 1u << lane);
+        return true;
+    case PTX_SPECIAL_LANEMASK_GE:
+        *value = ~below;
+        return true;
     }
     return false;
 }
@@ -83,8 +118,7 @@ void frame_fill_warp(struct worker *worker, struct warp *warp)
         int axis = (int)slot->special - PTX_SPECIAL_TID_X;
         if (slot->special == PTX_SPECIAL_WARPID)
             frame_fill(worker, warp, slot->slot, slot->width, warp->index);
-        if (axis < 0 || axis > 2)
-            continue;
+        if (axis < 0 || axis > 2) continue;
         for (uint32_t lane = 0; lane < LANE_COUNT; lane++) {
             uint32_t thread[3];
             block_thread(worker->machine, warp->index * LANE_COUNT + lane, thread);
@@ -99,8 +133,7 @@ void frame_fill_block(struct worker *worker, struct warp *warp)
     for (uint32_t i = 0; i < code->special_count; i++) {
         const struct code_slot *slot = &code->specials[i];
         int axis = (int)slot->special - PTX_SPECIAL_CTAID_X;
-        if (axis >= 0 && axis <= 2)
-            frame_fill(worker, warp, slot->slot, slot->width, worker->block[axis]);
+        if (axis >= 0 && axis <= 2) frame_fill(worker, warp, slot->slot, slot->width, worker->block[axis]);
         if (slot->special == PTX_SPECIAL_SMID)
             frame_fill(worker, warp, slot->slot, slot->width, worker->block_number % FRAME_SM_COUNT);
     }
@@ -112,10 +145,16 @@ void frame_clock(struct worker *worker, struct warp *warp, const struct step *st
     uint64_t ticks = ++warp->steps, now = worker->machine->launch->clock_ns + ticks / 2, value = ticks;
     uint64_t values[LANE_COUNT];
     switch ((int)step->extra) {
-    case PTX_SPECIAL_CLOCK_HI: value = ticks >> 32; break;
+    case PTX_SPECIAL_CLOCK_HI:
+        value = ticks >> 32;
+        break;
     case PTX_SPECIAL_GLOBALTIMER:
-    case PTX_SPECIAL_GLOBALTIMER_LO: value = now; break;
-    case PTX_SPECIAL_GLOBALTIMER_HI: value = now >> 32; break;
+    case PTX_SPECIAL_GLOBALTIMER_LO:
+        value = now;
+        break;
+    case PTX_SPECIAL_GLOBALTIMER_HI:
+        value = now >> 32;
+        break;
     }
     worker->lanes->fill(step->width)(values, NULL, NULL, NULL, NULL, value);
     worker->lanes->blend(warp->frame + step->d, values, mask, step->width);

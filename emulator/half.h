@@ -10,8 +10,10 @@ enum half_format { HALF_F16, HALF_BF16 };
 enum half_rounding { HALF_RN, HALF_RZ, HALF_RM, HALF_RP, HALF_RNA };
 
 enum { /* bits of the significand with the hidden one; exponent of a subnormal's lowest bit */
-    HALF_F16_PRECISION = 11, HALF_F16_LOWEST = -24,
-    HALF_BF16_PRECISION = 8, HALF_BF16_LOWEST = -133,
+       HALF_F16_PRECISION = 11,
+       HALF_F16_LOWEST = -24,
+       HALF_BF16_PRECISION = 8,
+       HALF_BF16_LOWEST = -133,
 };
 
 static inline double half_power(int exponent) /* 2^exponent, in double's normal range */
@@ -29,22 +31,26 @@ static inline double half_value(uint16_t bits, enum half_format format)
     int fraction_bits = precision - 1, exponent = (bits & 0x7fff) >> fraction_bits;
     int fraction = bits & ((1 << fraction_bits) - 1);
     double sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == (0x7fff >> fraction_bits))
-        return fraction ? __builtin_nan("") : sign * __builtin_inf();
-    if (exponent == 0)
-        return sign * fraction * half_power(lowest);
+    if (exponent == (0x7fff >> fraction_bits)) return fraction ? __builtin_nan("") : sign * __builtin_inf();
+    if (exponent == 0) return sign * fraction * half_power(lowest);
     return sign * (fraction + (1 << fraction_bits)) * half_power(lowest + exponent - 1);
 }
 
 /* Whether the kept part grows by one: rest is what was cut, half its middle. */
-static inline int half_rounds_up(uint64_t kept, uint64_t rest, uint64_t middle, int is_negative, uint64_t rounding)
+static inline int half_rounds_up(uint64_t kept, uint64_t rest, uint64_t middle, int is_negative,
+                                 uint64_t rounding)
 {
     switch ((enum half_rounding)rounding) {
-    case HALF_RN: return rest > middle || (rest == middle && (kept & 1));
-    case HALF_RZ: return 0;
-    case HALF_RM: return is_negative && rest != 0;
-    case HALF_RP: return !is_negative && rest != 0;
-    case HALF_RNA: return rest >= middle;
+    case HALF_RN:
+        return rest > middle || (rest == middle && (kept & 1));
+    case HALF_RZ:
+        return 0;
+    case HALF_RM:
+        return is_negative && rest != 0;
+    case HALF_RP:
+        return !is_negative && rest != 0;
+    case HALF_RNA:
+        return rest >= middle;
     }
     return 0;
 }
@@ -57,10 +63,8 @@ static inline uint16_t half_round(double value, enum half_format format, uint64_
     memcpy(&bits, &value, sizeof bits);
     int is_negative = (int)(bits >> 63), exponent = (int)(bits >> 52 & 0x7ff) - 1023;
     uint16_t sign = is_negative ? 0x8000 : 0;
-    if (value != value)
-        return 0x7fff;
-    if (exponent == 1024)
-        return (uint16_t)(sign | infinity);
+    if (value != value) return 0x7fff;
+    if (exponent == 1024) return (uint16_t)(sign | infinity);
     if (exponent == -1023) /* zero; a subnormal double counts as the least normal one, which rounds alike */
         exponent = -1022, bits = bits << 1 ? 1 : 0;
     else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * f32 and f64 arithmetic on 32 lanes -- ISA 9.7.3. Correctly rounded in the processor's current rounding mode, which
- * the caller sets for .rz, .rm and .rp. A NaN result is 0x7fffffff in f32; in f64 an operand's NaN is passed on, as
- * measured on an H100: of several the second operand's, then the third's; division prefers the first.
- * Approximate instructions are computed in double precision and rounded, which is within every bound of the ISA. */
+ * f32 and f64 arithmetic on 32 lanes -- ISA 9.7.3. Correctly rounded in the processor's current rounding
+ * mode, which the caller sets for .rz, .rm and .rp. A NaN result is 0x7fffffff in f32; in f64 an operand's
+ * NaN is passed on, as measured on an H100: of several the second operand's, then the third's; division
+ * prefers the first. Approximate instructions are computed in double precision and rounded, which is within
+ * every bound of the ISA. */
 #include "emulator/lanes.h"
 
 #define NAN32 0x7fffffffu
@@ -30,16 +31,16 @@ static inline float LANES(flush)(float value)
     uint32_t bits = LANES(to_bits)(value);
     return LANES(from_bits)(bits & 0x7f800000 ? bits : bits & 0x80000000);
 }
-#define KEEP(v) (v)
-#define FLUSH(v) LANES(flush)(v)
+#define KEEP(v)      (v)
+#define FLUSH(v)     LANES(flush)(v)
 #define CANONICAL(v) LANES(canonical)(v)
 
 /* name_f32, name_f32_ftz and name_f64; X, Y, Z are the operands, flushed or not */
-#define SINGLE_OP(name, formula32)                                                                                    \
-    LANE_OP1(name##_f32, float, CANONICAL(formula32(KEEP(x), KEEP(y), KEEP(z))))                                      \
+#define SINGLE_OP(name, formula32)                                                                           \
+    LANE_OP1(name##_f32, float, CANONICAL(formula32(KEEP(x), KEEP(y), KEEP(z))))                             \
     LANE_OP1(name##_f32_ftz, float, FLUSH(CANONICAL(formula32(FLUSH(x), FLUSH(y), FLUSH(z)))))
-#define FLOAT_OP(name, formula32, formula64)                                                                          \
-    SINGLE_OP(name, formula32)                                                                                        \
+#define FLOAT_OP(name, formula32, formula64)                                                                 \
+    SINGLE_OP(name, formula32)                                                                               \
     LANE_OP1(name##_f64, double, formula64(x, y, z))
 #define ADD(x, y, z) ((x) + (y))
 #define SUB(x, y, z) ((x) - (y))
@@ -47,15 +48,15 @@ static inline float LANES(flush)(float value)
 #define DIV(x, y, z) ((x) / (y))
 /* v, made quiet, when it is a NaN */
 #define OR_QUIET(v, result) ((v) != (v) ? (v) + (v) : (result))
-#define ADD64(x, y, z) OR_QUIET(y, (x) + (y))
-#define SUB64(x, y, z) OR_QUIET(y, (x) - (y))
-#define MUL64(x, y, z) OR_QUIET(y, (x) * (y))
-#define DIV64(x, y, z) OR_QUIET(x, (x) / (y))
-#define FMA32(x, y, z) __builtin_fmaf(x, y, z)
-#define FMA64(x, y, z) OR_QUIET(y, OR_QUIET(z, __builtin_fma(x, y, z)))
-#define RCP(x, y, z) (1 / (x))
-#define SQRT32(x, y, z) __builtin_sqrtf(x)
-#define SQRT64(x, y, z) __builtin_sqrt(x)
+#define ADD64(x, y, z)      OR_QUIET(y, (x) + (y))
+#define SUB64(x, y, z)      OR_QUIET(y, (x) - (y))
+#define MUL64(x, y, z)      OR_QUIET(y, (x) * (y))
+#define DIV64(x, y, z)      OR_QUIET(x, (x) / (y))
+#define FMA32(x, y, z)      __builtin_fmaf(x, y, z)
+#define FMA64(x, y, z)      OR_QUIET(y, OR_QUIET(z, __builtin_fma(x, y, z)))
+#define RCP(x, y, z)        (1 / (x))
+#define SQRT32(x, y, z)     __builtin_sqrtf(x)
+#define SQRT64(x, y, z)     __builtin_sqrt(x)
 FLOAT_OP(add, ADD, ADD64)
 FLOAT_OP(sub, SUB, SUB64)
 FLOAT_OP(mul, MUL, MUL64)
@@ -64,7 +65,8 @@ FLOAT_OP(fma, FMA32, FMA64)
 FLOAT_OP(rcp, RCP, RCP)
 FLOAT_OP(sqrt, SQRT32, SQRT64)
 
-/* abs and neg change the sign bit; not of a NaN, which becomes the one NaN in f32 and quiet in f64 -- measured */
+/* abs and neg change the sign bit; not of a NaN, which becomes the one NaN in f32 and quiet in f64 --
+ * measured */
 #define NAN_BITS64(v) ((v) << 1 > 0xffe0000000000000)
 LANE_OP1(abs_f32, float, CANONICAL(LANES(from_bits)(LANES(to_bits)(x) & 0x7fffffff)))
 LANE_OP1(neg_f32, float, CANONICAL(LANES(from_bits)(LANES(to_bits)(x) ^ 0x80000000)))
@@ -89,16 +91,14 @@ static inline float LANES(max32)(float x, float y)
 }
 static inline double LANES(pick64)(double x, double y, bool is_min)
 {
-    if (x != x || y != y)
-        return x != x ? y != y ? y + y : y : x;
-    if (x == y)
-        return (__builtin_signbit(x) != 0) == is_min ? x : y;
+    if (x != x || y != y) return x != x ? y != y ? y + y : y : x;
+    if (x == y) return (__builtin_signbit(x) != 0) == is_min ? x : y;
     return (x < y) == is_min ? x : y;
 }
 #define EITHER_NAN(x, y, value) ((x) != (x) || (y) != (y) ? LANES(from_bits)(NAN32) : (value))
-#define SIGN_OF_BOTH(x, y) ((LANES(to_bits)(x) ^ LANES(to_bits)(y)) & 0x80000000)
-#define SIGNED_AS(x, y, value)                                                                                        \
-    ((value) != (value) ? LANES(from_bits)(NAN32)                                                                     \
+#define SIGN_OF_BOTH(x, y)      ((LANES(to_bits)(x) ^ LANES(to_bits)(y)) & 0x80000000)
+#define SIGNED_AS(x, y, value)                                                                               \
+    ((value) != (value) ? LANES(from_bits)(NAN32)                                                            \
                         : LANES(from_bits)((LANES(to_bits)(value) & 0x7fffffff) | SIGN_OF_BOTH(x, y)))
 LANE_OP1(min_f32, float, CANONICAL(LANES(min32)(x, y)))
 LANE_OP1(max_f32, float, CANONICAL(LANES(max32)(x, y)))
@@ -113,9 +113,9 @@ static inline float LANES(extreme_sign)(float x, float y, uint64_t extra, bool i
 {
     x = extra & LANE_FTZ ? FLUSH(x) : x;
     y = extra & LANE_FTZ ? FLUSH(y) : y;
-    float a = __builtin_fabsf(x), b = __builtin_fabsf(y), result = is_min ? LANES(min32)(a, b) : LANES(max32)(a, b);
-    if ((extra & LANE_NAN) && (x != x || y != y))
-        return LANES(from_bits)(NAN32);
+    float a = __builtin_fabsf(x), b = __builtin_fabsf(y),
+          result = is_min ? LANES(min32)(a, b) : LANES(max32)(a, b);
+    if ((extra & LANE_NAN) && (x != x || y != y)) return LANES(from_bits)(NAN32);
     return SIGNED_AS(x, y, result);
 }
 LANE_OP1(min_sign_f32, float, LANES(extreme_sign)(x, y, extra, true))
@@ -134,13 +134,13 @@ static inline float LANES(divide_approx)(float x, float y)
     return x / y;
 }
 #define DIV_APPROX(x, y, z) LANES(divide_approx)(x, y)
-#define RSQRT32(x, y, z) ((float)(1 / __builtin_sqrt((double)(x))))
-#define SIN32(x, y, z) ((float)sin((double)(x)))
-#define COS32(x, y, z) ((float)cos((double)(x)))
-#define EX2_32(x, y, z) ((float)exp2((double)(x)))
-#define LG2_32(x, y, z) ((float)log2((double)(x)))
-#define TANH32(x, y, z) ((float)tanh((double)(x)))
-#define RSQRT64(x, y, z) (1 / __builtin_sqrt(x))
+#define RSQRT32(x, y, z)    ((float)(1 / __builtin_sqrt((double)(x))))
+#define SIN32(x, y, z)      ((float)sin((double)(x)))
+#define COS32(x, y, z)      ((float)cos((double)(x)))
+#define EX2_32(x, y, z)     ((float)exp2((double)(x)))
+#define LG2_32(x, y, z)     ((float)log2((double)(x)))
+#define TANH32(x, y, z)     ((float)tanh((double)(x)))
+#define RSQRT64(x, y, z)    (1 / __builtin_sqrt(x))
 SINGLE_OP(div_approx, DIV_APPROX)
 FLOAT_OP(rsqrt, RSQRT32, RSQRT64)
 SINGLE_OP(sin, SIN32)
@@ -149,7 +149,8 @@ SINGLE_OP(ex2, EX2_32)
 SINGLE_OP(lg2, LG2_32)
 SINGLE_OP(tanh, TANH32)
 
-/* rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper words of operand and result only -- ISA 9.7.3.14, 9.7.3.18 */
+/* rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper words of operand and result only --
+ * ISA 9.7.3.14, 9.7.3.18 */
 static inline double LANES(upper_word)(double value)
 {
     uint64_t bits;
@@ -171,24 +172,29 @@ static inline bool LANES(has_property)(double value, double smallest, uint64_t p
 {
     double magnitude = __builtin_fabs(value);
     switch (property) {
-    case TESTP_FINITE: return magnitude < __builtin_inf();
-    case TESTP_INFINITE: return magnitude == __builtin_inf();
-    case TESTP_NUMBER: return value == value;
-    case TESTP_NOTANUMBER: return value != value;
-    case TESTP_NORMAL: return magnitude == 0 || (magnitude >= smallest && magnitude < __builtin_inf());
+    case TESTP_FINITE:
+        return magnitude < __builtin_inf();
+    case TESTP_INFINITE:
+        return magnitude == __builtin_inf();
+    case TESTP_NUMBER:
+        return value == value;
+    case TESTP_NOTANUMBER:
+        return value != value;
+    case TESTP_NORMAL:
+        return magnitude == 0 || (magnitude >= smallest && magnitude < __builtin_inf());
     }
     return magnitude < smallest && magnitude > 0;
 }
-#define TESTP_OP(T, smallest)                                                                                         \
-    static void LANES(testp_##T)(void *d, const void *a_, const void *b, const void *c, const void *e,                \
-                                 uint64_t extra)                                                                      \
-    {                                                                                                                 \
-        const T *a = a_;                                                                                              \
-        uint32_t mask = 0;                                                                                            \
-        (void)b, (void)c, (void)e;                                                                                    \
-        for (int i = 0; i < LANE_COUNT; i++)                                                                          \
-            mask |= (uint32_t)LANES(has_property)((double)a[i], smallest, extra) << i;                                \
-        *(uint32_t *)d = mask;                                                                                        \
+#define TESTP_OP(T, smallest)                                                                                \
+    static void LANES(testp_##T)(void *d, const void *a_, const void *b, const void *c, const void *e,       \
+                                 uint64_t extra)                                                             \
+    {                                                                                                        \
+        const T *a = a_;                                                                                     \
+        uint32_t mask = 0;                                                                                   \
+        (void)b, (void)c, (void)e;                                                                           \
+        for (int i = 0; i < LANE_COUNT; i++)                                                                 \
+            mask |= (uint32_t)LANES(has_property)((double)a[i], smallest, extra) << i;                       \
+        *(uint32_t *)d = mask;                                                                               \
     }
 TESTP_OP(float, 0x1p-126)
 TESTP_OP(double, 0x1p-1022)
@@ -197,36 +203,53 @@ TESTP_OP(double, 0x1p-1022)
 
 static lane_op LANES(floating_extreme)(bool is_min, unsigned form)
 {
-    if (form & LANE_XORSIGN)
-        return is_min ? LANES(min_sign_f32) : LANES(max_sign_f32);
-    if (form & LANE_NAN)
-        return is_min ? BY_FTZ(min_nan) : BY_FTZ(max_nan);
+    if (form & LANE_XORSIGN) return is_min ? LANES(min_sign_f32) : LANES(max_sign_f32);
+    if (form & LANE_NAN) return is_min ? BY_FTZ(min_nan) : BY_FTZ(max_nan);
     return is_min ? BY_FTZ(min) : BY_FTZ(max);
 }
 
 static lane_op LANES(floating_single)(enum ptx_opcode opcode, unsigned form)
 {
     switch ((int)opcode) {
-    case PTX_OP_ADD: return BY_FTZ(add);
-    case PTX_OP_SUB: return BY_FTZ(sub);
-    case PTX_OP_MUL: return BY_FTZ(mul);
-    case PTX_OP_DIV: return form & LANE_APPROX ? BY_FTZ(div_approx) : BY_FTZ(div);
+    case PTX_OP_ADD:
+        return BY_FTZ(add);
+    case PTX_OP_SUB:
+        return BY_FTZ(sub);
+    case PTX_OP_MUL:
+        return BY_FTZ(mul);
+    case PTX_OP_DIV:
+        return form & LANE_APPROX ? BY_FTZ(div_approx) : BY_FTZ(div);
     case PTX_OP_FMA:
-    case PTX_OP_MAD: return BY_FTZ(fma);
-    case PTX_OP_RCP: return BY_FTZ(rcp);
-    case PTX_OP_SQRT: return BY_FTZ(sqrt);
-    case PTX_OP_RSQRT: return BY_FTZ(rsqrt);
-    case PTX_OP_SIN: return BY_FTZ(sin);
-    case PTX_OP_COS: return BY_FTZ(cos);
-    case PTX_OP_EX2: return BY_FTZ(ex2);
-    case PTX_OP_LG2: return BY_FTZ(lg2);
-    case PTX_OP_TANH: return BY_FTZ(tanh);
-    case PTX_OP_ABS: return BY_FTZ(abs);
-    case PTX_OP_NEG: return BY_FTZ(neg);
-    case PTX_OP_MIN: return LANES(floating_extreme)(true, form);
-    case PTX_OP_MAX: return LANES(floating_extreme)(false, form);
-    case PTX_OP_COPYSIGN: return LANES(copysign_f32);
-    case PTX_OP_TESTP: return LANES(testp_float);
+    case PTX_OP_MAD:
+        return BY_FTZ(fma);
+    case PTX_OP_RCP:
+        return BY_FTZ(rcp);
+    case PTX_OP_SQRT:
+        return BY_FTZ(sqrt);
+    case PTX_OP_RSQRT:
+        return BY_FTZ(rsqrt);
+    case PTX_OP_SIN:
+        return BY_FTZ(sin);
+    case PTX_OP_COS:
+        return BY_FTZ(cos);
+    case PTX_OP_EX2:
+        return BY_FTZ(ex2);
+    case PTX_OP_LG2:
+        return BY_FTZ(lg2);
+    case PTX_OP_TANH:
+        return BY_FTZ(tanh);
+    case PTX_OP_ABS:
+        return BY_FTZ(abs);
+    case PTX_OP_NEG:
+        return BY_FTZ(neg);
+    case PTX_OP_MIN:
+        return LANES(floating_extreme)(true, form);
+    case PTX_OP_MAX:
+        return LANES(floating_extreme)(false, form);
+    case PTX_OP_COPYSIGN:
+        return LANES(copysign_f32);
+    case PTX_OP_TESTP:
+        return LANES(testp_float);
     }
     return NULL;
 }
@@ -234,21 +257,35 @@ static lane_op LANES(floating_single)(enum ptx_opcode opcode, unsigned form)
 static lane_op LANES(floating_double)(enum ptx_opcode opcode, unsigned form)
 {
     switch ((int)opcode) {
-    case PTX_OP_ADD: return LANES(add_f64);
-    case PTX_OP_SUB: return LANES(sub_f64);
-    case PTX_OP_MUL: return LANES(mul_f64);
-    case PTX_OP_DIV: return LANES(div_f64);
+    case PTX_OP_ADD:
+        return LANES(add_f64);
+    case PTX_OP_SUB:
+        return LANES(sub_f64);
+    case PTX_OP_MUL:
+        return LANES(mul_f64);
+    case PTX_OP_DIV:
+        return LANES(div_f64);
     case PTX_OP_FMA:
-    case PTX_OP_MAD: return LANES(fma_f64);
-    case PTX_OP_RCP: return form & LANE_FTZ ? LANES(rcp_upper_f64) : LANES(rcp_f64);
-    case PTX_OP_SQRT: return LANES(sqrt_f64);
-    case PTX_OP_RSQRT: return form & LANE_FTZ ? LANES(rsqrt_upper_f64) : LANES(rsqrt_f64);
-    case PTX_OP_ABS: return LANES(abs_f64);
-    case PTX_OP_NEG: return LANES(neg_f64);
-    case PTX_OP_MIN: return LANES(min_f64);
-    case PTX_OP_MAX: return LANES(max_f64);
-    case PTX_OP_COPYSIGN: return LANES(copysign_f64);
-    case PTX_OP_TESTP: return LANES(testp_double);
+    case PTX_OP_MAD:
+        return LANES(fma_f64);
+    case PTX_OP_RCP:
+        return form & LANE_FTZ ? LANES(rcp_upper_f64) : LANES(rcp_f64);
+    case PTX_OP_SQRT:
+        return LANES(sqrt_f64);
+    case PTX_OP_RSQRT:
+        return form & LANE_FTZ ? LANES(rsqrt_upper_f64) : LANES(rsqrt_f64);
+    case PTX_OP_ABS:
+        return LANES(abs_f64);
+    case PTX_OP_NEG:
+        return LANES(neg_f64);
+    case PTX_OP_MIN:
+        return LANES(min_f64);
+    case PTX_OP_MAX:
+        return LANES(max_f64);
+    case PTX_OP_COPYSIGN:
+        return LANES(copysign_f64);
+    case PTX_OP_TESTP:
+        return LANES(testp_double);
     }
     return NULL;
 }

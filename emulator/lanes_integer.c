@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Integer, logic and shift instructions on 32 lanes -- ISA 9.7.1, 9.7.2, 9.7.8. What the ISA leaves open is as
- * measured on an H100: division by zero gives all ones, and so does its remainder. */
+ * Integer, logic and shift instructions on 32 lanes -- ISA 9.7.1, 9.7.2, 9.7.8. What the ISA leaves open is
+ * as measured on an H100: division by zero gives all ones, and so does its remainder. */
 #include "emulator/lanes.h"
 
 typedef uint16_t u16;
@@ -13,31 +13,31 @@ typedef unsigned __int128 u128;
 typedef __int128 s128;
 
 /* operations whose bits do not depend on the sign */
-#define BITS_OPS(T, S)                                                                                                \
-    LANE_OP1(add_##T, T, x + y)                                                                                       \
-    LANE_OP1(sub_##T, T, x - y)                                                                                       \
-    LANE_OP1(mul_lo_##T, T, (T)((u64)x * y))                                                                          \
-    LANE_OP1(mad_lo_##T, T, (T)((u64)x * y + z))                                                                      \
-    LANE_OP1(neg_##T, T, -x)                                                                                          \
-    LANE_OP1(abs_##T, T, (S)x < 0 ? -x : x)                                                                           \
-    LANE_OP1(and_##T, T, x &y)                                                                                        \
-    LANE_OP1(or_##T, T, x | y)                                                                                        \
-    LANE_OP1(xor_##T, T, x ^ y)                                                                                       \
-    LANE_OP1(not_##T, T, ~x)                                                                                          \
-    LANE_OP1(cnot_##T, T, x == 0)                                                                                     \
-    LANE_OP(shl_##T, T, T, u32, u32, u32, y < sizeof(T) * 8 ? (T)((u64)x << y) : 0)                                   \
-    LANE_OP(shr_##T, T, T, u32, u32, u32, y < sizeof(T) * 8 ? (T)(x >> y) : 0)                                        \
+#define BITS_OPS(T, S)                                                                                       \
+    LANE_OP1(add_##T, T, x + y)                                                                              \
+    LANE_OP1(sub_##T, T, x - y)                                                                              \
+    LANE_OP1(mul_lo_##T, T, (T)((u64)x * y))                                                                 \
+    LANE_OP1(mad_lo_##T, T, (T)((u64)x * y + z))                                                             \
+    LANE_OP1(neg_##T, T, -x)                                                                                 \
+    LANE_OP1(abs_##T, T, (S)x < 0 ? -x : x)                                                                  \
+    LANE_OP1(and_##T, T, x &y)                                                                               \
+    LANE_OP1(or_##T, T, x | y)                                                                               \
+    LANE_OP1(xor_##T, T, x ^ y)                                                                              \
+    LANE_OP1(not_##T, T, ~x)                                                                                 \
+    LANE_OP1(cnot_##T, T, x == 0)                                                                            \
+    LANE_OP(shl_##T, T, T, u32, u32, u32, y < sizeof(T) * 8 ? (T)((u64)x << y) : 0)                          \
+    LANE_OP(shr_##T, T, T, u32, u32, u32, y < sizeof(T) * 8 ? (T)(x >> y) : 0)                               \
     LANE_OP(shr_##S, S, S, u32, u32, u32, x >> (y < sizeof(T) * 8 ? y : sizeof(T) * 8 - 1))
 BITS_OPS(u16, s16)
 BITS_OPS(u32, s32)
 BITS_OPS(u64, s64)
 
 /* operations that do; W holds a product */
-#define SIGN_OPS(T, W, BITS)                                                                                          \
-    LANE_OP1(min_##T, T, x < y ? x : y)                                                                               \
-    LANE_OP1(max_##T, T, x > y ? x : y)                                                                               \
-    LANE_OP1(mul_hi_##T, T, (T)(((W)x * (W)y) >> BITS))                                                               \
-    LANE_OP1(mad_hi_##T, T, (T)((u64)(T)(((W)x * (W)y) >> BITS) + (u64)z))                                            \
+#define SIGN_OPS(T, W, BITS)                                                                                 \
+    LANE_OP1(min_##T, T, x < y ? x : y)                                                                      \
+    LANE_OP1(max_##T, T, x > y ? x : y)                                                                      \
+    LANE_OP1(mul_hi_##T, T, (T)(((W)x * (W)y) >> BITS))                                                      \
+    LANE_OP1(mad_hi_##T, T, (T)((u64)(T)(((W)x * (W)y) >> BITS) + (u64)z))                                   \
     LANE_OP1(sad_##T, T, (T)((u64)z + (x < y ? (u64)y - (u64)x : (u64)x - (u64)y)))
 SIGN_OPS(u16, u32, 16)
 SIGN_OPS(s16, s32, 16)
@@ -46,27 +46,27 @@ SIGN_OPS(s32, s64, 32)
 SIGN_OPS(u64, u128, 64)
 SIGN_OPS(s64, s128, 64)
 
-#define UNSIGNED_DIVISION(T)                                                                                          \
-    LANE_OP1(div_##T, T, y == 0 ? (T)~(T)0 : x / y)                                                                   \
-    LANE_OP1(rem_##T, T, y == 0 ? (T)~(T)0 : x % y)
+#define UNSIGNED_DIVISION(T)                                                                                 \
+    LANE_OP1(div_##T, T, y == 0 ? (T) ~(T)0 : x / y)                                                         \
+    LANE_OP1(rem_##T, T, y == 0 ? (T) ~(T)0 : x % y)
 UNSIGNED_DIVISION(u16)
 UNSIGNED_DIVISION(u32)
 UNSIGNED_DIVISION(u64)
-#define SIGNED_DIVISION(T, U)                                                                                         \
-    LANE_OP1(div_##T, T, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)                                            \
+#define SIGNED_DIVISION(T, U)                                                                                \
+    LANE_OP1(div_##T, T, y == 0 ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)                                   \
     LANE_OP1(rem_##T, T, y == 0 ? (T)-1 : y == -1 ? 0 : x % y)
 SIGNED_DIVISION(s16, u16)
 SIGNED_DIVISION(s32, u32)
 SIGNED_DIVISION(s64, u64)
 
-LANE_OP(mul_wide_u16, u32, u16, u16, u32, u32, (u32)x * y)
-LANE_OP(mul_wide_s16, s32, s16, s16, s32, s32, (s32)x * y)
-LANE_OP(mul_wide_u32, u64, u32, u32, u64, u64, (u64)x * y)
-LANE_OP(mul_wide_s32, s64, s32, s32, s64, s64, (s64)x * y)
-LANE_OP(mad_wide_u16, u32, u16, u16, u32, u32, (u32)x * y + z)
-LANE_OP(mad_wide_s16, u32, s16, s16, u32, u32, (u32)((s32)x * y) + z)
-LANE_OP(mad_wide_u32, u64, u32, u32, u64, u64, (u64)x * y + z)
-LANE_OP(mad_wide_s32, u64, s32, s32, u64, u64, (u64)((s64)x * y) + z)
+LANE_OP(mul_wide_u16, u32, u16, u16, u32, u32, (u32)x *y)
+LANE_OP(mul_wide_s16, s32, s16, s16, s32, s32, (s32)x *y)
+LANE_OP(mul_wide_u32, u64, u32, u32, u64, u64, (u64)x *y)
+LANE_OP(mul_wide_s32, s64, s32, s32, s64, s64, (s64)x *y)
+LANE_OP(mad_wide_u16, u32, u16, u16, u32, u32, (u32)x *y + z)
+LANE_OP(mad_wide_s16, u32, s16, s16, u32, u32, (u32)((s32)x *y) + z)
+LANE_OP(mad_wide_u32, u64, u32, u32, u64, u64, (u64)x *y + z)
+LANE_OP(mad_wide_s32, u64, s32, s32, u64, u64, (u64)((s64)x *y) + z)
 
 static inline s32 LANES(clamp_s32)(s64 value)
 {
@@ -78,7 +78,7 @@ LANE_OP1(mad_hi_sat_s32, s32, LANES(clamp_s32)((((s64)x * y) >> 32) + z))
 
 /* mul24: products of the low 24 bits; lo: bits 0-31, hi: bits 16-47 */
 #define S24(v) ((s64)((s32)((u32)(v) << 8) >> 8))
-#define U24(v) ((u64)((v) & 0xffffff))
+#define U24(v) ((u64)((v)&0xffffff))
 LANE_OP1(mul24_lo_u32, u32, (u32)(U24(x) * U24(y)))
 LANE_OP1(mul24_hi_u32, u32, (u32)((U24(x) * U24(y)) >> 16))
 LANE_OP1(mul24_lo_s32, u32, (u32)(S24(x) * S24(y)))
@@ -90,36 +90,34 @@ LANE_OP1(mad24_hi_s32, u32, (u32)((S24(x) * S24(y)) >> 16) + z)
 
 /* Sums with a carry: c points to the carry mask. Borrow counts as in the ISA: CC.CF is the borrow. */
 #define CARRY_IN(c) (*(const u32 *)(c) >> i & 1)
-#define CARRY_OPS(T, W)                                                                                               \
-    LANE_OP(addc_##T, T, T, T, u32, u32, (T)(x + y + (T)(*(const u32 *)c_ >> i & 1)))                                 \
-    LANE_OP(subc_##T, T, T, T, u32, u32, (T)(x - y - (T)(*(const u32 *)c_ >> i & 1)))                                 \
-    static void LANES(carry_add_##T)(void *d, const void *a_, const void *b_, const void *c, const void *e,           \
-                                     uint64_t extra)                                                                  \
-    {                                                                                                                 \
-        const T *a = a_, *b = b_;                                                                                     \
-        u32 out = 0;                                                                                                  \
-        (void)e, (void)extra;                                                                                         \
-        for (int i = 0; i < LANE_COUNT; i++)                                                                          \
-            out |= (u32)(((W)a[i] + b[i] + CARRY_IN(c)) >> (sizeof(T) * 8)) << i;                                     \
-        *(u32 *)d = out;                                                                                              \
-    }                                                                                                                 \
-    static void LANES(carry_sub_##T)(void *d, const void *a_, const void *b_, const void *c, const void *e,           \
-                                     uint64_t extra)                                                                  \
-    {                                                                                                                 \
-        const T *a = a_, *b = b_;                                                                                     \
-        u32 out = 0;                                                                                                  \
-        (void)e, (void)extra;                                                                                         \
-        for (int i = 0; i < LANE_COUNT; i++)                                                                          \
-            out |= (u32)((W)a[i] < (W)b[i] + CARRY_IN(c)) << i;                                                       \
-        *(u32 *)d = out;                                                                                              \
+#define CARRY_OPS(T, W)                                                                                      \
+    LANE_OP(addc_##T, T, T, T, u32, u32, (T)(x + y + (T)(*(const u32 *)c_ >> i & 1)))                        \
+    LANE_OP(subc_##T, T, T, T, u32, u32, (T)(x - y - (T)(*(const u32 *)c_ >> i & 1)))                        \
+    static void LANES(carry_add_##T)(void *d, const void *a_, const void *b_, const void *c, const void *e,  \
+                                     uint64_t extra)                                                         \
+    {                                                                                                        \
+        const T *a = a_, *b = b_;                                                                            \
+        u32 out = 0;                                                                                         \
+        (void)e, (void)extra;                                                                                \
+        for (int i = 0; i < LANE_COUNT; i++)                                                                 \
+            out |= (u32)(((W)a[i] + b[i] + CARRY_IN(c)) >> (sizeof(T) * 8)) << i;                            \
+        *(u32 *)d = out;                                                                                     \
+    }                                                                                                        \
+    static void LANES(carry_sub_##T)(void *d, const void *a_, const void *b_, const void *c, const void *e,  \
+                                     uint64_t extra)                                                         \
+    {                                                                                                        \
+        const T *a = a_, *b = b_;                                                                            \
+        u32 out = 0;                                                                                         \
+        (void)e, (void)extra;                                                                                \
+        for (int i = 0; i < LANE_COUNT; i++) out |= (u32)((W)a[i] < (W)b[i] + CARRY_IN(c)) << i;             \
+        *(u32 *)d = out;                                                                                     \
     }
 CARRY_OPS(u32, u64)
 CARRY_OPS(u64, u128)
 
 static inline u32 LANES(find_bit)(u64 value, u64 shift_amount, unsigned bits)
 {
-    if (value == 0)
-        return UINT32_MAX;
+    if (value == 0) return UINT32_MAX;
     u32 place = 63 - (u32)__builtin_clzll(value);
     return shift_amount ? bits - 1 - place : place;
 }
@@ -163,8 +161,7 @@ static inline u64 LANES(insert)(u64 field, u64 value, u32 position, u32 length, 
         position &= 0xff;
         length &= 0xff;
     }
-    if (position >= bits)
-        return value;
+    if (position >= bits) return value;
     unsigned kept = length < bits - position ? length : bits - position;
     u64 mask = (kept >= 64 ? ~0ull : (1ull << kept) - 1) << position;
     return (value & ~mask) | (field << position & mask);
@@ -175,15 +172,12 @@ LANE_OP(bfi_64, u64, u64, u64, u32, u32, LANES(insert)(x, y, z, w, 64))
 /* fns: find the n-th set bit from base, upwards for positive offsets -- ISA 9.7.1 */
 static inline u32 LANES(find_nth)(u32 mask, u32 base, s32 offset)
 {
-    if (base > 31)
-        return UINT32_MAX;
-    if (offset == 0)
-        return mask >> base & 1 ? base : UINT32_MAX;
+    if (base > 31) return UINT32_MAX;
+    if (offset == 0) return mask >> base & 1 ? base : UINT32_MAX;
     int step = offset > 0 ? 1 : -1;
     s64 wanted = offset > 0 ? offset : -(s64)offset;
     for (int place = (int)base; place >= 0 && place < 32; place += step) {
-        if ((mask >> place & 1) && --wanted == 0)
-            return (u32)place;
+        if ((mask >> place & 1) && --wanted == 0) return (u32)place;
     }
     return UINT32_MAX;
 }
@@ -215,10 +209,8 @@ LANE_OP1(dp2a, u32, LANES(half_products)(x, y, z, extra))
 static inline u32 LANES(extend_from)(u32 a, u32 bits, u64 wraps, int is_signed)
 {
     bits = wraps ? bits & 31 : bits;
-    if (bits >= 32)
-        return a;
-    if (bits == 0)
-        return 0;
+    if (bits >= 32) return a;
+    if (bits == 0) return 0;
     u32 mask = (1u << bits) - 1;
     return (a & mask) | (is_signed && (a >> (bits - 1) & 1) ? ~mask : 0);
 }
@@ -228,8 +220,7 @@ static inline u32 LANES(bit_mask)(u32 from, u32 length, u64 wraps)
         from &= 31;
         length &= 31;
     }
-    if (from >= 32 || length == 0)
-        return 0;
+    if (from >= 32 || length == 0) return 0;
     return (length >= 32 ? ~0u : (1u << length) - 1) << from;
 }
 LANE_OP1(szext_u32, u32, LANES(extend_from)(x, y, extra, 0))
@@ -270,8 +261,7 @@ static inline u32 LANES(permute)(u32 a, u32 b, u32 selector, u64 mode)
     u32 choice = mode == PRMT_GENERIC ? selector : selectors[mode][selector & 3], result = 0;
     for (int i = 0; i < 4; i++) {
         u32 byte = (u32)(bytes >> 8 * (choice >> 4 * i & 7)) & 0xff;
-        if (choice >> 4 * i & 8)
-            byte = byte & 0x80 ? 0xff : 0;
+        if (choice >> 4 * i & 8) byte = byte & 0x80 ? 0xff : 0;
         result |= byte << 8 * i;
     }
     return result;
@@ -280,10 +270,10 @@ LANE_OP1(prmt_32, u32, LANES(permute)(x, y, z, extra))
 
 /* two 16-bit halves */
 #define PAIR(low, high) ((u32)(u16)(low) | (u32)(u16)(high) << 16)
-#define LOW(v) ((s16)(v))
-#define HIGH(v) ((s16)((v) >> 16))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define LOW(v)          ((s16)(v))
+#define HIGH(v)         ((s16)((v) >> 16))
+#define MIN(a, b)       ((a) < (b) ? (a) : (b))
+#define MAX(a, b)       ((a) > (b) ? (a) : (b))
 LANE_OP1(add_16x2, u32, PAIR(x + y, (x >> 16) + (y >> 16)))
 LANE_OP1(sub_16x2, u32, PAIR(x - y, (x >> 16) - (y >> 16)))
 LANE_OP1(min_s16x2, u32, PAIR(MIN(LOW(x), LOW(y)), MIN(HIGH(x), HIGH(y))))
@@ -303,31 +293,35 @@ LANE_OP(slct_f32_4, u32, u32, u32, float, s32, AT_LEAST_ZERO(z) ? x : y)
 LANE_OP(slct_f32_8, u64, u64, u64, float, s32, AT_LEAST_ZERO(z) ? x : y)
 
 /* Choosing: by width for what has no sign, else by type. */
-#define BY_WIDTH(name)                                                                                                \
+#define BY_WIDTH(name)                                                                                       \
     (bytes == 2 ? LANES(name##_u16) : bytes == 4 ? LANES(name##_u32) : bytes == 8 ? LANES(name##_u64) : NULL)
-#define BY_TYPE(name)                                                                                                 \
-    (bytes == 2   ? is_signed ? LANES(name##_s16) : LANES(name##_u16)                                                 \
-     : bytes == 4 ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                                 \
-     : bytes == 8 ? is_signed ? LANES(name##_s64) : LANES(name##_u64)                                                 \
-                  : NULL)
+#define BY_TYPE(name)                                                                                        \
+    (bytes == 2   ? is_signed ? LANES(name##_s16) : LANES(name##_u16)                                        \
+       : bytes == 4 ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                      \
+       : bytes == 8 ? is_signed ? LANES(name##_s64) : LANES(name##_u64)                                      \
+                    : NULL)
 #define BY_TYPE_32(name) (bytes != 4 ? NULL : is_signed ? LANES(name##_s32) : LANES(name##_u32))
-#define BY_TYPE_WIDE(name)                                                                                            \
-    (bytes == 2   ? is_signed ? LANES(name##_s16) : LANES(name##_u16)                                                 \
-     : bytes == 4 ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                                 \
-                  : NULL)
-#define BY_TYPE_LONG(name)                                                                                            \
-    (bytes == 4   ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                                 \
-     : bytes == 8 ? is_signed ? LANES(name##_s64) : LANES(name##_u64)                                                 \
-                  : NULL)
+#define BY_TYPE_WIDE(name)                                                                                   \
+    (bytes == 2   ? is_signed ? LANES(name##_s16) : LANES(name##_u16)                                        \
+       : bytes == 4 ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                      \
+                    : NULL)
+#define BY_TYPE_LONG(name)                                                                                   \
+    (bytes == 4   ? is_signed ? LANES(name##_s32) : LANES(name##_u32)                                        \
+       : bytes == 8 ? is_signed ? LANES(name##_s64) : LANES(name##_u64)                                      \
+                    : NULL)
 #define BY_WIDTH_LONG(name) (bytes == 4 ? LANES(name##_32) : bytes == 8 ? LANES(name##_64) : NULL)
 
 static lane_op LANES(integer_pair)(enum ptx_opcode opcode, bool is_signed)
 {
     switch ((int)opcode) {
-    case PTX_OP_ADD: return LANES(add_16x2);
-    case PTX_OP_SUB: return LANES(sub_16x2);
-    case PTX_OP_MIN: return is_signed ? LANES(min_s16x2) : LANES(min_u16x2);
-    case PTX_OP_MAX: return is_signed ? LANES(max_s16x2) : LANES(max_u16x2);
+    case PTX_OP_ADD:
+        return LANES(add_16x2);
+    case PTX_OP_SUB:
+        return LANES(sub_16x2);
+    case PTX_OP_MIN:
+        return is_signed ? LANES(min_s16x2) : LANES(min_u16x2);
+    case PTX_OP_MAX:
+        return is_signed ? LANES(max_s16x2) : LANES(max_u16x2);
     }
     return NULL;
 }
@@ -341,12 +335,9 @@ static lane_op LANES(integer_sum)(bool is_add, unsigned bytes, bool is_signed, u
 
 static lane_op LANES(integer_carry)(bool is_add, unsigned bytes, unsigned form)
 {
-    if (bytes == 4 && (form & LANE_CARRY))
-        return is_add ? LANES(carry_add_u32) : LANES(carry_sub_u32);
-    if (bytes == 8 && (form & LANE_CARRY))
-        return is_add ? LANES(carry_add_u64) : LANES(carry_sub_u64);
-    if (bytes == 4)
-        return is_add ? LANES(addc_u32) : LANES(subc_u32);
+    if (bytes == 4 && (form & LANE_CARRY)) return is_add ? LANES(carry_add_u32) : LANES(carry_sub_u32);
+    if (bytes == 8 && (form & LANE_CARRY)) return is_add ? LANES(carry_add_u64) : LANES(carry_sub_u64);
+    if (bytes == 4) return is_add ? LANES(addc_u32) : LANES(subc_u32);
     return bytes != 8 ? NULL : is_add ? LANES(addc_u64) : LANES(subc_u64);
 }
 
@@ -354,12 +345,16 @@ static lane_op LANES(integer_product)(enum ptx_opcode opcode, unsigned bytes, bo
 {
     switch ((int)opcode) {
     case PTX_OP_MUL:
-        return form & LANE_WIDE ? BY_TYPE_WIDE(mul_wide) : form & LANE_HI ? BY_TYPE(mul_hi) : BY_WIDTH(mul_lo);
+        return form & LANE_WIDE ? BY_TYPE_WIDE(mul_wide)
+               : form & LANE_HI ? BY_TYPE(mul_hi)
+                                : BY_WIDTH(mul_lo);
     case PTX_OP_MAD:
-        if (form & LANE_SAT)
-            return bytes == 4 && is_signed && form & LANE_HI ? LANES(mad_hi_sat_s32) : NULL;
-        return form & LANE_WIDE ? BY_TYPE_WIDE(mad_wide) : form & LANE_HI ? BY_TYPE(mad_hi) : BY_WIDTH(mad_lo);
-    case PTX_OP_MUL24: return form & LANE_HI ? BY_TYPE_32(mul24_hi) : BY_TYPE_32(mul24_lo);
+        if (form & LANE_SAT) return bytes == 4 && is_signed && form & LANE_HI ? LANES(mad_hi_sat_s32) : NULL;
+        return form & LANE_WIDE ? BY_TYPE_WIDE(mad_wide)
+               : form & LANE_HI ? BY_TYPE(mad_hi)
+                                : BY_WIDTH(mad_lo);
+    case PTX_OP_MUL24:
+        return form & LANE_HI ? BY_TYPE_32(mul24_hi) : BY_TYPE_32(mul24_lo);
     case PTX_OP_MAD24:
         return form & LANE_SAT ? NULL : form & LANE_HI ? BY_TYPE_32(mad24_hi) : BY_TYPE_32(mad24_lo);
     }
@@ -383,27 +378,48 @@ static lane_op LANES(integer_select)(unsigned bytes, bool by_float)
 static lane_op LANES(integer_bits)(enum ptx_opcode opcode, unsigned bytes, bool is_signed, unsigned form)
 {
     switch ((int)opcode) {
-    case PTX_OP_POPC: return BY_WIDTH_LONG(popc);
-    case PTX_OP_CLZ: return BY_WIDTH_LONG(clz);
-    case PTX_OP_BREV: return BY_WIDTH_LONG(brev);
-    case PTX_OP_BFI: return BY_WIDTH_LONG(bfi);
-    case PTX_OP_BFE: return BY_TYPE_LONG(bfe);
-    case PTX_OP_BFIND: return BY_TYPE_LONG(bfind);
-    case PTX_OP_FNS: return LANES(fns_32);
-    case PTX_OP_DP4A: return LANES(dp4a);
-    case PTX_OP_DP2A: return LANES(dp2a);
-    case PTX_OP_SZEXT: return BY_TYPE_32(szext);
-    case PTX_OP_BMSK: return LANES(bmsk_32);
-    case PTX_OP_LOP3: return LANES(lop3_32);
-    case PTX_OP_PRMT: return LANES(prmt_32);
-    case PTX_OP_SHF: return form & LANE_LEFT ? LANES(shf_l) : LANES(shf_r);
-    case PTX_OP_AND: return BY_WIDTH(and);
-    case PTX_OP_OR: return BY_WIDTH(or);
-    case PTX_OP_XOR: return BY_WIDTH(xor);
-    case PTX_OP_NOT: return BY_WIDTH(not);
-    case PTX_OP_CNOT: return BY_WIDTH(cnot);
-    case PTX_OP_SHL: return BY_WIDTH(shl);
-    case PTX_OP_SHR: return BY_TYPE(shr);
+    case PTX_OP_POPC:
+        return BY_WIDTH_LONG(popc);
+    case PTX_OP_CLZ:
+        return BY_WIDTH_LONG(clz);
+    case PTX_OP_BREV:
+        return BY_WIDTH_LONG(brev);
+    case PTX_OP_BFI:
+        return BY_WIDTH_LONG(bfi);
+    case PTX_OP_BFE:
+        return BY_TYPE_LONG(bfe);
+    case PTX_OP_BFIND:
+        return BY_TYPE_LONG(bfind);
+    case PTX_OP_FNS:
+        return LANES(fns_32);
+    case PTX_OP_DP4A:
+        return LANES(dp4a);
+    case PTX_OP_DP2A:
+        return LANES(dp2a);
+    case PTX_OP_SZEXT:
+        return BY_TYPE_32(szext);
+    case PTX_OP_BMSK:
+        return LANES(bmsk_32);
+    case PTX_OP_LOP3:
+        return LANES(lop3_32);
+    case PTX_OP_PRMT:
+        return LANES(prmt_32);
+    case PTX_OP_SHF:
+        return form & LANE_LEFT ? LANES(shf_l) : LANES(shf_r);
+    case PTX_OP_AND:
+        return BY_WIDTH(and);
+    case PTX_OP_OR:
+        return BY_WIDTH(or);
+    case PTX_OP_XOR:
+        return BY_WIDTH(xor);
+    case PTX_OP_NOT:
+        return BY_WIDTH(not );
+    case PTX_OP_CNOT:
+        return BY_WIDTH(cnot);
+    case PTX_OP_SHL:
+        return BY_WIDTH(shl);
+    case PTX_OP_SHR:
+        return BY_TYPE(shr);
     }
     return NULL;
 }
@@ -413,25 +429,34 @@ lane_op LANES(lanes_integer)(enum ptx_opcode opcode, enum ptx_type type, enum pt
 {
     unsigned bytes = ptx_type_bytes(type);
     bool is_signed = ptx_type_is_signed(type);
-    if (type == PTX_U16X2 || type == PTX_S16X2)
-        return LANES(integer_pair)(opcode, type == PTX_S16X2);
+    if (type == PTX_U16X2 || type == PTX_S16X2) return LANES(integer_pair)(opcode, type == PTX_S16X2);
     if (form & LANE_RELU)
-        return type != PTX_S32          ? NULL
-               : opcode == PTX_OP_MIN ? LANES(min_relu_s32)
-                                      : LANES(max_relu_s32);
+        return type != PTX_S32 ? NULL : opcode == PTX_OP_MIN ? LANES(min_relu_s32) : LANES(max_relu_s32);
     switch ((int)opcode) {
-    case PTX_OP_ADD: return LANES(integer_sum)(true, bytes, is_signed, form);
-    case PTX_OP_SUB: return LANES(integer_sum)(false, bytes, is_signed, form);
-    case PTX_OP_ADDC: return LANES(integer_carry)(true, bytes, form);
-    case PTX_OP_SUBC: return LANES(integer_carry)(false, bytes, form);
-    case PTX_OP_NEG: return BY_WIDTH(neg);
-    case PTX_OP_ABS: return BY_WIDTH(abs);
-    case PTX_OP_MIN: return BY_TYPE(min);
-    case PTX_OP_MAX: return BY_TYPE(max);
-    case PTX_OP_DIV: return BY_TYPE(div);
-    case PTX_OP_REM: return BY_TYPE(rem);
-    case PTX_OP_SAD: return BY_TYPE(sad);
-    case PTX_OP_SLCT: return LANES(integer_select)(bytes, second == PTX_F32);
+    case PTX_OP_ADD:
+        return LANES(integer_sum)(true, bytes, is_signed, form);
+    case PTX_OP_SUB:
+        return LANES(integer_sum)(false, bytes, is_signed, form);
+    case PTX_OP_ADDC:
+        return LANES(integer_carry)(true, bytes, form);
+    case PTX_OP_SUBC:
+        return LANES(integer_carry)(false, bytes, form);
+    case PTX_OP_NEG:
+        return BY_WIDTH(neg);
+    case PTX_OP_ABS:
+        return BY_WIDTH(abs);
+    case PTX_OP_MIN:
+        return BY_TYPE(min);
+    case PTX_OP_MAX:
+        return BY_TYPE(max);
+    case PTX_OP_DIV:
+        return BY_TYPE(div);
+    case PTX_OP_REM:
+        return BY_TYPE(rem);
+    case PTX_OP_SAD:
+        return BY_TYPE(sad);
+    case PTX_OP_SLCT:
+        return LANES(integer_select)(bytes, second == PTX_F32);
     }
     lane_op op = LANES(integer_product)(opcode, bytes, is_signed, form);
     return op != NULL ? op : LANES(integer_bits)(opcode, bytes, is_signed, form);

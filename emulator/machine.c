@@ -3,14 +3,15 @@
 #include "emulator/machine.h"
 #include "emulator/memory.h"
 
-#include <errno.h>
+#include <fenv.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum {
-    SMALL_LAUNCH = 1 << 14,   /* threads: fewer are not worth a second worker */
+    SMALL_LAUNCH = 1 << 14, /* threads: fewer are not worth a second worker */
     MEMORY_SHARED_MOST = 227 * 1024,
     WORKERS_MOST = 64,
 };
@@ -38,8 +39,7 @@ void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane
     uint32_t thread[3];
     char what[200];
     va_list arguments;
-    if (kind == EMU_FAULT_RACE && atomic_load(&machine->is_stopped))
-        return;
+    if (kind == EMU_FAULT_RACE && atomic_load(&machine->is_stopped)) return;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
@@ -56,15 +56,16 @@ void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane
             snprintf(where, sizeof where, " at 0x%llx", (unsigned long long)address);
         snprintf(fault->message, sizeof fault->message,
                  "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %s%s: %.*s", machine->name,
-                 worker->block[0], worker->block[1], worker->block[2], thread[0], thread[1], thread[2], source->line,
-                 what, where, (int)(source->text.length < 150 ? source->text.length : 150), source->text.text);
+                 worker->block[0], worker->block[1], worker->block[2], thread[0], thread[1], thread[2],
+                 source->line, what, where, (int)(source->text.length < 150 ? source->text.length : 150),
+                 source->text.text);
     }
     pthread_mutex_unlock(&machine->lock);
-    if (kind != EMU_FAULT_RACE)
-        atomic_store(&machine->is_stopped, true);
+    if (kind != EMU_FAULT_RACE) atomic_store(&machine->is_stopped, true);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------- */
+/* --- blocks
+ * ------------------------------------------------------------------------------------------------- */
 
 static void block_place(struct worker *worker, uint64_t number)
 {
@@ -101,8 +102,7 @@ static bool machine_is_over_limit(struct worker *worker, const struct warp *warp
     uint64_t limit = machine->settings->step_limit, fresh = worker->instructions - worker->reported;
     worker->reported = worker->instructions;
     uint64_t total = atomic_fetch_add(&machine->instructions, fresh) + fresh;
-    if (limit == 0 || total <= limit)
-        return false;
+    if (limit == 0 || total <= limit) return false;
     const struct group *group = &warp->groups[0];
     uint32_t lane = warp->group_count ? (uint32_t)__builtin_ctz(group->mask) : 0;
     uint32_t pc = warp->group_count ? group->pc : 0;
@@ -118,14 +118,12 @@ static bool block_run_apart(struct worker *worker)
     for (uint32_t i = 0; i < worker->warp_count; i++) {
         enum run_result result;
         warp_start(worker, warp, i);
-        if (worker->warp_count > 1)
-            frame_fill_warp(worker, warp);
+        if (worker->warp_count > 1) frame_fill_warp(worker, warp);
         while ((result = warp_run(worker, warp)) == RUN_AGAIN) {
             if (machine_is_over_limit(worker, warp) || atomic_load(&worker->machine->is_stopped))
                 return false;
         }
-        if (result == RUN_FAULT)
-            return false;
+        if (result == RUN_FAULT) return false;
     }
     return true;
 }
@@ -134,13 +132,13 @@ static void block_report_stuck(struct worker *worker)
 {
     for (uint32_t w = 0; w < worker->warp_count; w++) {
         const struct warp *warp = &worker->warps[w];
-        if (warp->group_count == 0)
-            continue;
+        if (warp->group_count == 0) continue;
         const struct group *group = &warp->groups[0];
         const struct barrier *barrier = &worker->barriers[group->barrier];
         machine_fault(worker, warp, (uint32_t)__builtin_ctz(group->mask), &worker->code->steps[group->pc - 1],
-                      EMU_FAULT_BARRIER, 0, "barrier %u is never completed: %u of %u threads arrived", group->barrier,
-                      barrier->arrived, barrier->expected ? barrier->expected : worker->live_threads);
+                      EMU_FAULT_BARRIER, 0, "barrier %u is never completed: %u of %u threads arrived",
+                      group->barrier, barrier->arrived,
+                      barrier->expected ? barrier->expected : worker->live_threads);
         return;
     }
 }
@@ -150,8 +148,7 @@ static bool block_is_alive(const struct worker *worker)
 {
     for (uint32_t w = 0; w < worker->warp_count; w++) {
         for (uint32_t i = 0; i < worker->warps[w].group_count; i++) {
-            if (worker->warps[w].groups[i].state != GROUP_AT_BARRIER)
-                return true;
+            if (worker->warps[w].groups[i].state != GROUP_AT_BARRIER) return true;
         }
     }
     return false;
@@ -160,16 +157,14 @@ static bool block_is_alive(const struct worker *worker)
 static bool block_run_together(struct worker *worker)
 {
     bool is_random = worker->machine->settings->seed != 0;
-    for (uint32_t w = 0; w < worker->warp_count; w++)
-        warp_start(worker, &worker->warps[w], w);
+    for (uint32_t w = 0; w < worker->warp_count; w++) warp_start(worker, &worker->warps[w], w);
     for (uint32_t next = 0; worker->live_threads > 0; next = (next + 1) % worker->warp_count) {
         struct warp *warp = &worker->warps[is_random ? machine_random(worker) % worker->warp_count : next];
-        if (warp->group_count == 0)
-            continue;
+        if (warp->group_count == 0) continue;
         enum run_result result = warp_run(worker, warp);
-        if (result == RUN_FAULT)
-            return false;
-        if (result == RUN_AGAIN && (machine_is_over_limit(worker, warp) || atomic_load(&worker->machine->is_stopped)))
+        if (result == RUN_FAULT) return false;
+        if (result == RUN_AGAIN &&
+            (machine_is_over_limit(worker, warp) || atomic_load(&worker->machine->is_stopped)))
             return false;
         if (result == RUN_BLOCKED && !block_is_alive(worker)) {
             block_report_stuck(worker);
@@ -185,22 +180,19 @@ bool block_run(struct worker *worker, uint64_t block_number)
     block_place(worker, block_number);
     worker->live_threads = machine->threads;
     memset(worker->barriers, 0, sizeof worker->barriers);
-    if (machine->shared_bytes > 0)
-        memset(worker->shared, 0, machine->shared_bytes);
-    if (worker->races != NULL)
-        races_block(worker);
+    if (machine->shared_bytes > 0) memset(worker->shared, 0, machine->shared_bytes);
+    if (worker->races != NULL) races_block(worker);
     bool is_good = machine->frames == 1 ? block_run_apart(worker) : block_run_together(worker);
     return is_good && !machine_is_over_limit(worker, &worker->warps[0]);
 }
 
-/* The i-th block in the order of the seed: a permutation of the smallest power of four, walked until inside. */
+/* The i-th block in the order of the seed: a permutation of the smallest power of four, walked until inside.
+ */
 static uint64_t machine_shuffle(const struct machine *machine, uint64_t number)
 {
-    if (machine->settings->seed == 0)
-        return number;
+    if (machine->settings->seed == 0) return number;
     unsigned half = 1;
-    while (half < 32 && 1ull << 2 * half < machine->blocks)
-        half++;
+    while (half < 32 && 1ull << 2 * half < machine->blocks) half++;
     uint64_t low_mask = (1ull << half) - 1;
     do {
         for (uint64_t round = 0; round < 4; round++) {
@@ -212,7 +204,8 @@ static uint64_t machine_shuffle(const struct machine *machine, uint64_t number)
     return number;
 }
 
-/* --- workers ------------------------------------------------------------------------------------------------ */
+/* --- workers
+ * ------------------------------------------------------------------------------------------------ */
 
 static void worker_close(struct worker *worker)
 {
@@ -236,8 +229,7 @@ static void *worker_memory(uint64_t bytes)
 static struct worker *worker_open(struct machine *machine, uint32_t index)
 {
     struct worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL)
-        return NULL;
+    if (worker == NULL) return NULL;
     worker->machine = machine;
     worker->code = machine->code;
     worker->lanes = lanes_best();
@@ -249,8 +241,7 @@ static struct worker *worker_open(struct machine *machine, uint32_t index)
     worker->shared = worker_memory(machine->shared_bytes);
     worker->ranges = calloc(machine->code->count + 1, sizeof *worker->ranges);
     bool has_traffic = traffic_open(&worker->loads, machine) & traffic_open(&worker->stores, machine);
-    if (machine->settings->report_races)
-        worker->races = races_open(machine);
+    if (machine->settings->report_races) worker->races = races_open(machine);
     worker->is_observed = worker->races != NULL || machine->watch != NULL;
     if (!worker->frames || !worker->local || !worker->shared || !worker->ranges || !has_traffic ||
         (machine->settings->report_races && worker->races == NULL)) {
@@ -274,8 +265,7 @@ static void *worker_run(void *argument)
     struct machine *machine = worker->machine;
     while (!atomic_load(&machine->is_stopped)) {
         uint64_t block = atomic_fetch_add(&machine->next_block, 1);
-        if (block >= machine->blocks || !block_run(worker, machine_shuffle(machine, block)))
-            break;
+        if (block >= machine->blocks || !block_run(worker, machine_shuffle(machine, block))) break;
     }
     return NULL;
 }
@@ -288,8 +278,8 @@ static uint32_t machine_worker_count(const struct machine *machine)
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         count = processors > 1 ? (uint32_t)processors : 1;
     }
-    if (settings->seed != 0 || settings->report_races || machine->watch != NULL || machine->code->is_order_sensitive ||
-        machine->blocks * machine->threads < SMALL_LAUNCH)
+    if (settings->seed != 0 || settings->report_races || machine->watch != NULL ||
+        machine->code->is_order_sensitive || machine->blocks * machine->threads < SMALL_LAUNCH)
         return 1;
     count = count > WORKERS_MOST ? WORKERS_MOST : count;
     return count < machine->blocks ? count : (uint32_t)machine->blocks;
@@ -318,24 +308,25 @@ static bool machine_run(struct machine *machine, struct emu_counts *counts)
     pthread_t threads[WORKERS_MOST];
     bool has_thread[WORKERS_MOST] = {false};
     uint32_t wanted = machine_worker_count(machine), count = 0;
-    while (count < wanted && (workers[count] = worker_open(machine, count)) != NULL)
-        count++;
+    while (count < wanted && (workers[count] = worker_open(machine, count)) != NULL) count++;
     if (count == 0) {
         machine->fault->kind = EMU_FAULT_RESOURCES;
         snprintf(machine->fault->message, sizeof machine->fault->message, "kernel %s: out of host memory",
                  machine->name);
         return false;
     }
+    sigset_t all, before; /* the program's signals are not for these threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (uint32_t i = 1; i < count; i++)
         has_thread[i] = pthread_create(&threads[i], NULL, worker_run, workers[i]) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     worker_run(workers[0]);
     for (uint32_t i = 1; i < count; i++) {
-        if (has_thread[i])
-            pthread_join(threads[i], NULL);
+        if (has_thread[i]) pthread_join(threads[i], NULL);
     }
     machine_count(workers, count, counts);
-    for (uint32_t i = 0; i < count; i++)
-        worker_close(workers[i]);
+    for (uint32_t i = 0; i < count; i++) worker_close(workers[i]);
     return machine->fault->kind == EMU_FAULT_NONE;
 }
 
@@ -382,8 +373,14 @@ bool emu_run(const struct emu_settings *settings, const struct emu_launch *launc
         fault->line = code->fault_line;
         return machine_refuse(fault, EMU_FAULT_OPCODE, "%s", code->fault);
     }
-    struct machine machine = {.settings = settings, .launch = launch, .code = code, .name = name, .fault = fault,
-                              .watch = watch, .watch_context = watch_context, .window = emu_memory_window()};
+    struct machine machine = {.settings = settings,
+                              .launch = launch,
+                              .code = code,
+                              .name = name,
+                              .fault = fault,
+                              .watch = watch,
+                              .watch_context = watch_context,
+                              .window = emu_memory_window()};
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     emu_memory_reserved(&machine.memory_start, &machine.memory_end);
     machine.threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads;
@@ -392,15 +389,18 @@ bool emu_run(const struct emu_settings *settings, const struct emu_launch *launc
     machine.frames = is_apart ? 1 : machine.warps;
     machine.blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     uint32_t alignment = code->dynamic_alignment;
-    uint64_t shared = launch->dynamic_shared == 0
-                          ? code->shared_bytes
-                          : ((uint64_t)code->shared_bytes + alignment - 1) / alignment * alignment +
-                                launch->dynamic_shared;
+    uint64_t shared =
+        launch->dynamic_shared == 0
+            ? code->shared_bytes
+            : ((uint64_t)code->shared_bytes + alignment - 1) / alignment * alignment + launch->dynamic_shared;
     machine.shared_bytes = shared > UINT32_MAX ? UINT32_MAX : (uint32_t)shared;
-    if (!machine_check(&machine, fault))
-        return false;
+    if (!machine_check(&machine, fault)) return false;
+    fenv_t environment; /* the program's own may flush subnormals or round otherwise */
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
     pthread_mutex_init(&machine.lock, NULL);
     bool is_good = machine_run(&machine, counts);
     pthread_mutex_destroy(&machine.lock);
+    fesetenv(&environment);
     return is_good;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inside the machine: workers run blocks, blocks have warps, a warp's lanes stand in groups that share a program
- * counter. Lanes that diverge form more groups; the group with the smallest program counter runs first and takes in
- * those that it meets. */
+ * Inside the machine: workers run blocks, blocks have warps, a warp's lanes stand in groups that share a
+ * program counter. Lanes that diverge form more groups; the group with the smallest program counter runs
+ * first and takes in those that it meets. */
 #ifndef KFUSE_EMULATOR_MACHINE_H
 #define KFUSE_EMULATOR_MACHINE_H
 
@@ -10,7 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Both are halved whenever they were not enough, so that loops which wait for other lanes or warps end soon. */
+/* Both are halved whenever they were not enough, so that loops which wait for other lanes or warps end soon.
+ */
 enum { PATIENCE_MOST = 4096, PATIENCE_LEAST = 16, TURNS_MOST = 1 << 16, TURNS_LEAST = 64 };
 enum { BARRIER_COUNT = 16, WARPS_MOST = 32, THREADS_MOST = 1024, SECTOR_BYTES = 32 };
 #define ALL_LANES UINT32_MAX
@@ -19,19 +20,19 @@ enum group_state { GROUP_READY, GROUP_AT_WARP_SYNC, GROUP_AT_BARRIER };
 struct group {
     uint32_t pc, mask;
     enum group_state state;
-    uint32_t barrier;       /* GROUP_AT_BARRIER */
-    bool is_forced;         /* runs a warp-wide instruction without the lanes that cannot come */
+    uint32_t barrier; /* GROUP_AT_BARRIER */
+    bool is_forced;   /* runs a warp-wide instruction without the lanes that cannot come */
 };
 
 struct warp {
     unsigned char *frame, *local;
     uint32_t index;
-    uint32_t exited;        /* lanes that are done or never were */
+    uint32_t exited;                     /* lanes that are done or never were */
     struct group groups[LANE_COUNT + 1]; /* one more while a group is being split */
     uint32_t group_count;
-    uint64_t steps;         /* what %clock reads */
-    uint32_t patience;      /* backward branches of one group before another one of the warp goes on */
-    uint32_t turns;         /* the same of the warp */
+    uint64_t steps;    /* what %clock reads */
+    uint32_t patience; /* backward branches of one group before another one of the warp goes on */
+    uint32_t turns;    /* the same of the warp */
 };
 
 struct barrier {
@@ -43,7 +44,7 @@ struct barrier {
 
 struct traffic { /* one bit a sector of the reserved range, of one worker */
     uint64_t *bits;
-    uint64_t low, high;     /* words touched */
+    uint64_t low, high; /* words touched */
 };
 
 struct address_range {
@@ -61,14 +62,14 @@ struct worker {
     struct barrier barriers[BARRIER_COUNT];
     struct address_range *ranges; /* by step: the allocation that it touched last */
     struct traffic loads, stores;
-    struct races *races;          /* NULL: no report */
+    struct races *races; /* NULL: no report */
     uint32_t warp_count, live_threads;
     uint32_t block[3];
     uint64_t block_number;
     uint64_t random;
     uint64_t instructions, warp_instructions, float_operations, barrier_count, reported, host_bytes_read,
         host_bytes_written;
-    bool is_observed;             /* accesses go one by one: races or watch */
+    bool is_observed;                        /* accesses go one by one: races or watch */
     uint32_t clocks[WARPS_MOST][WARPS_MOST]; /* what each warp knows of the others: see races.c */
 };
 
@@ -79,12 +80,12 @@ struct machine {
     const char *name;
     uint64_t memory_start, memory_end, window;
     uint32_t threads, warps, shared_bytes;
-    uint32_t frames;               /* of a worker: one a warp, or 1 where the warps of a block run one after the other */
+    uint32_t frames; /* of a worker: one a warp, or 1 where the warps of a block run one after the other */
     uint64_t blocks;
     _Atomic uint64_t next_block;
     _Atomic uint64_t instructions; /* for the limit */
     _Atomic bool is_stopped;
-    pthread_mutex_t lock;          /* of fault */
+    pthread_mutex_t lock; /* of fault */
     struct emu_fault *fault;
     emu_watch watch;
     void *watch_context;
@@ -94,7 +95,8 @@ enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 enum run_result { RUN_AGAIN, RUN_BLOCKED, RUN_DONE, RUN_FAULT };
 
 /* --- machine.c */
-/* Notes the first fault of the launch: the thread is the first of mask; stops all workers unless it is a race. */
+/* Notes the first fault of the launch: the thread is the first of mask; stops all workers unless it is a
+ * race. */
 void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
                    enum emu_fault_kind kind, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
@@ -122,7 +124,8 @@ void *access_lane(struct worker *worker, struct warp *warp, uint32_t lane, const
                   enum ptx_space space, uint64_t address, uint32_t bytes, enum access_kind kind);
 
 /* --- atomic.c */
-uint64_t atomic_apply(const struct step_memory *memory, void *place, uint64_t value, uint64_t swap, bool is_shared);
+uint64_t atomic_apply(const struct step_memory *memory, void *place, uint64_t value, uint64_t swap,
+                      bool is_shared);
 
 /* --- traffic.c */
 bool traffic_open(struct traffic *traffic, const struct machine *machine);
@@ -132,8 +135,8 @@ void traffic_mark(struct traffic *traffic, const struct machine *machine, uint64
 uint64_t traffic_sectors(struct traffic *const *traffic, uint32_t count);
 
 /* --- barrier.c */
-/* The group (mask: its lanes) arrives at step's barrier; its pc is already the next one. It waits there, unless this completes
- * the barrier. False: a fault. */
+/* The group (mask: its lanes) arrives at step's barrier; its pc is already the next one. It waits there,
+ * unless this completes the barrier. False: a fault. */
 bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step *step, struct group *group,
                     uint32_t mask);
 /* After threads exited: releases barriers that only waited for them. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device memory: a sorted list of the live allocations inside one reserved range, and of host ranges that kernels may
- * touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen. */
+ * Device memory: a sorted list of the live allocations inside one reserved range, and of host ranges that
+ * kernels may touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen.
+ */
 #include "emulator/memory.h"
 
 #include <pthread.h>
@@ -40,10 +41,8 @@ bool emu_memory_open(uint64_t capacity)
             memory.window = (uint64_t)(uintptr_t)window;
             madvise(range, capacity, MADV_DONTDUMP);
         } else {
-            if (range != NULL)
-                munmap(range, capacity);
-            if (window != NULL)
-                munmap(window, EMU_WINDOW_BYTES);
+            if (range != NULL) munmap(range, capacity);
+            if (window != NULL) munmap(window, EMU_WINDOW_BYTES);
         }
     }
     bool is_open = memory.start != 0;
@@ -83,8 +82,7 @@ static bool memory_insert(struct memory_entry entry)
     if (memory.count == memory.capacity) {
         size_t capacity = memory.capacity ? memory.capacity * 2 : 64;
         struct memory_entry *grown = realloc(memory.entries, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
+        if (grown == NULL) return false;
         memory.entries = grown;
         memory.capacity = capacity;
     }
@@ -106,10 +104,8 @@ static uint64_t memory_gap(uint64_t span)
     uint64_t from = memory.start;
     for (size_t i = memory_above(memory.start - 1); i < memory.count; i++) {
         const struct emu_allocation *allocation = &memory.entries[i].allocation;
-        if (allocation->start >= memory.end)
-            break;
-        if (allocation->start - from >= span)
-            return from;
+        if (allocation->start >= memory.end) break;
+        if (allocation->start - from >= span) return from;
         from = allocation->start + memory_span(allocation->size);
     }
     return memory.end - from >= span && from < memory.end ? from : 0;
@@ -118,8 +114,7 @@ static uint64_t memory_gap(uint64_t span)
 static uint64_t memory_allocate_host(uint64_t size)
 {
     void *address = NULL;
-    if (posix_memalign(&address, 4096, size) != 0)
-        return 0;
+    if (posix_memalign(&address, 4096, size) != 0) return 0;
     struct memory_entry entry = {{(uint64_t)(uintptr_t)address, size, EMU_MEMORY_HOST}, true};
     if (!memory_insert(entry)) {
         free(address);
@@ -130,19 +125,16 @@ static uint64_t memory_allocate_host(uint64_t size)
 
 static uint64_t memory_allocate_device(uint64_t size, enum emu_memory_kind kind)
 {
-    if (memory.start == 0 || size > memory.end - memory.start)
-        return 0;
+    if (memory.start == 0 || size > memory.end - memory.start) return 0;
     struct memory_entry entry = {{memory_gap(memory_span(size)), size, kind}, false};
-    if (entry.allocation.start == 0 || !memory_insert(entry))
-        return 0;
+    if (entry.allocation.start == 0 || !memory_insert(entry)) return 0;
     memory.used += memory_span(size);
     return entry.allocation.start;
 }
 
 uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind)
 {
-    if (size == 0)
-        size = 1;
+    if (size == 0) size = 1;
     pthread_mutex_lock(&memory.lock);
     uint64_t address =
         kind == EMU_MEMORY_HOST ? memory_allocate_host(size) : memory_allocate_device(size, kind);
@@ -152,13 +144,13 @@ uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind)
 
 bool emu_memory_register(uint64_t start, uint64_t size)
 {
-    if (size == 0 || start + size < start)
-        return false;
+    if (size == 0 || start + size < start) return false;
     pthread_mutex_lock(&memory.lock);
     size_t above = memory_above(start);
-    bool is_free = (above == memory.count || memory.entries[above].allocation.start >= start + size) &&
-                   (above == 0 || memory.entries[above - 1].allocation.start +
-                                          memory.entries[above - 1].allocation.size <= start);
+    bool is_free =
+        (above == memory.count || memory.entries[above].allocation.start >= start + size) &&
+        (above == 0 ||
+         memory.entries[above - 1].allocation.start + memory.entries[above - 1].allocation.size <= start);
     struct memory_entry entry = {{start, size, EMU_MEMORY_HOST}, false};
     bool is_done = is_free && memory_insert(entry);
     pthread_mutex_unlock(&memory.lock);
@@ -170,8 +162,7 @@ static void memory_clear(uint64_t start, uint64_t size)
     uint64_t filled = size < MEMORY_FILL_BYTES ? size : MEMORY_FILL_BYTES;
     memset((void *)(uintptr_t)start, MEMORY_FILL, filled);
     uint64_t first = (start + filled + 4095) & ~4095ull, last = (start + size) & ~4095ull;
-    if (last > first)
-        madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+    if (last > first) madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
 }
 
 bool emu_memory_release(uint64_t address)
@@ -200,8 +191,7 @@ bool emu_memory_find(uint64_t address, struct emu_allocation *allocation)
     size_t above = memory_above(address);
     bool is_inside = above > 0 && address - memory.entries[above - 1].allocation.start <
                                       memory.entries[above - 1].allocation.size;
-    if (is_inside)
-        *allocation = memory.entries[above - 1].allocation;
+    if (is_inside) *allocation = memory.entries[above - 1].allocation;
     pthread_mutex_unlock(&memory.lock);
     return is_inside;
 }

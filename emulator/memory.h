@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The emulated device's memory: one reserved range of host addresses. A device address is the host address of the
- * same byte, so copies are memcpy. Thread safe. */
+ * The emulated device's memory: one reserved range of host addresses. A device address is the host address of
+ * the same byte, so copies are memcpy. Thread safe. */
 #ifndef KFUSE_EMULATOR_MEMORY_H
 #define KFUSE_EMULATOR_MEMORY_H
 
@@ -21,16 +21,16 @@ bool emu_memory_open(uint64_t capacity);
 uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind);
 /* Makes a range of host memory (registered) readable by kernels. */
 bool emu_memory_register(uint64_t start, uint64_t size);
-/* False when address is not the start of an allocation. Freed bytes are filled with 0xdd: the first MiB of them; the
- * pages of the rest are given back and read as zeros. */
+/* False when address is not the start of an allocation. Freed bytes are filled with 0xdd: the first MiB of
+ * them; the pages of the rest are given back and read as zeros. */
 bool emu_memory_release(uint64_t address);
 /* The allocation that holds the byte at address. */
 bool emu_memory_find(uint64_t address, struct emu_allocation *allocation);
 void emu_memory_usage(uint64_t *free_bytes, uint64_t *total_bytes);
 /* The reserved range; start == end when it is not open. */
 void emu_memory_reserved(uint64_t *start, uint64_t *end);
-/* EMU_WINDOW_BYTES of addresses that nothing else uses: where generic pointers to shared, local and parameter memory
- * point (ISA 5.2). Never backed by memory. */
+/* EMU_WINDOW_BYTES of addresses that nothing else uses: where generic pointers to shared, local and parameter
+ * memory point (ISA 5.2). Never backed by memory. */
 enum { EMU_WINDOW_BYTES = 64 << 20 };
 uint64_t emu_memory_window(void);
 

@@ -9,8 +9,7 @@
 uint64_t program_address(const struct emu_program *program, const struct ptx_variable *variable)
 {
     for (uint32_t i = 0; i < program->variable_count; i++) {
-        if (program->variables[i].variable == variable)
-            return program->variables[i].address;
+        if (program->variables[i].variable == variable) return program->variables[i].address;
     }
     for (uint32_t i = 0; i < program->variable_count; i++) { /* a declaration beside the definition */
         if (strcmp(program->variables[i].variable->name, variable->name) == 0)
@@ -22,13 +21,13 @@ uint64_t program_address(const struct emu_program *program, const struct ptx_var
 uint64_t program_function_address(const struct emu_program *program, const char *name)
 {
     for (uint32_t i = 0; name != NULL && i < program->module->function_count; i++) {
-        if (strcmp(program->module->functions[i]->name, name) == 0)
-            return program->functions + i;
+        if (strcmp(program->module->functions[i]->name, name) == 0) return program->functions + i;
     }
     return 0;
 }
 
-static bool program_relocate(const struct emu_program *program, const struct program_variable *entry, char **error)
+static bool program_relocate(const struct emu_program *program, const struct program_variable *entry,
+                             char **error)
 {
     for (uint32_t i = 0; i < entry->variable->relocation_count; i++) {
         const struct ptx_relocation *relocation = &entry->variable->relocations[i];
@@ -51,12 +50,10 @@ static bool program_variables(struct emu_program *program, char **error)
 {
     struct ptx_module *module = program->module;
     program->variables = calloc(module->variable_count + 1, sizeof *program->variables);
-    if (program->variables == NULL)
-        return false;
+    if (program->variables == NULL) return false;
     for (uint32_t i = 0; i < module->variable_count; i++) {
         const struct ptx_variable *variable = module->variables[i];
-        if ((variable->space != PTX_GLOBAL && variable->space != PTX_CONST) || variable->is_extern)
-            continue;
+        if ((variable->space != PTX_GLOBAL && variable->space != PTX_CONST) || variable->is_extern) continue;
         uint64_t address = emu_memory_allocate(variable->size, EMU_MEMORY_VARIABLE);
         if (address == 0) {
             if (asprintf(error, "%s: no device memory for variable %s", module->name, variable->name) < 0)
@@ -70,8 +67,7 @@ static bool program_variables(struct emu_program *program, char **error)
         program->variables[program->variable_count++] = (struct program_variable){variable, address};
     }
     for (uint32_t i = 0; i < program->variable_count; i++) {
-        if (!program_relocate(program, &program->variables[i], error))
-            return false;
+        if (!program_relocate(program, &program->variables[i], error)) return false;
     }
     return true;
 }
@@ -81,12 +77,10 @@ static bool program_kernels(struct emu_program *program)
     struct ptx_module *module = program->module;
     program->kernels = calloc(module->function_count + 1, sizeof *program->kernels);
     program->functions = emu_memory_allocate(module->function_count + 1, EMU_MEMORY_VARIABLE);
-    if (program->kernels == NULL || program->functions == 0)
-        return false;
+    if (program->kernels == NULL || program->functions == 0) return false;
     for (uint32_t i = 0; i < module->function_count; i++) {
         const struct ptx_function *function = module->functions[i];
-        if (!function->is_entry || function->is_declaration)
-            continue;
+        if (!function->is_entry || function->is_declaration) continue;
         program->kernels[program->kernel_count++] =
             (struct emu_kernel){.program = program, .function = function};
     }
@@ -108,22 +102,17 @@ struct emu_program *emu_program_load(const char *name, const char *ptx, char **e
         *error = strdup(problem);
     else if (program_kernels(program) && program_variables(program, error))
         return program;
-    if (*error == NULL)
-        *error = strdup("out of memory");
+    if (*error == NULL) *error = strdup("out of memory");
     emu_program_unload(program);
     return NULL;
 }
 
 void emu_program_unload(struct emu_program *program)
 {
-    if (program == NULL)
-        return;
-    for (uint32_t i = 0; i < program->variable_count; i++)
-        emu_memory_release(program->variables[i].address);
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        arena_free(program->kernels[i].arena);
-    if (program->functions != 0)
-        emu_memory_release(program->functions);
+    if (program == NULL) return;
+    for (uint32_t i = 0; i < program->variable_count; i++) emu_memory_release(program->variables[i].address);
+    for (uint32_t i = 0; i < program->kernel_count; i++) arena_free(program->kernels[i].arena);
+    if (program->functions != 0) emu_memory_release(program->functions);
     free(program->variables);
     free(program->kernels);
     pthread_mutex_destroy(&program->lock);
@@ -134,8 +123,7 @@ void emu_program_unload(struct emu_program *program)
 const struct emu_kernel *emu_program_kernel(const struct emu_program *program, const char *name)
 {
     for (uint32_t i = 0; i < program->kernel_count; i++) {
-        if (strcmp(program->kernels[i].function->name, name) == 0)
-            return &program->kernels[i];
+        if (strcmp(program->kernels[i].function->name, name) == 0) return &program->kernels[i];
     }
     return NULL;
 }
@@ -150,7 +138,8 @@ const struct emu_kernel *emu_program_kernel_at(const struct emu_program *program
     return index < program->kernel_count ? &program->kernels[index] : NULL;
 }
 
-bool emu_program_variable(const struct emu_program *program, const char *name, uint64_t *address, uint64_t *size)
+bool emu_program_variable(const struct emu_program *program, const char *name, uint64_t *address,
+                          uint64_t *size)
 {
     for (uint32_t i = 0; i < program->variable_count; i++) {
         const struct program_variable *entry = &program->variables[i];
@@ -187,22 +176,19 @@ void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *in
     if (function->maxntid[0] != 0)
         info->max_threads = function->maxntid[0] * (function->maxntid[1] ? function->maxntid[1] : 1) *
                             (function->maxntid[2] ? function->maxntid[2] : 1);
-    if (code == NULL)
-        return;
+    if (code == NULL) return;
     info->registers = kernel->registers;
     info->static_shared = code->shared_bytes;
     info->local_bytes = code->local_bytes;
     for (uint32_t i = 0; i < kernel->program->variable_count; i++) {
         const struct ptx_variable *variable = kernel->program->variables[i].variable;
-        if (variable->space == PTX_CONST)
-            info->constant_bytes += (uint32_t)variable->size;
+        if (variable->space == PTX_CONST) info->constant_bytes += (uint32_t)variable->size;
     }
 }
 
 bool emu_kernel_parameter(const struct emu_kernel *kernel, uint32_t index, uint32_t *offset, uint32_t *size)
 {
-    if (index >= kernel->function->parameter_count)
-        return false;
+    if (index >= kernel->function->parameter_count) return false;
     *offset = kernel->function->parameters[index].offset;
     *size = (uint32_t)kernel->function->parameters[index].size;
     return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The race report: for every granule of memory the last plain write and the reads since, each by (block, thread, epoch).
- * A warp's epoch grows at each of its barriers; an access is ordered before another of the same block when the other's warp
- * has passed a barrier with the first one's warp since (vector clocks of warps). Different blocks are never ordered.
- * Atomic and volatile accesses count as reads here: they race with plain writes only. */
+ * The race report: for every granule of memory the last plain write and the reads since, each by (block,
+ * thread, epoch). A warp's epoch grows at each of its barriers; an access is ordered before another of the
+ * same block when the other's warp has passed a barrier with the first one's warp since (vector clocks of
+ * warps). Different blocks are never ordered. Atomic and volatile accesses count as reads here: they race
+ * with plain writes only. */
 #include "emulator/machine.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@ enum { PAGE_BYTES = 4096, PAGE_COARSE = 4 /* bytes of a granule, 1 after the fir
 /* block 31 bits, thread 10, epoch 22, valid 1 */
 typedef uint64_t race_mark;
 struct race_granule {
-    race_mark written, read, read_too, read_elsewhere; /* read_too: by another thread; read_elsewhere: another block */
+    race_mark written, read, read_too,
+        read_elsewhere; /* read_too: by another thread; read_elsewhere: another block */
 };
 struct race_page {
     uint32_t granule;
@@ -20,33 +22,29 @@ struct race_page {
 };
 struct races {
     uint64_t start, page_count;
-    struct race_page **pages;       /* of the reserved range */
-    uint64_t *touched;              /* indices of pages that exist */
+    struct race_page **pages; /* of the reserved range */
+    uint64_t *touched;        /* indices of pages that exist */
     uint64_t touched_count, touched_capacity;
-    struct race_granule *shared;    /* one a byte */
+    struct race_granule *shared; /* one a byte */
 };
 
 struct races *races_open(const struct machine *machine)
 {
     struct races *races = calloc(1, sizeof *races);
-    if (races == NULL)
-        return NULL;
+    if (races == NULL) return NULL;
     races->start = machine->memory_start;
     races->page_count = (machine->memory_end - machine->memory_start + PAGE_BYTES - 1) / PAGE_BYTES;
     races->pages = calloc(races->page_count ? races->page_count : 1, sizeof *races->pages);
     races->shared = calloc(machine->shared_bytes ? machine->shared_bytes : 1, sizeof *races->shared);
-    if (races->pages != NULL && races->shared != NULL)
-        return races;
+    if (races->pages != NULL && races->shared != NULL) return races;
     races_close(races);
     return NULL;
 }
 
 void races_close(struct races *races)
 {
-    if (races == NULL)
-        return;
-    for (uint64_t i = 0; i < races->touched_count; i++)
-        free(races->pages[races->touched[i]]);
+    if (races == NULL) return;
+    for (uint64_t i = 0; i < races->touched_count; i++) free(races->pages[races->touched[i]]);
     free(races->touched);
     free(races->pages);
     free(races->shared);
@@ -56,8 +54,7 @@ void races_close(struct races *races)
 static struct race_page *races_new_page(uint32_t granule)
 {
     struct race_page *page = calloc(1, sizeof *page + PAGE_BYTES / granule * sizeof *page->granules);
-    if (page != NULL)
-        page->granule = granule;
+    if (page != NULL) page->granule = granule;
     return page;
 }
 
@@ -66,33 +63,26 @@ static struct race_page *races_add_page(struct races *races, uint64_t index, uin
     if (races->touched_count == races->touched_capacity) {
         uint64_t capacity = races->touched_capacity ? races->touched_capacity * 2 : 256;
         uint64_t *grown = realloc(races->touched, capacity * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
+        if (grown == NULL) return NULL;
         races->touched = grown;
         races->touched_capacity = capacity;
     }
     races->pages[index] = races_new_page(granule);
-    if (races->pages[index] != NULL)
-        races->touched[races->touched_count++] = index;
+    if (races->pages[index] != NULL) races->touched[races->touched_count++] = index;
     return races->pages[index];
 }
 
 static struct race_page *races_page(struct races *races, uint64_t address, uint32_t bytes)
 {
     uint64_t index = (address - races->start) / PAGE_BYTES;
-    if (address < races->start || index >= races->page_count)
-        return NULL;
+    if (address < races->start || index >= races->page_count) return NULL;
     struct race_page *page = races->pages[index];
     uint32_t granule = bytes % PAGE_COARSE == 0 ? PAGE_COARSE : 1;
-    if (page == NULL)
-        return races_add_page(races, index, granule);
-    if (page->granule <= granule)
-        return page;
+    if (page == NULL) return races_add_page(races, index, granule);
+    if (page->granule <= granule) return page;
     struct race_page *fine = races_new_page(1);
-    if (fine == NULL)
-        return page;
-    for (uint32_t i = 0; i < PAGE_BYTES; i++)
-        fine->granules[i] = page->granules[i / page->granule];
+    if (fine == NULL) return page;
+    for (uint32_t i = 0; i < PAGE_BYTES; i++) fine->granules[i] = page->granules[i / page->granule];
     free(page);
     return races->pages[index] = fine;
 }
@@ -113,17 +103,17 @@ static uint32_t races_thread_of(race_mark mark)
 }
 
 /* Whether the marked access is ordered before what the lane does now. */
-static bool races_is_ordered(const struct worker *worker, const struct warp *warp, race_mark mark, race_mark now)
+static bool races_is_ordered(const struct worker *worker, const struct warp *warp, race_mark mark,
+                             race_mark now)
 {
-    if (mark == 0 || mark >> 23 == now >> 23)
-        return true;
-    if (races_block_of(mark) != races_block_of(now))
-        return false;
+    if (mark == 0 || mark >> 23 == now >> 23) return true;
+    if (races_block_of(mark) != races_block_of(now)) return false;
     return (mark >> 1 & 0x3fffff) < worker->clocks[warp->index][races_thread_of(mark) / LANE_COUNT];
 }
 
-static void races_report(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
-                         enum ptx_space space, uint64_t address, race_mark other, bool was_write)
+static void races_report(struct worker *worker, const struct warp *warp, uint32_t lane,
+                         const struct step *step, enum ptx_space space, uint64_t address, race_mark other,
+                         bool was_write)
 {
     uint32_t thread[3];
     const struct emu_launch *launch = worker->machine->launch;
@@ -147,9 +137,9 @@ static void races_note_read(struct race_granule *granule, race_mark now)
     granule->read = now;
 }
 
-static void races_granule(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
-                          enum ptx_space space, uint64_t address, struct race_granule *granule,
-                          enum access_kind kind, race_mark now)
+static void races_granule(struct worker *worker, const struct warp *warp, uint32_t lane,
+                          const struct step *step, enum ptx_space space, uint64_t address,
+                          struct race_granule *granule, enum access_kind kind, race_mark now)
 {
     if (!races_is_ordered(worker, warp, granule->written, now))
         races_report(worker, warp, lane, step, space, address, granule->written, true);
@@ -172,8 +162,7 @@ void races_access(struct worker *worker, const struct warp *warp, uint32_t lane,
 {
     struct races *races = worker->races;
     race_mark now = races_mark(worker, warp, lane);
-    if (step->memory->is_strong)
-        kind = ACCESS_ATOMIC;
+    if (step->memory->is_strong) kind = ACCESS_ATOMIC;
     if (space == PTX_SHARED) {
         for (uint32_t i = 0; i < bytes; i++) {
             struct race_granule *granule = &races->shared[address + i];
@@ -184,12 +173,11 @@ void races_access(struct worker *worker, const struct warp *warp, uint32_t lane,
         return;
     }
     struct race_page *page = races_page(races, address, bytes);
-    if (page == NULL)
-        return;
+    if (page == NULL) return;
     uint32_t offset = (uint32_t)((address - races->start) % PAGE_BYTES);
     for (uint32_t i = 0; i < bytes; i += page->granule)
-        races_granule(worker, warp, lane, step, space, address + i, &page->granules[(offset + i) / page->granule],
-                      kind, now);
+        races_granule(worker, warp, lane, step, space, address + i,
+                      &page->granules[(offset + i) / page->granule], kind, now);
 }
 
 void races_barrier(struct worker *worker, uint32_t warps)
@@ -200,12 +188,10 @@ void races_barrier(struct worker *worker, uint32_t warps)
             joined[k] = worker->clocks[w][k] > joined[k] ? worker->clocks[w][k] : joined[k];
     }
     for (uint32_t w = 0; w < worker->warp_count; w++) {
-        if (warps >> w & 1)
-            joined[w]++;
+        if (warps >> w & 1) joined[w]++;
     }
     for (uint32_t w = 0; w < worker->warp_count; w++) {
-        if (warps >> w & 1)
-            memcpy(worker->clocks[w], joined, sizeof joined);
+        if (warps >> w & 1) memcpy(worker->clocks[w], joined, sizeof joined);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which 32-byte sectors of device memory a launch touched: a bitmap a worker, merged and cleared at the end. */
+ * Which 32-byte sectors of device memory a launch touched: a bitmap a worker, merged and cleared at the end.
+ */
 #include "emulator/machine.h"
 
 #include <sys/mman.h>
@@ -19,8 +20,7 @@ bool traffic_open(struct traffic *traffic, const struct machine *machine)
 
 void traffic_close(struct traffic *traffic, const struct machine *machine)
 {
-    if (traffic->bits != NULL)
-        munmap(traffic->bits, traffic_bytes(machine));
+    if (traffic->bits != NULL) munmap(traffic->bits, traffic_bytes(machine));
     traffic->bits = NULL;
 }
 
@@ -28,10 +28,8 @@ void traffic_mark(struct traffic *traffic, const struct machine *machine, uint64
 {
     uint64_t first = (address - machine->memory_start) / SECTOR_BYTES;
     uint64_t last = (address + bytes - 1 - machine->memory_start) / SECTOR_BYTES;
-    if (first / 64 < traffic->low)
-        traffic->low = first / 64;
-    if (last / 64 > traffic->high)
-        traffic->high = last / 64;
+    if (first / 64 < traffic->low) traffic->low = first / 64;
+    if (last / 64 > traffic->high) traffic->high = last / 64;
     for (uint64_t sector = first; sector <= last;) {
         uint64_t word = sector / 64, from = sector % 64;
         uint64_t count = last - sector + 1 < 64 - from ? last - sector + 1 : 64 - from;
@@ -50,8 +48,7 @@ uint64_t traffic_sectors(struct traffic *const *traffic, uint32_t count)
     for (uint64_t word = low; low != UINT64_MAX && word <= high; word++) {
         uint64_t bits = 0;
         for (uint32_t i = 0; i < count; i++) {
-            if (word < traffic[i]->low || word > traffic[i]->high || traffic[i]->bits[word] == 0)
-                continue;
+            if (word < traffic[i]->low || word > traffic[i]->high || traffic[i]->bits[word] == 0) continue;
             bits |= traffic[i]->bits[word];
             traffic[i]->bits[word] = 0;
         }

@@ -27,8 +27,8 @@ static void warp_merge(struct warp *warp)
     }
 }
 
-/* The group to run: the one with the smallest pc, or any (seed). Lanes that wait for others that cannot come are let
- * go. NULL: all wait at barriers. */
+/* The group to run: the one with the smallest pc, or any (seed). Lanes that wait for others that cannot come
+ * are let go. NULL: all wait at barriers. */
 static struct group *warp_select(struct worker *worker, struct warp *warp, bool is_last)
 {
     warp_merge(warp);
@@ -36,10 +36,8 @@ static struct group *warp_select(struct worker *worker, struct warp *warp, bool 
     uint32_t ready = 0;
     for (uint32_t i = 0; i < warp->group_count; i++) {
         struct group *group = &warp->groups[i];
-        if (group->state == GROUP_AT_WARP_SYNC && (parked == NULL || group->pc < parked->pc))
-            parked = group;
-        if (group->state != GROUP_READY)
-            continue;
+        if (group->state == GROUP_AT_WARP_SYNC && (parked == NULL || group->pc < parked->pc)) parked = group;
+        if (group->state != GROUP_READY) continue;
         ready++;
         bool is_better = best == NULL || (is_last ? group->pc > best->pc : group->pc < best->pc);
         if (worker->machine->settings->seed != 0 ? machine_random(worker) % ready == 0 : is_better)
@@ -101,7 +99,8 @@ static void warp_lanes(struct worker *worker, struct warp *warp, const struct st
 {
     unsigned char *frame = warp->frame;
     if ((mask | warp->exited) == ALL_LANES) {
-        step->run(frame + step->d, frame + step->a, frame + step->b, frame + step->c, frame + step->e, step->extra);
+        step->run(frame + step->d, frame + step->a, frame + step->b, frame + step->c, frame + step->e,
+                  step->extra);
         return;
     }
     unsigned char values[16 * LANE_COUNT] __attribute__((aligned(64)));
@@ -109,18 +108,26 @@ static void warp_lanes(struct worker *worker, struct warp *warp, const struct st
     worker->lanes->blend(frame + step->d, values, mask, step->width);
 }
 
-/* Instructions other than plain arithmetic and branches. Returns true when the group goes on with the next step, else
- * *result says what happened; the group may be gone. */
-static bool warp_special(struct worker *worker, struct warp *warp, struct group *group, const struct step *step,
-                         uint32_t mask, enum run_result *result)
+/* Instructions other than plain arithmetic and branches. Returns true when the group goes on with the next
+ * step, else *result says what happened; the group may be gone. */
+static bool warp_special(struct worker *worker, struct warp *warp, struct group *group,
+                         const struct step *step, uint32_t mask, enum run_result *result)
 {
     bool is_good = true;
     *result = RUN_AGAIN;
     switch ((enum step_kind)step->kind) {
-    case STEP_LOAD: is_good = access_load(worker, warp, step, mask); break;
-    case STEP_STORE: is_good = access_store(worker, warp, step, mask); break;
-    case STEP_ATOMIC: is_good = access_atomic(worker, warp, step, mask); break;
-    case STEP_CLOCK: frame_clock(worker, warp, step, mask); break;
+    case STEP_LOAD:
+        is_good = access_load(worker, warp, step, mask);
+        break;
+    case STEP_STORE:
+        is_good = access_store(worker, warp, step, mask);
+        break;
+    case STEP_ATOMIC:
+        is_good = access_atomic(worker, warp, step, mask);
+        break;
+    case STEP_CLOCK:
+        frame_clock(worker, warp, step, mask);
+        break;
     case STEP_LANES_ROUNDED:
         fesetround(step->rounding);
         warp_lanes(worker, warp, step, mask);
@@ -150,14 +157,12 @@ static bool warp_special(struct worker *worker, struct warp *warp, struct group 
         warp_exit(worker, warp, mask);
         group->mask &= ~mask;
         group->pc++;
-        if (group->mask == 0)
-            warp_remove_group(warp, group);
+        if (group->mask == 0) warp_remove_group(warp, group);
         barrier_check(worker);
         return false;
     case STEP_BRANCH_TABLE:
         warp_branch_table(warp, group, step, mask);
-        if (group->mask == 0)
-            warp_remove_group(warp, group);
+        if (group->mask == 0) warp_remove_group(warp, group);
         return false;
     case STEP_TRAP:
         machine_fault(worker, warp, warp_lowest(mask), step, EMU_FAULT_TRAP, 0, "%s",
@@ -165,7 +170,8 @@ static bool warp_special(struct worker *worker, struct warp *warp, struct group 
         is_good = false;
         break;
     case STEP_LANES:
-    case STEP_BRANCH: break;
+    case STEP_BRANCH:
+        break;
     }
     *result = is_good ? RUN_AGAIN : RUN_FAULT;
     return is_good;
@@ -196,13 +202,15 @@ static void warp_split(struct warp *warp, struct group *group, uint32_t pc, uint
 }
 
 /* Runs one group until it meets another, waits, ends, or has used its turns. */
-static enum run_result warp_run_group(struct worker *worker, struct warp *warp, struct group *group, uint32_t *turns)
+static enum run_result warp_run_group(struct worker *worker, struct warp *warp, struct group *group,
+                                      uint32_t *turns)
 {
     const struct step *steps = worker->code->steps;
     unsigned char *frame = warp->frame;
     uint32_t pc = group->pc, meeting = warp_meeting(worker, warp, group);
     struct warp_count count = {0, 0};
-    uint32_t fuel = worker->machine->settings->seed ? 1 + (uint32_t)(machine_random(worker) % 64) : UINT32_MAX;
+    uint32_t fuel =
+        worker->machine->settings->seed ? 1 + (uint32_t)(machine_random(worker) % 64) : UINT32_MAX;
     enum run_result result = RUN_AGAIN;
     do {
         const struct step *step = &steps[pc];
@@ -210,8 +218,7 @@ static enum run_result warp_run_group(struct worker *worker, struct warp *warp, 
         count.issued += step->issues;
         count.float_operations += step->float_operations;
         if (step->kind == STEP_LANES) {
-            if (mask != 0)
-                warp_lanes(worker, warp, step, mask);
+            if (mask != 0) warp_lanes(worker, warp, step, mask);
             pc++;
             continue;
         }
@@ -256,18 +263,13 @@ enum run_result warp_run(struct worker *worker, struct warp *warp)
     uint32_t turns = warp->turns;
     while (warp->group_count > 0) {
         struct group *group = warp_select(worker, warp, is_last);
-        if (group == NULL)
-            return RUN_BLOCKED;
+        if (group == NULL) return RUN_BLOCKED;
         uint32_t part = warp->patience < turns ? warp->patience : turns, left = part;
-        if (warp_run_group(worker, warp, group, &left) == RUN_FAULT)
-            return RUN_FAULT;
+        if (warp_run_group(worker, warp, group, &left) == RUN_FAULT) return RUN_FAULT;
         turns -= part - left;
-        if (left == 0 && warp->group_count > 1 && warp->patience > PATIENCE_LEAST)
-            warp->patience /= 2;
-        if (turns == 0 && warp->turns > TURNS_LEAST)
-            warp->turns /= 2;
-        if (turns == 0 || (worker->machine->settings->seed != 0 && warp->group_count > 0))
-            return RUN_AGAIN;
+        if (left == 0 && warp->group_count > 1 && warp->patience > PATIENCE_LEAST) warp->patience /= 2;
+        if (turns == 0 && warp->turns > TURNS_LEAST) warp->turns /= 2;
+        if (turns == 0 || (worker->machine->settings->seed != 0 && warp->group_count > 0)) return RUN_AGAIN;
         is_last = left == 0 && !is_last; /* a group that spins lets the others go on */
     }
     return RUN_DONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many thread instructions a second the engine runs: bench_engine [WORKERS]. Prints a line a kernel and setting. */
+ * How many thread instructions a second the engine runs: bench_engine [WORKERS]. Prints a line a kernel and
+ * setting. */
 #include "tests/emulator/engine_fixture.h"
 
 #include <stdio.h>
@@ -31,8 +32,7 @@ int main(int count, char **arguments)
 {
     static const char *const kernels[] = {"add_arrays", "polynomial", "stencil"};
     uint32_t workers = count > 1 ? (uint32_t)atoi(arguments[1]) : 2;
-    if (fixture_open(NULL) != 0)
-        return 1;
+    if (fixture_open(NULL) != 0) return 1;
     for (unsigned i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         double *w = fixture_memory(8 * COUNT), *y = fixture_memory(8 * COUNT), *x = fixture_memory(8 * COUNT);
         struct {

@@ -14,14 +14,12 @@ int fixture_open(void **state)
     (void)state;
     snprintf(path, sizeof path, "%s/tests/emulator/engine_kernels.ptx", source ? source : ".");
     FILE *file = fopen(path, "r");
-    if (file == NULL || !emu_memory_open(1ull << 32))
-        return -1;
+    if (file == NULL || !emu_memory_open(1ull << 32)) return -1;
     size_t length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[length] = '\0';
     fixture.program = emu_program_load(path, text, &error);
-    if (fixture.program == NULL)
-        fprintf(stderr, "%s\n", error);
+    if (fixture.program == NULL) fprintf(stderr, "%s\n", error);
     return fixture.program == NULL ? -1 : 0;
 }
 
@@ -55,7 +53,8 @@ bool fixture_run_packed(const char *kernel, uint32_t blocks, uint32_t threads, u
     return is_good;
 }
 
-bool fixture_run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t dynamic_shared, unsigned count, ...)
+bool fixture_run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t dynamic_shared,
+                 unsigned count, ...)
 {
     unsigned char parameters[128] = {0};
     va_list arguments;
@@ -68,8 +67,7 @@ bool fixture_run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t
     }
     va_end(arguments);
     bool is_good = fixture_run_packed(kernel, blocks, threads, dynamic_shared, parameters);
-    if (!is_good)
-        print_message("%s\n", fixture.fault.message);
+    if (!is_good) print_message("%s\n", fixture.fault.message);
     return is_good;
 }
 

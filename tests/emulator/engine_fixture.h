@@ -31,7 +31,8 @@ int fixture_close(void **state);
 /* Resets settings: one worker, no seed, no report; a test setup. */
 int fixture_reset(void **state);
 /* Launches a kernel with 8-byte parameters. */
-bool fixture_run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t dynamic_shared, unsigned count, ...);
+bool fixture_run(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t dynamic_shared,
+                 unsigned count, ...);
 bool fixture_run_packed(const char *kernel, uint32_t blocks, uint32_t threads, uint32_t dynamic_shared,
                         const void *parameters);
 /* Zeroed device memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Records golden_results.txt on a GPU: golden_record >golden_results.txt. With `--ptx N` prints the PTX of a case.
- * A line a case: its results by row in hexadecimal, or `-` where the driver does not take the instruction. */
+ * Records golden_results.txt on a GPU: golden_record >golden_results.txt. With `--ptx N` prints the PTX of a
+ * case. A line a case: its results by row in hexadecimal, or `-` where the driver does not take the
+ * instruction. */
 #include "tests/emulator/golden.h"
 
 #include <dlfcn.h>
@@ -13,7 +14,8 @@ static int (*cu_init)(unsigned), (*cu_device_get)(int *, int), (*cu_context)(voi
     (*cu_load)(void **, const void *), (*cu_function)(void **, void *, const char *), (*cu_unload)(void *),
     (*cu_allocate)(device_pointer *, size_t), (*cu_to_device)(device_pointer, const void *, size_t),
     (*cu_to_host)(void *, device_pointer, size_t), (*cu_synchronize)(void),
-    (*cu_launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    (*cu_launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                 void **, void **);
 
 static void record_bind(void *library, const char *name, void *place)
 {
@@ -88,7 +90,6 @@ int main(int count, char **arguments)
     record_open();
     cu_allocate(&in, 24 * GOLDEN_ROWS);
     cu_allocate(&out, 8 * GOLDEN_ROWS);
-    for (uint32_t i = 0; i < golden_count(); i++)
-        record_case(i, in, out);
+    for (uint32_t i = 0; i < golden_count(); i++) record_case(i, in, out);
     return 0;
 }

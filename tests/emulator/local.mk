@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # --- the engine
-engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_golden
+engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_golden \
+	tests/emulator/test_memory
 c_tests += $(engine_tests)
 EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx tests/emulator/golden_cases.def \
 	tests/emulator/golden_record.c tests/emulator/golden_results.txt
@@ -14,6 +15,8 @@ tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
 tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
+tests_emulator_test_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_memory_LDADD = libengine.la $(CMOCKA_LIBS)
 # Not a test: prints the engine's speed.
 check_PROGRAMS += tests/emulator/bench_engine
 tests_emulator_bench_engine_SOURCES = tests/emulator/bench_engine.c $(engine_fixture)

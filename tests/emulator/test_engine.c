@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels that nvcc compiled (engine_kernels.cu) compute what C computes: control flow, barriers, warps, atomics, memory
- * spaces, calls; in the fixed order and in random ones. */
+ * Kernels that nvcc compiled (engine_kernels.cu) compute what C computes: control flow, barriers, warps,
+ * atomics, memory spaces, calls; in the fixed order and in random ones. */
 #include "tests/emulator/engine_fixture.h"
 
 enum { SEEDS = 5 };
@@ -9,19 +9,23 @@ static int expected_branches(int i, int value)
 {
     int sum = 0;
     for (int k = 0; k < value; k++) {
-        if (k % 3 == 0)
-            continue;
-        if (k > 20 && (i & 1))
-            break;
+        if (k % 3 == 0) continue;
+        if (k > 20 && (i & 1)) break;
         sum += (k & 1) ? k * i : -k;
     }
     switch (value & 7) {
-    case 0: return sum + 100;
-    case 1: return sum - 7;
-    case 2: return sum * 3;
-    case 3: return sum ^ 0x55;
-    case 4: return ~sum;
-    case 5: return (int)((unsigned)sum << 2);
+    case 0:
+        return sum + 100;
+    case 1:
+        return sum - 7;
+    case 2:
+        return sum * 3;
+    case 3:
+        return sum ^ 0x55;
+    case 4:
+        return ~sum;
+    case 5:
+        return (int)((unsigned)sum << 2);
     }
     return sum + i;
 }
@@ -49,16 +53,14 @@ static void test_reduction(void **state)
 {
     (void)state;
     int *in = fixture_memory(4096), *out = fixture_memory(64);
-    for (int i = 0; i < 1000; i++)
-        in[i] = i * i;
+    for (int i = 0; i < 1000; i++) in[i] = i * i;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fixture.settings.seed = seed;
         memset(out, 0, 64);
         assert_true(fixture_run("reduce", 4, 256, 0, 3, ADDRESS(out), ADDRESS(in), 1000ull));
         for (int b = 0; b < 4; b++) {
             int sum = 0;
-            for (int i = b * 256; i < b * 256 + 256 && i < 1000; i++)
-                sum += i * i;
+            for (int i = b * 256; i < b * 256 + 256 && i < 1000; i++) sum += i * i;
             assert_int_equal(out[b], sum);
         }
     }
@@ -73,14 +75,11 @@ static void test_barriers(void **state)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fixture.settings.seed = seed;
         assert_true(fixture_run("early_exit", 1, 128, 0, 1, ADDRESS(out)));
-        for (int i = 0; i < 128; i += 2)
-            assert_int_equal(out[i], (i + 2) % 128);
+        for (int i = 0; i < 128; i += 2) assert_int_equal(out[i], (i + 2) % 128);
         assert_true(fixture_run("barrier_votes", 1, 100, 0, 1, ADDRESS(out)));
-        for (int i = 0; i < 100; i++)
-            assert_int_equal(out[i], 34 * 4 + 2 + 1);
+        for (int i = 0; i < 100; i++) assert_int_equal(out[i], 34 * 4 + 2 + 1);
         assert_true(fixture_run("named_barriers", 1, 128, 0, 1, ADDRESS(out)));
-        for (int i = 0; i < 128; i++)
-            assert_int_equal(out[i], i / 64 * 64 + (i + 4 * 33) % 64 + 4);
+        for (int i = 0; i < 128; i++) assert_int_equal(out[i], i / 64 * 64 + (i + 4 * 33) % 64 + 4);
         assert_true(fixture_run("handshake", 1, 64, 0, 1, ADDRESS(out)));
         assert_int_equal(out[63], 63);
     }
@@ -135,8 +134,8 @@ static void test_atomics(void **state)
         memset(counters, 0, 64);
         counters[5] = -1;
         *big = 0;
-        assert_true(fixture_run("atomics", BLOCKS, THREADS, 0, 4, ADDRESS(counters), has_sums ? ADDRESS(sum) : 0ull,
-                                ADDRESS(sum64), ADDRESS(big)));
+        assert_true(fixture_run("atomics", BLOCKS, THREADS, 0, 4, ADDRESS(counters),
+                                has_sums ? ADDRESS(sum) : 0ull, ADDRESS(sum64), ADDRESS(big)));
         assert_int_equal(counters[0], ALL);
         assert_int_equal(counters[1], ALL - 1);
         assert_int_equal(counters[2], -(ALL - 1));
@@ -176,15 +175,12 @@ static void test_spaces(void **state)
     int *out = fixture_memory(1024);
     double *values = fixture_memory(1024);
     assert_true(fixture_run("dynamic_shared", 1, 64, 256, 1, ADDRESS(out)));
-    for (int i = 0; i < 64; i++)
-        assert_int_equal(out[i], (63 - i) * 2 + 5);
+    for (int i = 0; i < 64; i++) assert_int_equal(out[i], (63 - i) * 2 + 5);
     assert_true(fixture_run("local_array", 1, 64, 0, 2, ADDRESS(out), 3ull));
     for (int t = 0; t < 64; t++) {
         int a[32], s = 0;
-        for (int k = 0; k < 32; k++)
-            a[(k * 7 + 3) & 31] = k + t;
-        for (int k = 0; k < 32; k++)
-            s = (int)((unsigned)s * 3 + (unsigned)a[(k + t) & 31]);
+        for (int k = 0; k < 32; k++) a[(k * 7 + 3) & 31] = k + t;
+        for (int k = 0; k < 32; k++) s = (int)((unsigned)s * 3 + (unsigned)a[(k + t) & 31]);
         assert_int_equal(out[t], s);
     }
     struct {
@@ -221,10 +217,10 @@ static void test_vectors(void **state)
     short(*shorts)[2] = fixture_memory(256);
     for (int i = 0; i < 40; i++) {
         bytes[i] = (unsigned char)(i * 6);
-        for (int k = 0; k < 4; k++)
-            in[i][k] = (float)(i + k * 100);
+        for (int k = 0; k < 4; k++) in[i][k] = (float)(i + k * 100);
     }
-    assert_true(fixture_run("vectors", 1, 40, 0, 4, ADDRESS(out), ADDRESS(in), ADDRESS(bytes), ADDRESS(shorts)));
+    assert_true(
+        fixture_run("vectors", 1, 40, 0, 4, ADDRESS(out), ADDRESS(in), ADDRESS(bytes), ADDRESS(shorts)));
     for (int i = 0; i < 40; i++) {
         assert_true(out[i][0] == in[i][0] + bytes[i] && out[i][1] == in[i][1] && out[i][2] == in[i][2]);
         assert_true(out[i][3] == in[i][1] * in[i][2]);
@@ -253,13 +249,16 @@ static void test_calls(void **state)
         }
         assert_true(fixture_run("indirect", 1, 64, 0, 1, ADDRESS(values)));
         for (int t = 0; t < 64; t++)
-            assert_true(values[t] == (t % 3 == 0 ? (float)t / 2 : t % 3 == 1 ? (float)t * 2 : (float)t * 2 + 1));
+            assert_true(values[t] == (t % 3 == 0   ? (float)t / 2
+                                      : t % 3 == 1 ? (float)t * 2
+                                                   : (float)t * 2 + 1));
     }
     fixture_free(out);
     fixture_free(values);
 }
 
-/* lanes of a warp take a lock one after the other: a lane that spins must not keep the holder from going on */
+/* lanes of a warp take a lock one after the other: a lane that spins must not keep the holder from going on
+ */
 static void test_lock(void **state)
 {
     (void)state;
@@ -297,12 +296,16 @@ static void test_info(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_branches, fixture_reset), cmocka_unit_test_setup(test_reduction, fixture_reset),
-        cmocka_unit_test_setup(test_barriers, fixture_reset), cmocka_unit_test_setup(test_shuffles, fixture_reset),
+        cmocka_unit_test_setup(test_branches, fixture_reset),
+        cmocka_unit_test_setup(test_reduction, fixture_reset),
+        cmocka_unit_test_setup(test_barriers, fixture_reset),
+        cmocka_unit_test_setup(test_shuffles, fixture_reset),
         cmocka_unit_test_setup(test_atomics, fixture_reset),
         cmocka_unit_test_setup(test_atomics_workers, fixture_reset),
-        cmocka_unit_test_setup(test_spaces, fixture_reset),   cmocka_unit_test_setup(test_vectors, fixture_reset),
-        cmocka_unit_test_setup(test_calls, fixture_reset),    cmocka_unit_test_setup(test_lock, fixture_reset),
+        cmocka_unit_test_setup(test_spaces, fixture_reset),
+        cmocka_unit_test_setup(test_vectors, fixture_reset),
+        cmocka_unit_test_setup(test_calls, fixture_reset),
+        cmocka_unit_test_setup(test_lock, fixture_reset),
         cmocka_unit_test_setup(test_info, fixture_reset),
     };
     return cmocka_run_group_tests(tests, fixture_open, fixture_close);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What goes wrong is reported with its place: addresses, barriers, opcodes, endless loops, races; and what is right is
- * not. */
+ * What goes wrong is reported with its place: addresses, barriers, opcodes, endless loops, races; and what is
+ * right is not. */
 #include "tests/emulator/engine_fixture.h"
 
 static void test_bounds(void **state)
@@ -11,7 +11,8 @@ static void test_bounds(void **state)
     assert_false(fixture_run("write_at", 1, 64, 0, 2, ADDRESS(out), 10ull));
     assert_int_equal(fixture.fault.kind, EMU_FAULT_ADDRESS);
     assert_true(fixture.fault.address == ADDRESS(out + 64));
-    assert_non_null(strstr(fixture.fault.message, "kernel write_at, block (0,0,0), thread (54,0,0), PTX line"));
+    assert_non_null(
+        strstr(fixture.fault.message, "kernel write_at, block (0,0,0), thread (54,0,0), PTX line"));
     assert_non_null(strstr(fixture.fault.message, "st.global"));
     assert_false(fixture_run("write_at", 1, 64, 0, 2, ADDRESS(out), (uint64_t)-1));
     assert_int_equal(fixture.fault.kind, EMU_FAULT_ADDRESS);
@@ -57,9 +58,10 @@ static void test_stuck(void **state)
 static void test_unknown_opcode(void **state)
 {
     (void)state;
-    static const char text[] = ".version 8.6\n.target sm_90\n.address_size 64\n"
-                               ".visible .entry fine()\n{\n    ret;\n}\n"
-                               ".visible .entry odd()\n{\n    .reg .b32 %r<3>;\n    frobnicate.b32 %r1, %r2;\n    ret;\n}\n";
+    static const char text[] =
+        ".version 8.6\n.target sm_90\n.address_size 64\n"
+        ".visible .entry fine()\n{\n    ret;\n}\n"
+        ".visible .entry odd()\n{\n    .reg .b32 %r<3>;\n    frobnicate.b32 %r1, %r2;\n    ret;\n}\n";
     char *error;
     struct emu_program *program = emu_program_load("odd", text, &error);
     assert_non_null(program);
@@ -102,8 +104,7 @@ static void test_races(void **state)
         assert_false(fixture_run("across_blocks", 4, 64, 0, 2, ADDRESS(out), ADDRESS(a)));
         assert_int_equal(fixture.fault.kind, EMU_FAULT_RACE);
         /* the launch has finished all the same */
-        for (int i = 0; i < 64; i++)
-            assert_int_equal(out[i], i);
+        for (int i = 0; i < 64; i++) assert_int_equal(out[i], i);
     }
     fixture_free(a);
     fixture_free(out);
@@ -150,8 +151,7 @@ static void test_seeds(void **state)
     assert_memory_equal(first, again, sizeof first);
     assert_memory_not_equal(first, other, sizeof first);
     qsort(other, 512, sizeof *other, compare_ints);
-    for (int i = 0; i < 512; i++)
-        assert_int_equal(other[i], i); /* every thread once */
+    for (int i = 0; i < 512; i++) assert_int_equal(other[i], i); /* every thread once */
     fixture_free(count);
     fixture_free(order);
 }

@@ -32,8 +32,7 @@ static bool check_case(uint32_t index, const char *line, uint64_t in, uint64_t o
     struct emu_counts counts;
     struct emu_fault fault;
     bool is_good = emu_run(&settings, &launch, &counts, &fault, NULL, NULL);
-    if (!is_good)
-        fprintf(stderr, "%s: %s\n", golden_name(index), fault.message);
+    if (!is_good) fprintf(stderr, "%s: %s\n", golden_name(index), fault.message);
     const uint64_t *rows = (const uint64_t *)(uintptr_t)in, *results = (const uint64_t *)(uintptr_t)out;
     for (unsigned i = 0; is_good && i < GOLDEN_ROWS; i++) {
         char *end;
@@ -65,8 +64,7 @@ static void test_golden(void **state)
     unsigned wrong = 0, checked = 0;
     for (uint32_t i = 0; i < golden_count(); i++) {
         assert_non_null(fgets(line, sizeof line, file));
-        if (line[0] == '-')
-            continue;
+        if (line[0] == '-') continue;
         checked++;
         wrong += !check_case(i, line, in, out);
     }
@@ -90,7 +88,6 @@ static void test_golden_plain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_golden_plain)};
-    if (!emu_memory_open(1ull << 30))
-        return 1;
+    if (!emu_memory_open(1ull << 30)) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
