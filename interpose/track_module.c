@@ -285,10 +285,10 @@ void track_module_remove(void *handle)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* Under the lock. */
+/* Under the lock. Of an unknown module nothing says that two kernels of one name are the same. */
 static struct track_kernel *kernel_of(struct track_module *module, const char *name)
 {
-    for (struct track_kernel *kernel = registry.kernels; kernel; kernel = kernel->next)
+    for (struct track_kernel *kernel = module ? registry.kernels : NULL; kernel; kernel = kernel->next)
         if (kernel->module == module && !strcmp(kernel->name, name)) return kernel;
     struct track_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel || !(kernel->name = strdup(name))) {
@@ -310,7 +310,8 @@ struct track_kernel *track_kernel_add(void *handle, bool is_library_kernel, void
     struct module_handle *entry;
     pthread_mutex_lock(&registry.lock);
     HASH_FIND_PTR(registry.handles, &module_handle, entry);
-    struct track_kernel *kernel = kernel_of(entry ? entry->module : NULL, name);
+    struct track_kernel *kernel = entry ? NULL : track_kernel_find(handle);
+    if (!kernel || strcmp(kernel->name, name)) kernel = kernel_of(entry ? entry->module : NULL, name);
     if (kernel) {
         kernel->handle = handle;
         kernel->is_library_kernel = is_library_kernel;
