@@ -229,12 +229,27 @@ static bool collect_members(struct search *search, const struct draft *draft, st
     return true;
 }
 
+/* Recorded device time; where there is none, the time that the launch's traffic takes. */
+static uint64_t launch_time(struct search *search, uint32_t launch)
+{
+    uint64_t time = launch_class_time(class_of(search, launch));
+    if (time) return time;
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    double bytes = 0;
+    for (uint32_t i = 0; i < bound.summary->base_count; i++) {
+        const struct access_base *base = &bound.summary->bases[i];
+        int64_t extent = base->is_bounded ? base->to - base->from : bound.bindings[i].size;
+        bytes += (double)extent * (base->is_read + base->is_written);
+    }
+    return (uint64_t)(search->projection.floor_ns + bytes / search->projection.bytes_per_ns);
+}
+
 static void project(struct search *search, struct search_group *planned)
 {
     uint64_t times[SEARCH_MOST_STEPS];
     for (uint32_t m = 0; m < planned->member_count; m++) {
         uint32_t launch = planned->launches[planned->member_steps[m]];
-        times[m] = launch_class_time(class_of(search, launch));
+        times[m] = launch_time(search, launch);
     }
     const uint32_t *block = planned->group->block;
     planned->projected =
@@ -254,7 +269,7 @@ static void release_group(struct search_group *planned)
     planned->group = NULL;
 }
 
-/* Decides the draft whole; on refusal gives up its last member and tries again. */
+/* Decides the draft whole; on refusal gives up its last member and tries again. Not compiled yet. */
 static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
@@ -269,15 +284,7 @@ static struct search_group *settle(struct draft *draft)
             if (!gains_enough(search, &planned->projected))
                 refusal = "the projected gain is below the margin";
         }
-        if (!refusal) {
-            compile(search, planned);
-            refusal = planned->code.error;
-        }
-        if (!refusal) {
-            project(search, planned);
-            if (gains_enough(search, &planned->projected)) return planned;
-            refusal = "its registers leave too few threads: the projected gain is below the margin";
-        }
+        if (!refusal) return planned;
         draft->reason = arena_strdup(search->arena, refusal);
         release_group(planned);
         draft->is_member[draft->count - 1] = false;
@@ -316,29 +323,62 @@ static struct search_group *known_group(struct search *search, const struct sear
     return NULL;
 }
 
+/* Settles a draft and files the group, or the one that is known already, in the memo. */
+static void file_draft(struct draft *draft, struct search_memo *memo)
+{
+    struct search *search = draft->search;
+    struct search_group *planned = settle(draft), *known = planned ? known_group(search, planned) : NULL;
+    memo->group = NULL;
+    memo->reason = draft->reason;
+    if (known) {
+        release_group(planned);
+        memo->group = known;
+    } else if (planned && add_group(search, planned)) {
+        memo->group = planned;
+    }
+}
+
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
 {
     struct search_memo *memo = arena_alloc(search->arena, sizeof *memo);
     if (!memo) return NULL;
     memo->key = key;
     struct draft draft = {.search = search, .first = first};
-    const char *obstacle = class_of(search, first)->no_member;
-    if (!obstacle) obstacle = why_not_a_step(search, first);
-    if (obstacle) {
-        memo->reason = obstacle;
-    } else {
+    memo->reason = class_of(search, first)->no_member;
+    if (!memo->reason) memo->reason = why_not_a_step(search, first);
+    if (!memo->reason) {
         grow(&draft);
-        struct search_group *planned = settle(&draft), *known = planned ? known_group(search, planned) : NULL;
-        if (known) {
-            release_group(planned);
-            memo->group = known;
-        } else if (planned && add_group(search, planned)) {
-            memo->group = planned;
-        }
-        memo->reason = draft.reason;
+        file_draft(&draft, memo);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;
+}
+
+/* Compiles the group of a memo when it is chosen for the first time; one that does not compile well loses its
+ * last member and is decided again. */
+static void compile_chosen(struct search *search, struct search_memo *memo)
+{
+    while (memo->group && !memo->group->is_compiled) {
+        struct search_group *planned = memo->group;
+        if (!planned->refusal) {
+            compile(search, planned);
+            planned->refusal = planned->code.error;
+        }
+        if (!planned->refusal) {
+            project(search, planned);
+            if (!gains_enough(search, &planned->projected))
+                planned->refusal =
+                    "its registers leave too few threads: the projected gain is below the margin";
+        }
+        planned->is_compiled = !planned->refusal;
+        if (planned->is_compiled) return;
+        struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->step_count};
+        for (uint32_t m = 0; m + 1 < planned->member_count; m++)
+            draft.is_member[planned->member_steps[m]] = true;
+        trim(&draft);
+        draft.reason = planned->refusal;
+        file_draft(&draft, memo);
+    }
 }
 
 /* What starts at this launch: looked up by the situation of the launches that a group could reach. */
@@ -361,6 +401,13 @@ static struct search_memo *look(struct search *search, uint32_t first)
 static double gain_of(const struct search_memo *memo)
 {
     return memo && memo->group ? memo->group->projected.original_ns - memo->group->projected.fused_ns : 0;
+}
+
+static bool next_is_better(struct search *search, const struct search_memo *here, uint32_t first)
+{
+    if (!here->group || first + 1 == search->program->launch_count) return false;
+    const struct search_memo *next = look(search, first + 1);
+    return gain_of(next) > gain_of(here) * 1.01;
 }
 
 static void use_group(struct search *search, struct search_group *group, uint32_t first)
@@ -404,14 +451,12 @@ bool search_run(struct search *search, const struct planner_options *options, st
             options->progress(options->context, "searching groups", i, program->launch_count);
         struct search_memo *here = look(search, i);
         if (!here) return false;
-        if (here->group && here->group->step_count > 1 && i + 1 < program->launch_count) {
-            struct search_memo *next = look(search, i + 1);
-            if (gain_of(next) > gain_of(here) && next->group->step_count >= here->group->step_count) {
-                search->reason_of[i] = "a group that starts with the next launch gains more";
-                i++;
-                continue;
-            }
+        if (next_is_better(search, here, i)) {
+            search->reason_of[i] = "a group that starts with the next launch gains more";
+            i++;
+            continue;
         }
+        compile_chosen(search, here);
         search->reason_of[i] = here->group ? NULL : here->reason;
         if (here->group) use_group(search, here->group, i);
         i += here->group ? here->group->step_count : 1;

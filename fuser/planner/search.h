@@ -26,7 +26,9 @@ struct search_group { /* a group as planned; launches are those of its first use
     struct projected projected;
     uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
     uint32_t largest_gap_ns;
-    bool is_kept; /* false: dropped because holding would idle the device */
+    bool is_compiled;
+    const char *refusal; /* why it was chosen and given up again */
+    bool is_kept;        /* false: dropped because holding would idle the device */
 };
 
 struct search {
