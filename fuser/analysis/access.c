@@ -7,8 +7,7 @@
 
 enum { HULL_BITS = 47 }; /* no allocation is larger: an access that may reach further is not bounded */
 
-/* --- state -----------------------------------------------------------------------------------------------
- */
+/* --- state ------------------------------------------------------------------------------------------- */
 
 static void free_isl(struct analysis *analysis)
 {
@@ -87,8 +86,7 @@ static bool allocate_state(struct analysis *analysis)
     return true;
 }
 
-/* --- what needs to be known ------------------------------------------------------------------------------
- */
+/* --- what needs to be known -------------------------------------------------------------------------- */
 
 static void mark_relevant(struct analysis *analysis, uint32_t *stack, uint32_t depth)
 {
@@ -145,8 +143,7 @@ static bool find_relevant(struct analysis *analysis)
     return true;
 }
 
-/* --- relations -------------------------------------------------------------------------------------------
- */
+/* --- relations --------------------------------------------------------------------------------------- */
 
 static uint32_t summary_base(struct analysis *analysis, const struct base *base)
 {
@@ -348,8 +345,7 @@ static bool is_memory(const struct ptx_instruction *instruction)
     return ptx_is_load(instruction) || ptx_is_store(instruction) || ptx_is_atomic(instruction);
 }
 
-/* --- words -----------------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------------- */
 
 static int compare_sources(const void *left, const void *right)
 {
@@ -391,8 +387,7 @@ static bool collect_words(struct analysis *analysis)
     return true;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------
- */
+/* --- the whole --------------------------------------------------------------------------------------- */
 
 static bool build_structure(struct analysis *analysis)
 {

@@ -119,7 +119,7 @@ struct analysis {
     const char *refusal;
 };
 
-/* --- affine.c: forms ------------------------------------------------------------------------------------- */
+/* --- affine.c: forms --------------------------------------------------------------------------------- */
 __isl_give isl_val *affine_value(struct analysis *analysis, wide number);
 __isl_give isl_pw_aff *affine_constant(struct analysis *analysis, wide number);
 __isl_give isl_pw_aff *affine_dimension(struct analysis *analysis, unsigned position);
@@ -142,7 +142,7 @@ void affine_recover(struct analysis *analysis);
 void affine_begin(struct analysis *analysis); /* starts a new quota */
 bool affine_number(__isl_take isl_val *value, wide *number);
 
-/* --- value.c: abstract values ---------------------------------------------------------------------------- */
+/* --- value.c: abstract values ------------------------------------------------------------------------ */
 /* Every constructor takes its isl arguments; a NULL among them (isl gave up) gives an unknown value. */
 const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address, const char *reason);
 const struct value *value_integer(struct analysis *analysis, unsigned bits, __isl_take isl_pw_aff *form,
@@ -182,7 +182,7 @@ struct candidate { /* value on set */
 /* One of several values, by disjoint sets; unknown where they are not. */
 const struct value *value_merge(struct analysis *analysis, const struct candidate *candidates, uint32_t count);
 
-/* --- evaluate.c, integer.c, predicate.c, memory.c: instructions ------------------------------------------ */
+/* --- evaluate.c, integer.c, predicate.c, memory.c: instructions -------------------------------------- */
 typedef const struct value *evaluate_opcode(struct analysis *analysis, const struct ptx_instruction *instruction,
                                             const struct value *const *operands, unsigned bits);
 /* Defines what the current instruction writes to reg. */
@@ -209,7 +209,7 @@ extern evaluate_opcode predicate_compare, predicate_and, predicate_or, predicate
 /* For callers that have operands as values. */
 const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b, unsigned bits);
 
-/* --- domains.c: path conditions and loops ---------------------------------------------------------------- */
+/* --- domains.c: path conditions and loops ------------------------------------------------------------ */
 /* Fills blocks, loops and values; false with analysis->refusal. */
 bool domains_find(struct analysis *analysis);
 
@@ -225,22 +225,22 @@ void domains_walk_block(struct analysis *analysis, uint32_t block);
 /* The blocks of a loop's body but the header, or (LOOPS_NONE) of the function; inner loops as a whole. */
 bool domains_walk_body(struct analysis *analysis, int32_t loop);
 
-/* --- exports.c: values across loops ---------------------------------------------------------------------- */
+/* --- exports.c: values across loops ------------------------------------------------------------------ */
 /* A value as seen from `loop`: after the loops inside it that it was computed in. */
 const struct value *exports_value_in(struct analysis *analysis, uint32_t ssa_value, int32_t loop);
 /* value, known in loop `inside`, as it is in `loop` around it, when `edge` leaves all loops between. */
 const struct value *exports_along_edge(struct analysis *analysis, const struct value *value, int32_t inside,
                                        int32_t loop, __isl_keep isl_set *edge);
 
-/* --- iterations.c: loops --------------------------------------------------------------------------------- */
+/* --- iterations.c: loops ----------------------------------------------------------------------------- */
 bool iterations_walk(struct analysis *analysis, int32_t loop, struct instances entry);
 
-/* --- induction.c ----------------------------------------------------------------------------------------- */
+/* --- induction.c ------------------------------------------------------------------------------------- */
 /* The value of a loop header's phi: init + step * counter, or unknown. */
 const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
                                     int32_t loop);
 
-/* --- legality.c: what bars a launch ---------------------------------------------------------------------- */
+/* --- legality.c: what bars a launch ------------------------------------------------------------------ */
 /* First statement that makes the launch impossible to analyse, or NULL; fills the summary's flags and no_member. */
 const char *legality_check(struct analysis *analysis);
 const char *legality_at(struct analysis *analysis, uint32_t instruction, const char *why);

@@ -38,8 +38,7 @@ static const struct value *resize(struct analysis *analysis, const struct value 
         *value);
 }
 
-/* --- sums ------------------------------------------------------------------------------------------------
- */
+/* --- sums -------------------------------------------------------------------------------------------- */
 
 static const struct value *offset_pointer(struct analysis *analysis, const struct value *pointer,
                                           const struct value *offset, bool subtract, unsigned bits)
@@ -149,8 +148,7 @@ const struct value *integer_not(struct analysis *analysis, const struct ptx_inst
     return subtract(analysis, value_number(analysis, bits, -1, NULL), operands[0], bits);
 }
 
-/* --- products --------------------------------------------------------------------------------------------
- */
+/* --- products ---------------------------------------------------------------------------------------- */
 
 /* x * factor in a register of `bits`; the representatives of x count modulo 2^bits. */
 static const struct value *scale(struct analysis *analysis, const struct value *x, wide factor,
@@ -217,8 +215,7 @@ const struct value *integer_multiply_add(struct analysis *analysis, const struct
     return value_add(analysis, product, operands[2], bits);
 }
 
-/* --- shifts ----------------------------------------------------------------------------------------------
- */
+/* --- shifts ------------------------------------------------------------------------------------------ */
 
 const struct value *integer_shift_left(struct analysis *analysis, const struct ptx_instruction *instruction,
                                        const struct value *const *operands, unsigned bits)
@@ -275,8 +272,7 @@ const struct value *integer_shift_right(struct analysis *analysis, const struct 
                        bits);
 }
 
-/* --- bits ------------------------------------------------------------------------------------------------
- */
+/* --- bits -------------------------------------------------------------------------------------------- */
 
 /* x modulo 2^count: right for every representative. */
 static const struct value *low_bits(struct analysis *analysis, const struct value *x, unsigned count,
@@ -414,8 +410,7 @@ const struct value *integer_extract(struct analysis *analysis, const struct ptx_
     return shift_right(analysis, field, (unsigned)position, false, sources, bits);
 }
 
-/* --- division --------------------------------------------------------------------------------------------
- */
+/* --- division ---------------------------------------------------------------------------------------- */
 
 /* C's division, towards zero. */
 static isl_pw_aff *divide_form(struct analysis *analysis, isl_pw_aff *form, struct range *range, wide divisor)
@@ -479,8 +474,7 @@ const struct value *integer_remainder(struct analysis *analysis, const struct pt
     return value_integer(analysis, bits, form, range, sources);
 }
 
-/* --- minimum, maximum, magnitude -------------------------------------------------------------------------
- */
+/* --- minimum, maximum, magnitude --------------------------------------------------------------------- */
 
 static const struct value *extremum(struct analysis *analysis, const struct value *const *operands,
                                     unsigned bits, bool as_signed, bool maximum)
@@ -533,8 +527,7 @@ const struct value *integer_absolute(struct analysis *analysis, const struct ptx
     return extremum(analysis, both, bits, true, true);
 }
 
-/* --- moves and conversions -------------------------------------------------------------------------------
- */
+/* --- moves and conversions --------------------------------------------------------------------------- */
 
 /* The low `from` bits of x, extended to `bits`. */
 static const struct value *extend(struct analysis *analysis, const struct value *x, unsigned from,

@@ -174,8 +174,7 @@ static void note_flags(struct access_summary *summary, const struct ptx_instruct
     summary->has_local = summary->has_local || (class == PTX_CLASS_MEMORY && instruction->space == PTX_LOCAL);
 }
 
-/* --- loops that wait -------------------------------------------------------------------------------------
- */
+/* --- loops that wait --------------------------------------------------------------------------------- */
 
 /* A load or atomic inside the loop that value is computed from, or -1. seen: SSA values already looked at. */
 static int64_t find_load(const struct analysis *analysis, uint32_t value, int32_t loop, bool *seen,

@@ -97,8 +97,7 @@ const struct ptx_operand *evaluate_find_address(const struct ptx_instruction *in
     return NULL;
 }
 
-/* --- known contents --------------------------------------------------------------------------------------
- */
+/* --- known contents ---------------------------------------------------------------------------------- */
 
 static const struct value *number_of_bytes(struct analysis *analysis, const unsigned char *bytes,
                                            enum ptx_type type, const uint64_t *sources, unsigned bits)

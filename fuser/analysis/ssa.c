@@ -127,8 +127,7 @@ static void add_site(struct builder *builder, int32_t reg, uint32_t block, uint3
     site->value = value;
 }
 
-/* --- which registers need phis ---------------------------------------------------------------------------
- */
+/* --- which registers need phis ----------------------------------------------------------------------- */
 
 static void note_read(struct builder *builder, uint32_t instruction, int32_t reg)
 {
@@ -159,8 +158,7 @@ static void collect_sites(struct builder *builder)
     }
 }
 
-/* --- phis ------------------------------------------------------------------------------------------------
- */
+/* --- phis -------------------------------------------------------------------------------------------- */
 
 static uint32_t find_phi(const struct builder *builder, uint32_t block, int32_t reg)
 {
@@ -222,8 +220,7 @@ static struct ssa_list *find_frontiers(struct builder *builder)
     return frontiers;
 }
 
-/* --- numbering -------------------------------------------------------------------------------------------
- */
+/* --- numbering --------------------------------------------------------------------------------------- */
 
 /* The value of reg at the end of block, or above it in the dominator tree. */
 static uint32_t value_at_end(const struct builder *builder, int32_t reg, int32_t block)

@@ -2,8 +2,7 @@
  * Abstract values: construction, canonical representatives, merging. */
 #include "fuser/analysis/analysis.h"
 
-/* --- ownership -------------------------------------------------------------------------------------------
- */
+/* --- ownership --------------------------------------------------------------------------------------- */
 
 static isl_pw_aff *own_form(struct analysis *analysis, isl_pw_aff *form)
 {
@@ -35,8 +34,7 @@ static const struct value *new_value(struct analysis *analysis, struct value con
     return value;
 }
 
-/* --- constructors ----------------------------------------------------------------------------------------
- */
+/* --- constructors ------------------------------------------------------------------------------------ */
 
 const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address,
                                   const char *reason)
@@ -202,8 +200,7 @@ bool value_quotient_range(const struct value *value, struct range *range)
     return true;
 }
 
-/* --- division by constants -------------------------------------------------------------------------------
- */
+/* --- division by constants --------------------------------------------------------------------------- */
 
 /* With excess = multiplier * divisor - 2^shift in [0, 2^shift / |x|): floor(x * multiplier / 2^shift) is
  * floor(x / divisor) for x >= 0, and floor((x - 1) / divisor) for x < 0 unless the excess is 0. 0: no such
@@ -256,8 +253,7 @@ const struct value *value_quotient(struct analysis *analysis, unsigned bits, isl
                                          .shift = shift});
 }
 
-/* --- canonical representatives ---------------------------------------------------------------------------
- */
+/* --- canonical representatives ----------------------------------------------------------------------- */
 
 struct windows {
     wide first, last;
@@ -328,8 +324,7 @@ bool value_is_exact(struct analysis *analysis, const struct value *predicate, is
     return exact;
 }
 
-/* --- merging ---------------------------------------------------------------------------------------------
- */
+/* --- merging ----------------------------------------------------------------------------------------- */
 
 static bool is_same_value(const struct value *a, const struct value *b)
 {
