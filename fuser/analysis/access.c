@@ -217,7 +217,15 @@ static void note_effective(struct analysis *analysis, isl_set *domain)
                                            analysis->dimensions - ACCESS_THREAD_DIMENSIONS);
 
     threads = isl_set_reset_space(threads, isl_set_get_space(summary->threads));
-    summary->effective = isl_set_coalesce(isl_set_union(summary->effective, threads));
+    isl_set *effective = isl_set_coalesce(isl_set_union(isl_set_copy(summary->effective), threads));
+    if (!effective || !affine_is_simple_set(effective)) {
+        /* A superset will do: any thread. */
+        isl_set_free(effective);
+        affine_recover(analysis);
+        effective = isl_set_copy(summary->threads);
+    }
+    isl_set_free(summary->effective);
+    summary->effective = effective;
 }
 
 static bool add_access(struct analysis *analysis, struct access access, const struct base *base,

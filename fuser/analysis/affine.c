@@ -118,3 +118,40 @@ isl_set *affine_forget_from(struct analysis *analysis, isl_set *set, unsigned po
     if (position >= analysis->dimensions) return set;
     return isl_set_eliminate(set, isl_dim_set, position, analysis->dimensions - position);
 }
+
+static isl_stat check_piece(isl_set *set, isl_aff *aff, void *context)
+{
+    bool *simple = context;
+    isl_size divisions = isl_aff_dim(aff, isl_dim_div);
+
+    *simple = *simple && divisions >= 0 && divisions <= ANALYSIS_DIVISION_LIMIT;
+    isl_set_free(set);
+    isl_aff_free(aff);
+    return isl_stat_ok;
+}
+
+bool affine_is_simple(isl_pw_aff *form)
+{
+    isl_size pieces = isl_pw_aff_n_piece(form);
+    bool simple = pieces >= 0 && pieces <= ANALYSIS_PIECE_LIMIT;
+
+    return simple && isl_pw_aff_foreach_piece(form, check_piece, &simple) == isl_stat_ok && simple;
+}
+
+static isl_stat check_basic_set(isl_basic_set *set, void *context)
+{
+    bool *simple = context;
+    isl_size divisions = isl_basic_set_dim(set, isl_dim_div);
+
+    *simple = *simple && divisions >= 0 && divisions <= 2 * ANALYSIS_DIVISION_LIMIT;
+    isl_basic_set_free(set);
+    return isl_stat_ok;
+}
+
+bool affine_is_simple_set(isl_set *set)
+{
+    isl_size pieces = isl_set_n_basic_set(set);
+    bool simple = pieces >= 0 && pieces <= ANALYSIS_SET_LIMIT;
+
+    return simple && isl_set_foreach_basic_set(set, check_basic_set, &simple) == isl_stat_ok && simple;
+}

@@ -20,10 +20,12 @@
 #include <isl/val.h>
 
 enum {
-    ANALYSIS_PIECE_LIMIT = 48,      /* pieces of a form or set before it is given up */
+    ANALYSIS_PIECE_LIMIT = 32,      /* pieces of a form before it is given up */
+    ANALYSIS_SET_LIMIT = 16,        /* the same for a set */
+    ANALYSIS_DIVISION_LIMIT = 8,    /* integer divisions in one piece of a form or set */
     ANALYSIS_COUNTER_BITS = 48,     /* no thread runs a loop this many times: days on any device */
     ANALYSIS_LOOP_DEPTH_LIMIT = 8,
-    ANALYSIS_OPERATIONS = 400000,   /* isl's quota for one value or one block's domain */
+    ANALYSIS_OPERATIONS = 50000,   /* isl's quota for one value or one block's domain */
     ANALYSIS_QUOTA_FAILURES = 12,   /* values given up for time before the launch is refused */
 };
 
@@ -136,6 +138,9 @@ bool affine_bounds(struct analysis *analysis, __isl_keep isl_pw_aff *form, __isl
 bool affine_involves_from(__isl_keep isl_pw_aff *form, unsigned position);
 /* The set with dimensions from position on set free. */
 __isl_give isl_set *affine_forget_from(struct analysis *analysis, __isl_take isl_set *set, unsigned position);
+/* Within the limits of pieces and divisions. */
+bool affine_is_simple(__isl_keep isl_pw_aff *form);
+bool affine_is_simple_set(__isl_keep isl_set *set);
 unsigned affine_counter(const struct analysis *analysis, int32_t loop); /* dimension of a loop's counter */
 /* Clears an isl error (quota) and counts it. */
 void affine_recover(struct analysis *analysis);

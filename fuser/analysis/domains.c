@@ -91,7 +91,7 @@ static struct instances find_entry(struct analysis *analysis, uint32_t block, in
         entry.is_exact = entry.is_exact && edge.is_exact;
     }
     entry.set = isl_set_coalesce(entry.set);
-    if (entry.set && isl_set_n_basic_set(entry.set) <= ANALYSIS_PIECE_LIMIT) return entry;
+    if (entry.set && affine_is_simple_set(entry.set)) return entry;
     isl_set_free(entry.set);
     affine_recover(analysis);
     if (!dominator_entry(analysis, block, loop, true, &entry)) entry.set = isl_set_copy(analysis->threads);

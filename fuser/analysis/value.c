@@ -57,12 +57,13 @@ const struct value *value_unknown_predicate(struct analysis *analysis)
 const struct value *value_predicate(struct analysis *analysis, isl_set *when_true, isl_set *when_false,
                                     const uint64_t *sources)
 {
-    bool fits = when_true && when_false && isl_set_n_basic_set(when_true) <= ANALYSIS_PIECE_LIMIT &&
-                isl_set_n_basic_set(when_false) <= ANALYSIS_PIECE_LIMIT;
+    when_true = isl_set_coalesce(when_true);
+    when_false = isl_set_coalesce(when_false);
+    bool fits = when_true && when_false && affine_is_simple_set(when_true) && affine_is_simple_set(when_false);
 
     if (fits) {
-        when_true = own_set(analysis, isl_set_coalesce(when_true));
-        when_false = own_set(analysis, isl_set_coalesce(when_false));
+        when_true = own_set(analysis, when_true);
+        when_false = own_set(analysis, when_false);
         if (when_true && when_false)
             return new_value(analysis, (struct value){.kind = VALUE_PREDICATE,
                                                       .bits = 1,
@@ -84,7 +85,7 @@ static isl_pw_aff *simplify(struct analysis *analysis, isl_pw_aff *form)
         if (analysis->domain) form = isl_pw_aff_gist(form, isl_set_copy(analysis->domain));
         form = isl_pw_aff_coalesce(form);
     }
-    if (form && isl_pw_aff_n_piece(form) > ANALYSIS_PIECE_LIMIT) form = isl_pw_aff_free(form);
+    if (form && !affine_is_simple(form)) form = isl_pw_aff_free(form);
     return form;
 }
 
