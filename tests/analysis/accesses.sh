@@ -5,8 +5,7 @@
 failed=0
 count=0
 for input in "$top_srcdir"/tests/analysis/*.ptx; do
-    expected=${input%.ptx}.expected
-    "$top_builddir"/tests/analysis/print_accesses "$input" 2>&1 | diff -u "$expected" - || failed=1
+    "$top_builddir"/tests/analysis/print_accesses -c "${input%.ptx}.expected" "$input" || failed=1
     count=$((count + 1))
 done
 [ $count -gt 0 ] || { echo "no inputs under $top_srcdir/tests/analysis"; exit 1; }
