@@ -137,14 +137,15 @@ const char *search_plain_name(struct arena *arena, const char *kernel_name)
     size_t length = strlen(name);
     if (!strncmp(name, "_Z",
                  2)) { /* _Z [N] <length> <identifier> ...: the last identifier of a nested name */
-        const char *at = name + 2 + (name[2] == 'N');
+        bool is_nested = name[2] == 'N';
+        const char *at = name + 2 + is_nested;
         while (isdigit((unsigned char)*at)) {
             char *end;
             size_t size = strtoul(at, &end, 10);
             if (size > strlen(end)) break;
             name = end;
             length = size;
-            at = end + size;
+            at = is_nested ? end + size : "";
         }
     }
     char *plain = arena_strndup(arena, name, length < LONGEST ? length : LONGEST);
