@@ -37,6 +37,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/overlap.c \
 	fuser/analysis/place.c \
 	fuser/analysis/product.c fuser/analysis/product.h \
+	fuser/analysis/quota.c \
 	fuser/analysis/remap.c
 
 # fused kernels

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CONFLICT_OPERATIONS = 500000 }; /* of isl */
+
 /* Bytes that both launches may touch, from the hulls of their bases; each base of p is counted once. */
 static uint64_t shared_bytes(const struct bound_launch *p, const struct bound_launch *q)
 {
@@ -110,8 +112,10 @@ void conflict_between(const struct bound_launch *p, const struct bound_launch *q
              "kernels %s and %s have no byte in common that one writes", p->summary->function->name,
              q->summary->function->name);
     if (!any_may_conflict(p, q)) return;
+    struct quota quota = quota_begin(isl_set_get_ctx(p->summary->threads), CONFLICT_OPERATIONS);
     conflict->threads = conflict_relation(p, q, conflict);
     isl_bool empty = conflict->threads ? isl_map_is_empty(conflict->threads) : isl_bool_error;
+    quota_end(&quota);
     if (empty == isl_bool_false) {
         conflict->class = CONFLICT_UNKNOWN;
         classify(p, q, conflict);

@@ -65,6 +65,13 @@ static bool element_is_raw(const struct ptx_function *function, const struct ptx
            function->registers[operand->reg].type != PTX_PRED;
 }
 
+/* Not to be fetched again is what a forward is about. */
+static bool wants_memory(const struct ptx_instruction *instruction)
+{
+    return ptx_has_modifier(instruction, PTX_MOD_CV) || ptx_has_modifier(instruction, PTX_MOD_WT) ||
+           ptx_has_modifier(instruction, PTX_MOD_MMIO) || ptx_has_modifier(instruction, PTX_MOD_VOLATILE);
+}
+
 static bool value_is_raw(const struct ptx_function *function, const struct ptx_instruction *instruction)
 {
     bool is_source = ptx_is_store(instruction);
@@ -99,6 +106,7 @@ static bool values_match(struct frame *frame, const struct placed_access *from,
     const struct ptx_instruction *source = instruction_of(frame, from), *load = instruction_of(frame, to);
     const struct ptx_function *first = function_of(frame, from->member),
                               *second = function_of(frame, to->member);
+    if (wants_memory(source) || wants_memory(load)) return false;
     if (source->vector != load->vector || !source->type_count || !load->type_count ||
         ptx_type_bytes(source->types[0]) != ptx_type_bytes(load->types[0]))
         return false;
@@ -216,7 +224,7 @@ static bool may_drop(const struct group *group, struct frame *frame, const struc
     const struct access *access = store->access;
     if (access->kind != ACCESS_WRITE || !access->address_is_exact || access->is_uncached_order ||
         !access->relation || frame->remaps[store->member].kind == REMAP_STRIDE ||
-        !ptx_is_store(instruction_of(frame, store)))
+        !ptx_is_store(instruction_of(frame, store)) || wants_memory(instruction_of(frame, store)))
         return false;
     for (uint32_t member = store->member + 1; member < frame->member_count; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {

@@ -58,8 +58,7 @@ bool frame_covers(struct frame *frame, const struct placed_access *outer, const 
 /* The first pair of conflicting accesses of two placed members that is not within one fused thread. */
 bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
                      const struct placed_access **access_q);
-/* --- place.c
- * -------------------------------------------------------------------------------------------------- */
+/* --- place.c */
 enum { FRAME_REASON_BYTES = 512 };
 struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
     uint32_t p, q, access_p, access_q;
@@ -72,8 +71,17 @@ struct frame_failure { /* of the first way that was tried: the conflict that is 
 bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
                 uint32_t member_count, struct frame_failure *failure);
 
-/* --- remap.c
- * -------------------------------------------------------------------------------------------------- */
+/* --- quota.c */
+/* Bounds the work of isl until quota_end. What is asked beyond it is answered with an error, which every caller
+ * here takes for "not proved". */
+struct quota {
+    isl_ctx *ctx;
+    unsigned long before; /* the caller's own bound, 0: none */
+};
+struct quota quota_begin(isl_ctx *ctx, unsigned long operations);
+void quota_end(const struct quota *quota);
+
+/* --- remap.c */
 uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
                         const uint32_t block[3]);
@@ -81,8 +89,7 @@ bool remap_shapes_equal(const struct access_summary *summary, const uint32_t gri
 __isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary);
 
-/* --- overlap.c
- * ------------------------------------------------------------------------------------------------ */
+/* --- overlap.c */
 /* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }; a and b map threads to
  * first bytes in one array. */
 __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Operations of isl (pivots of a tableau): some seconds at worst. */
+enum { FORWARD_OPERATIONS = 500000, EXIT_OPERATIONS = 100000 };
+
 static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
                                   uint32_t member_count)
 {
@@ -81,7 +84,12 @@ static bool decide(struct group *group, isl_ctx *ctx)
     bool done = orders && find_demotes(group);
     for (uint32_t member = 0; done && member < group->member_count; member++)
         done = order_open(&orders[member], group->arena, group->members[member].summary->function);
-    done = done && forward_find(group, &frame, orders) && exit_find(group, &frame, orders);
+    struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
+    done = done && forward_find(group, &frame, orders);
+    quota_end(&quota);
+    quota = quota_begin(ctx, EXIT_OPERATIONS);
+    done = done && exit_find(group, &frame, orders);
+    quota_end(&quota);
     copy_frame(group, &frame);
     frame_clear(&frame);
     return done;

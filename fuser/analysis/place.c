@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PLACE_OPERATIONS = 500000 }; /* of isl, for one fused shape */
+
 /* True when the member, placed by this kind, has no conflict across threads with those placed before. */
 static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind kind,
                           struct frame_failure *failure);
@@ -210,7 +212,10 @@ bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const st
     uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!frame_open(frame, ctx, arena, members, member_count, shapes[i].grid, shapes[i].block)) break;
-        if (place_members(frame, failure)) return true;
+        struct quota quota = quota_begin(ctx, PLACE_OPERATIONS);
+        bool placed = place_members(frame, failure);
+        quota_end(&quota);
+        if (placed) return true;
         frame_clear(frame);
     }
     if (!failure->reason[0])
