@@ -70,7 +70,10 @@ static void record_device(void)
     struct trace_device record = {0};
     fill_device(&record, device);
     pthread_mutex_lock(&state.lock);
-    if (!state.has_device) recorder_device(&record);
+    if (!state.has_device) {
+        recorder_device(&record);
+        shim_exit_first();
+    }
     state.has_device = true;
     pthread_mutex_unlock(&state.lock);
 }

@@ -146,13 +146,20 @@ void shim_begin(void)
     const char *trace = getenv("KFUSE_RECORD"), *plan = getenv("KFUSE_PLAN");
     if (shim.is_child || atomic_load(&shim.mode) == MODE_OFF || atomic_flag_test_and_set(&shim.has_begun))
         return;
-    atexit(shim_exit); /* after the driver's own handlers are registered, so that it runs before them */
     if (trace && *trace)
         atomic_store(&shim.mode, record_open(trace) ? MODE_RECORD : MODE_OFF);
     else if (plan && *plan)
         atomic_store(&shim.mode, replay_open(plan) ? MODE_REPLAY : MODE_OFF);
     else
         atomic_store(&shim.mode, MODE_WAITING);
+    shim_exit_first();
+}
+
+/* Handlers run in reverse order: ours must come before those of the driver and of CUPTI, which both register theirs
+ * while they start. */
+void shim_exit_first(void)
+{
+    atexit(shim_exit);
 }
 
 /* --- the default mode: the user's cache folder --- */

@@ -28,6 +28,8 @@ static inline bool shim_has_attention(uint32_t bits)
 void shim_open(void);
 /* After the program's first successful cuInit: opens the trace or the plan. */
 void shim_begin(void);
+/* Called again whenever something has started that ends at exit by itself: a context, CUPTI. */
+void shim_exit_first(void);
 /* The first module with PTX that the program loads decides the trace or plan when neither was named. */
 void shim_consider_module(const char *hash_text);
 

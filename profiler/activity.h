@@ -14,7 +14,9 @@ struct activity_source {
     void (*launch_end)(void);
     /* Delivers everything that has completed. */
     void (*flush)(void);
-    void (*stop)(void);
+    /* Delivers everything there is, complete or not, and ends. at_exit: the process ends too, and nothing of the
+     * source may be taken down: its library may be half gone already. */
+    void (*stop)(bool at_exit);
 };
 typedef const struct activity_source *(*activity_source_function)(void); /* "kfuse_activity_source" */
 

@@ -276,11 +276,13 @@ static void flush(void)
     cupti.cuptiActivityFlushAll(0);
 }
 
-static void stop(void)
+static void stop(bool at_exit)
 {
     cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    cupti.cuptiUnsubscribe(cupti.subscriber);
+    if (!at_exit) {
+        cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+        cupti.cuptiUnsubscribe(cupti.subscriber);
+    }
     uint64_t unknown = __atomic_load_n(&cupti.unknown, __ATOMIC_RELAXED);
     if (unknown)
         log_write(LOG_INFO, "cupti", "%llu kernels ran that no recorded launch belongs to, or had not ended",

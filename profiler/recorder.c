@@ -88,10 +88,7 @@ static void close_file(enum trace_end_reason reason)
 static void finish(enum trace_end_reason reason)
 {
     if (__atomic_exchange_n(&recorder.finished, true, __ATOMIC_ACQ_REL)) return;
-    if (recorder.source) {
-        recorder.source->flush();
-        recorder.source->stop();
-    }
+    if (recorder.source) recorder.source->stop(reason == TRACE_END_EXIT);
     close_file(reason);
     __atomic_store_n(&recorder_is_active, false, __ATOMIC_RELAXED);
 }

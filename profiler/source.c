@@ -56,8 +56,9 @@ static void emulator_flush(void)
 {
 }
 
-static void emulator_stop(void)
+static void emulator_stop(bool at_exit)
 {
+    (void)at_exit;
     emulator.subscribe(NULL, NULL);
 }
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 static const struct { /* measured on an H100 (80 GB HBM3); used where the trace has no times */
-    double gap_ns, floor_ns, bytes_per_ns;
+    double gap_ns, floor_ns, bytes_per_ns, host_ns;
     double bandwidth_share; /* of the theoretical bandwidth that a copy reaches */
     double largest_gap_ns;  /* beyond it the host, not the launch, was slow */
-} fallback = {1000, 1500, 1000, 0.89, 5000};
+} fallback = {1000, 1500, 1000, 3200, 0.89, 5000};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -42,6 +42,7 @@ struct projection projection_calibrate(const struct program *program)
         .bytes_per_ns = fallback.bytes_per_ns,
         .floor_ns = fallback.floor_ns,
         .gap_ns = median_gap(program),
+        .host_ns = fallback.host_ns,
         .registers_per_multiprocessor = device->registers_per_multiprocessor,
         .threads_per_multiprocessor = device->threads_per_multiprocessor,
     };
@@ -52,6 +53,7 @@ struct projection projection_calibrate(const struct program *program)
         const struct program_launch *launch = &program->launches[i];
         if (launch->end_ns && (double)launch->time_ns < projection.floor_ns)
             projection.floor_ns = (double)launch->time_ns;
+        if (launch->record->host_ns < projection.host_ns) projection.host_ns = launch->record->host_ns;
     }
     return projection;
 }

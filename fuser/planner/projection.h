@@ -12,6 +12,7 @@ struct projection {
     double bytes_per_ns; /* effective memory bandwidth */
     double floor_ns;     /* of a kernel on the device */
     double gap_ns;       /* between two dependent launches that follow at once */
+    double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
     uint32_t registers_per_multiprocessor, threads_per_multiprocessor;
 };
 struct projected {

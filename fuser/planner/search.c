@@ -423,13 +423,25 @@ static void use_group(struct search *search, struct search_group *group, uint32_
     }
 }
 
-/* Holding the first members while the host prepares the last one must not cost more than the group gains. */
+/* Holding the first members while the host prepares the last one must not cost more than it gains. Unfused, a
+ * use of the group ends when the host has made all its launches and the last one has run, or when the device
+ * has run them all, whichever is later; fused, the host makes one launch after the last arrival. */
+static bool holding_pays(const struct search *search, const struct search_group *group)
+{
+    double gaps = (double)group->gap_ns_sum / (double)group->uses;
+    double host = search->projection.host_ns;
+    const struct projected *projected = &group->projected;
+    double unfused_host = gaps + group->step_count * host + search->projection.floor_ns;
+    double unfused_device = host + projected->original_ns;
+    double unfused = unfused_host > unfused_device ? unfused_host : unfused_device;
+    return gaps + host + projected->fused_ns <= unfused;
+}
+
 static void drop_idling_groups(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        double gain = group->projected.original_ns - group->projected.fused_ns;
-        group->is_kept = group->uses && (double)group->gap_ns_sum / (double)group->uses <= gain;
+        group->is_kept = group->is_compiled && group->uses && holding_pays(search, group);
     }
 }
 

@@ -90,7 +90,7 @@ static void every_launch_gets_its_own_time(void **state)
     bool started = source->start(deliver, &error);
     if (!has_gpu()) {
         if (!started) assert_true(error && strlen(error) > 10);
-        if (started) source->stop();
+        if (started) source->stop(false);
         skip();
     }
     if (!started) print_error("%s\n", error);
@@ -111,7 +111,7 @@ static void every_launch_gets_its_own_time(void **state)
     }
     assert_int_equal(driver.cuCtxSynchronize(), 0);
     source->flush();
-    source->stop();
+    source->stop(false);
     unsigned launches = 48 * 1024 / 64 < LAUNCHES ? 48 * 1024 / 64 : LAUNCHES;
     assert_int_equal(strangers, 0);
     assert_int_equal(reports, launches);
