@@ -37,6 +37,27 @@ static const Elf64_Shdr *sections_of(const unsigned char *bytes, size_t size, El
     return (const Elf64_Shdr *)(bytes + header->e_shoff);
 }
 
+/* ptxas appends the toolkit's slow paths (division, square root) to a kernel as functions of their own, once
+ * however often they are called: only what stands before the first one is the kernel's. */
+static size_t own_length(const unsigned char *bytes, size_t size, const Elf64_Shdr *sections, uint32_t count,
+                         uint32_t text)
+{
+    size_t length = sections[text].sh_size;
+    for (uint32_t i = 0; i < count; i++) {
+        const Elf64_Shdr *table = &sections[i];
+        if (table->sh_type != SHT_SYMTAB || table->sh_offset > size ||
+            table->sh_size > size - table->sh_offset)
+            continue;
+        for (size_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, bytes + table->sh_offset + at, sizeof symbol);
+            if (symbol.st_shndx != text || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+            if (symbol.st_value > 0 && symbol.st_value < length) length = symbol.st_value;
+        }
+    }
+    return length;
+}
+
 static const unsigned char *find_text(const unsigned char *bytes, size_t size, const char *kernel,
                                       size_t *length)
 {
@@ -53,7 +74,7 @@ static const unsigned char *find_text(const unsigned char *bytes, size_t size, c
         if (section->sh_name > names->sh_size || names->sh_size - section->sh_name < name_bytes) continue;
         if (memcmp(bytes + names->sh_offset + section->sh_name, wanted, name_bytes)) continue;
         if (section->sh_offset > size || section->sh_size > size - section->sh_offset) return NULL;
-        *length = section->sh_size;
+        *length = own_length(bytes, size, sections, header.e_shnum, i);
         return bytes + section->sh_offset;
     }
     return NULL;

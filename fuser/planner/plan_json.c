@@ -226,13 +226,13 @@ static json_t *pairs_json(struct search *search)
     return list;
 }
 
-static void count_launches(const struct search *search, struct planner_summary *summary)
+static void count_launches(struct search *search, struct planner_summary *summary)
 {
     summary->launches_before = summary->launches_after = search->program->launch_count;
     double original = 0, planned = 0;
     for (uint32_t i = 0; i < search->program->launch_count; i++) {
         const struct program_launch *launch = &search->program->launches[i];
-        original += (double)launch->time_ns;
+        original += (double)(launch->time_ns ? launch->time_ns : search_launch_time(search, i));
         if (i && launch->window == search->program->launches[i - 1].window)
             original += search->projection.gap_ns;
     }

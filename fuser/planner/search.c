@@ -231,10 +231,10 @@ static bool collect_members(struct search *search, const struct draft *draft, st
 }
 
 /* Recorded device time; where there is none, the time that the launch's traffic takes. */
-static uint64_t launch_time(struct search *search, uint32_t launch)
+uint64_t search_launch_time(struct search *search, uint32_t launch)
 {
     uint64_t time = launch_class_time(class_of(search, launch));
-    if (time) return time;
+    if (time || class_of(search, launch)->refusal) return time;
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     double bytes = 0;
     for (uint32_t i = 0; i < bound.summary->base_count; i++) {
@@ -250,7 +250,7 @@ static void project(struct search *search, struct search_group *planned)
     uint64_t times[SEARCH_MOST_STEPS];
     for (uint32_t m = 0; m < planned->member_count; m++) {
         uint32_t launch = planned->launches[planned->member_steps[m]];
-        times[m] = launch_time(search, launch);
+        times[m] = search_launch_time(search, launch);
     }
     const uint32_t *block = planned->group->block;
     planned->projected =

@@ -49,6 +49,8 @@ struct search {
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
                 isl_ctx *ctx);
 void search_free(struct search *search);
+/* Device time of a launch: its class's mean, or an estimate from its traffic; 0 when there is neither. */
+uint64_t search_launch_time(struct search *search, uint32_t launch);
 /* The kernel's name in a form for people and files: the identifier inside a C++ mangled name, or the name. */
 const char *search_plain_name(struct arena *arena, const char *kernel_name);
 
