@@ -42,3 +42,38 @@ libengine_la_LIBADD = liblanes.la libptx.la -lpthread
 
 # what a profiler may ask of the emulated driver
 EXTRA_DIST += emulator/activity.h
+
+# --- the driver and the runtime: programs find them through LD_LIBRARY_PATH
+emulatordir = $(pkglibdir)/emulator
+emulator_LTLIBRARIES = emulator/libcuda.la
+emulator_libcuda_la_SOURCES = \
+	emulator/activity.h \
+	emulator/driver.def \
+	emulator/driver.h \
+	emulator/driver_activity.c \
+	emulator/driver_attributes.def \
+	emulator/driver_capture.c \
+	emulator/driver_context.c \
+	emulator/driver_copy.c \
+	emulator/driver_device.c \
+	emulator/driver_event.c \
+	emulator/driver_fill.c \
+	emulator/driver_graph.c \
+	emulator/driver_kernel.c \
+	emulator/driver_launch.c \
+	emulator/driver_memory.c \
+	emulator/driver_module.c \
+	emulator/driver_object.c \
+	emulator/driver_operation.c \
+	emulator/driver_queue.c \
+	emulator/driver_state.c \
+	emulator/driver_stream.c \
+	emulator/driver_stubs.S \
+	emulator/driver_table.c \
+	emulator/errors.def
+# The stubs reach driver_is_per_thread without a call. An entry point never binds to a preloaded library's.
+emulator_libcuda_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
+emulator_libcuda_la_CCASFLAGS = $(AM_CPPFLAGS)
+emulator_libcuda_la_LDFLAGS = -shared -version-number 1 -no-undefined -Wl,-Bsymbolic \
+	-export-symbols-regex '^(cu[A-Z].*|emuActivity.*)$$'
+emulator_libcuda_la_LIBADD = libengine.la -lpthread

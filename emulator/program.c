@@ -54,7 +54,8 @@ static bool program_variables(struct emu_program *program, char **error)
     for (uint32_t i = 0; i < module->variable_count; i++) {
         const struct ptx_variable *variable = module->variables[i];
         if ((variable->space != PTX_GLOBAL && variable->space != PTX_CONST) || variable->is_extern) continue;
-        uint64_t address = emu_memory_allocate(variable->size, EMU_MEMORY_VARIABLE);
+        enum emu_memory_kind kind = variable->is_managed ? EMU_MEMORY_MANAGED : EMU_MEMORY_VARIABLE;
+        uint64_t address = emu_memory_allocate(variable->size, kind);
         if (address == 0) {
             if (asprintf(error, "%s: no device memory for variable %s", module->name, variable->name) < 0)
                 *error = NULL;

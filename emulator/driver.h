@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The emulated driver (libcuda.so.1), inside view: the objects behind its handles and what its files share.
+ * One lock guards everything; an entry point takes it with DRIVER_ENTER and gives it back when it returns. No
+ * entry point calls another. */
+#ifndef KFUSE_EMULATOR_DRIVER_H
+#define KFUSE_EMULATOR_DRIVER_H
+
+#include "emulator/activity.h"
+#include "emulator/clock.h"
+#include "emulator/exec.h"
+#include "emulator/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What cuda.h declares is exported; all else is hidden. */
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#include <cudaProfiler.h>
+CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev);
+CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags,
+                        CUdevice dev);
+CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+                               char *logBuffer, size_t bufferSize);
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out, size_t *numDependencies_out);
+#pragma GCC visibility pop
+
+enum { DRIVER_VERSION = 13000, DRIVER_SM = 90, DRIVER_LIMITS = 9, DRIVER_STACK = 32 };
+
+/* --- objects: driver_object.c
+ * ---------------------------------------------------------------------------------- */
+/* Handles are pointers to objects. A destroyed object's memory stays an object (of kind FREE, or reused), so
+ * that a stale handle is recognised instead of read as something else. */
+enum driver_kind {
+    DRIVER_FREE,
+    DRIVER_CONTEXT,
+    DRIVER_MODULE,
+    DRIVER_LIBRARY,
+    DRIVER_FUNCTION,
+    DRIVER_KERNEL,
+    DRIVER_STREAM,
+    DRIVER_EVENT,
+    DRIVER_GRAPH,
+    DRIVER_NODE,
+    DRIVER_EXEC,
+    DRIVER_POOL,
+    DRIVER_KINDS
+};
+struct driver_object {
+    uint64_t magic; /* tells an object from other memory */
+    enum driver_kind kind;
+    struct driver_object *next; /* while FREE */
+};
+/* Zeroed but for its header; NULL when memory is out. */
+void *driver_object_create(enum driver_kind kind);
+void driver_object_destroy(void *object);
+bool driver_object_is(const void *handle, enum driver_kind kind);
+
+struct driver_context {
+    struct driver_object object;
+    bool is_alive, is_primary;
+    unsigned flags;
+    uint64_t id;
+    CUresult error; /* of a faulting launch; every later call returns it */
+    size_t limits[DRIVER_LIMITS];
+    struct driver_stream *legacy; /* the default stream */
+};
+
+struct driver_module {
+    struct driver_object object;
+    struct driver_context *context; /* NULL: of a library */
+    struct driver_library *library;
+    struct driver_module *next;
+    struct emu_program *program;
+    struct driver_function **functions;
+    uint32_t function_count, sm;
+};
+struct driver_library {
+    struct driver_object object;
+    struct driver_module *module;
+    struct driver_kernel **kernels; /* as the module's functions */
+};
+struct driver_function {
+    struct driver_object object;
+    struct driver_module *module;
+    const struct emu_kernel *kernel;
+    struct emu_kernel_info info;
+    int dynamic_shared, carveout; /* attributes that a program may set */
+};
+struct driver_kernel {
+    struct driver_object object;
+    struct driver_library *library;
+    struct driver_function *function;
+};
+
+struct driver_capture; /* driver_capture.c */
+struct driver_stream {
+    struct driver_object object;
+    struct driver_context *context;
+    struct driver_stream *next, *previous; /* all streams, in order of creation */
+    unsigned flags;
+    int priority;
+    bool is_legacy, is_running;
+    uint64_t id, thread; /* thread: of a per-thread default stream */
+    struct driver_operation *first, *last;
+    uint64_t submitted, completed; /* sequence numbers: everything up to completed is done */
+    uint64_t clock_ns;             /* virtual time when what has run ended */
+    struct driver_capture *capture;
+};
+struct driver_event {
+    struct driver_object object;
+    struct driver_context *context;
+    unsigned flags;
+    uint64_t id;
+    struct driver_stream *stream; /* of the last record; read only where sequence > done */
+    uint64_t sequence, done;      /* of the last record, of the last one that has run; 0: none */
+    uint64_t time_ns;
+    struct driver_capture *capture; /* recorded in a capture: what it stands for there */
+    struct driver_node **nodes;
+    size_t node_count;
+};
+
+/* --- operations: driver_operation.c
+ * ---------------------------------------------------------------------------- */
+struct driver_copy { /* rows of width bytes, height rows a slice, depth slices */
+    uint64_t destination, source;
+    size_t width, height, depth;
+    size_t destination_pitch, source_pitch, destination_slice, source_slice;
+    enum emu_copy_kind kind;
+    bool source_is_pageable, destination_is_pageable;
+};
+struct driver_fill {
+    uint64_t destination;
+    uint32_t value, element; /* bytes of an element: 1, 2 or 4 */
+    size_t width, height, pitch;
+};
+struct driver_launch {
+    struct driver_function *function;
+    uint32_t grid[3], block[3], dynamic_shared;
+    uint64_t tag;
+};
+struct driver_callback {
+    CUhostFn function;         /* of cuLaunchHostFunc, or */
+    CUstreamCallback callback; /* of cuStreamAddCallback */
+    void *data;
+};
+enum driver_operation_kind {
+    OPERATION_KERNEL,
+    OPERATION_COPY,
+    OPERATION_FILL,
+    OPERATION_HOST,
+    OPERATION_EVENT,
+    OPERATION_FREE,
+    OPERATION_EMPTY
+};
+struct driver_wait { /* until a stream has completed a sequence number */
+    const struct driver_stream *stream;
+    uint64_t sequence;
+};
+struct driver_operation {
+    enum driver_operation_kind kind;
+    struct driver_operation *next;
+    uint64_t sequence, not_before_ns;
+    struct driver_wait *waits;
+    size_t wait_count;
+    bool is_in_graph;
+    void *bytes; /* owned: a kernel's parameters; a copy's staged source */
+    size_t byte_count;
+    union {
+        struct driver_launch launch;
+        struct driver_copy copy;
+        struct driver_fill fill;
+        struct driver_callback host;
+        struct {
+            struct driver_event *event;
+            uint64_t id;
+        } record;
+        uint64_t address; /* FREE */
+    };
+};
+/* NULL when memory is out. */
+struct driver_operation *driver_operation_create(enum driver_operation_kind kind);
+struct driver_operation *driver_operation_clone(const struct driver_operation *operation);
+void driver_operation_free(struct driver_operation *operation);
+bool driver_operation_wait_for(struct driver_operation *operation, const struct driver_stream *stream,
+                               uint64_t sequence);
+/* Runs one operation that starts at start_ns, and returns how long it takes. */
+uint64_t driver_operation_run(struct driver_stream *stream, const struct driver_operation *operation,
+                              uint64_t start_ns);
+
+/* --- the queue: driver_queue.c
+ * ---------------------------------------------------------------------------------- */
+/* Takes the operation over: adds it to the stream's capture, or queues it (and, unless a seed is set, runs
+ * it). */
+CUresult driver_submit(struct driver_stream *stream, struct driver_operation *operation);
+/* The same, then waits for it. */
+CUresult driver_submit_and_wait(struct driver_stream *stream, struct driver_operation *operation);
+/* Runs operations until the stream has completed sequence, all of the stream, the context's, or everyone's.
+ */
+void driver_run_until(const struct driver_stream *stream, uint64_t sequence);
+void driver_run_stream(const struct driver_stream *stream);
+void driver_run_context(const struct driver_context *context);
+void driver_run_all(void);
+/* Runs one operation that is ready, if there is one. For calls that poll. */
+void driver_run_some(void);
+/* A number that the seed fixes, below limit. */
+uint64_t driver_random(uint64_t limit);
+
+/* --- state and contexts: driver_state.c, driver_context.c
+ * -------------------------------------------------------- */
+struct driver_options { /* KFUSE_EMULATOR; see driver_state.c */
+    uint64_t seed, step_limit;
+    uint32_t workers;
+    bool report_races, races_are_errors, is_quiet, traps_on_fault;
+};
+struct driver {
+    bool is_initialised;
+    struct driver_options options;
+    uint64_t random, sequence, identity; /* identity: the last id given */
+    uint64_t host_ns, device_ns, launches;
+    struct driver_context *primary;
+    unsigned primary_uses, primary_flags;
+    struct driver_stream *streams, *last_stream;
+    struct driver_module *modules;
+};
+extern struct driver driver;
+
+enum driver_needs {
+    DRIVER_OPEN = 1,       /* cuInit has been called */
+    DRIVER_CURRENT = 2,    /* a context is current */
+    DRIVER_SOUND = 4,      /* and no launch has faulted in it */
+    DRIVER_UNCAPTURED = 8, /* and no capture forbids it in this thread */
+    DRIVER_USUAL = DRIVER_OPEN | DRIVER_CURRENT | DRIVER_SOUND,
+};
+CUresult driver_enter(unsigned needs);
+void driver_leave(const int *entered);
+#define DRIVER_ENTER(needs)                                                                                  \
+    __attribute__((cleanup(driver_leave), unused)) const int driver_entered = 0;                             \
+    do {                                                                                                     \
+        CUresult driver_result = driver_enter(needs);                                                        \
+        if (driver_result != CUDA_SUCCESS) return driver_result;                                             \
+    } while (0)
+/* Around a call into the program, which may call the driver. */
+void driver_unlock(void);
+void driver_lock(void);
+/* Waits until another thread has completed something. */
+void driver_pause(void);
+void driver_wake(void);
+
+/* Says something to whoever runs the emulator: in the log, and on standard error unless that was turned off.
+ */
+void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What an entry point without an implementation returns; it names itself once. */
+struct driver_unsupported {
+    const char *name;
+    bool is_said;
+};
+CUresult driver_unsupported(struct driver_unsupported *entry);
+
+struct driver_context *driver_current(void);
+/* The primary context, made alive. */
+CUresult driver_context_open(struct driver_context **context, bool is_primary, unsigned flags);
+void driver_context_close(struct driver_context *context);
+
+/* --- streams: driver_stream.c; captures: driver_capture.c
+ * -------------------------------------------------------- */
+/* Set by the per-thread variants of entry points (driver_stubs.S), taken back by driver_stream_of. */
+extern _Thread_local bool driver_is_per_thread;
+CUresult driver_stream_of(CUstream handle, struct driver_stream **stream);
+struct driver_stream *driver_stream_open(struct driver_context *context, unsigned flags, int priority);
+void driver_stream_close(struct driver_stream *stream);
+void driver_event_forget(struct driver_event *event); /* what it stands for in a capture */
+
+bool driver_capture_forbids(void);                                  /* calls that are unsafe in a capture */
+CUresult driver_capture_legacy(const struct driver_stream *stream); /* work in the legacy stream */
+CUresult driver_capture_sync(struct driver_stream *stream);         /* waiting for the stream */
+CUresult driver_capture_add(struct driver_stream *stream, struct driver_operation *operation);
+CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
+CUresult driver_capture_join(struct driver_stream *stream, struct driver_event *event);
+void driver_capture_spoil(struct driver_capture *capture);
+
+/* --- graphs: driver_graph.c
+ * --------------------------------------------------------------------------------------- */
+struct driver_graph {
+    struct driver_object object;
+    struct driver_node **nodes;
+    size_t count, capacity;
+};
+struct driver_node {
+    struct driver_object object;
+    struct driver_graph *graph;
+    struct driver_operation *operation;
+    struct driver_node **dependencies;
+    size_t dependency_count;
+    size_t mark; /* scratch */
+};
+/* Takes the operation over. NULL when memory is out. */
+struct driver_node *driver_graph_add(struct driver_graph *graph, struct driver_operation *operation,
+                                     struct driver_node *const *dependencies, size_t count);
+void driver_graph_free(struct driver_graph *graph);
+
+/* --- modules: driver_module.c, kernels: driver_kernel.c
+ * --------------------------------------------------------------- */
+/* From a CUfunction or a CUkernel, or NULL. */
+struct driver_function *driver_function_of(CUfunction handle);
+void driver_module_close(struct driver_module *module);
+/* Makes the operation of a launch; the parameters come from kernelParams or extra. */
+CUresult driver_launch_create(struct driver_operation **operation, struct driver_function *function,
+                              const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared,
+                              void **parameters, void **extra);
+
+/* --- memory: driver_memory.c, copies: driver_copy.c
+ * ------------------------------------------------------------------- */
+/* Records in context, for attributes and for freeing when the context goes. 0 when out of memory. */
+uint64_t driver_memory_allocate(struct driver_context *context, size_t size, enum emu_memory_kind kind,
+                                unsigned flags, void *pool);
+CUresult driver_memory_free(uint64_t address);
+void driver_memory_close(const struct driver_context *context);
+/* Whether size bytes at address may be copied: inside one allocation, or plain host memory (then
+ * *is_pageable). */
+CUresult driver_memory_check(uint64_t address, size_t size, bool *is_pageable, bool *is_host);
+CUresult driver_copy_create(struct driver_operation **operation, struct driver_copy copy);
+CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_copy *copy);
+CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);
+
+/* --- activity: driver_activity.c
+ * ---------------------------------------------------------------------------------------- */
+uint64_t driver_activity_tag(void);
+void driver_activity_add(const struct emu_activity *activity);
+/* Delivers what was added; without the lock. */
+void driver_activity_deliver(void);
+
+#endif
