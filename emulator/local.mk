@@ -77,3 +77,22 @@ emulator_libcuda_la_CCASFLAGS = $(AM_CPPFLAGS)
 emulator_libcuda_la_LDFLAGS = -shared -version-number 1 -no-undefined -Wl,-Bsymbolic \
 	-export-symbols-regex '^(cu[A-Z].*|emuActivity.*)$$'
 emulator_libcuda_la_LIBADD = libengine.la -lpthread
+# --- the runtime: for programs built with nvcc -cudart shared
+emulator_LTLIBRARIES += emulator/libcudart.la
+emulator_libcudart_la_CFLAGS = $(AM_CFLAGS) -fno-strict-aliasing
+emulator_libcudart_la_SOURCES = \
+	emulator/cudart.h \
+	emulator/cudart_copy.c emulator/cudart_copy.def \
+	emulator/cudart_device.c emulator/cudart_properties.def \
+	emulator/cudart_driver.def \
+	emulator/cudart_forward.c emulator/cudart_forward.def \
+	emulator/cudart_launch.c emulator/cudart_kernel.def \
+	emulator/cudart_memory.c \
+	emulator/cudart_module.c \
+	emulator/cudart_state.c \
+	emulator/cudart_unsupported.c emulator/cudart_unsupported.def
+emulator_libcudart_la_LDFLAGS = -shared -version-number 13 -no-undefined -Wl,-Bsymbolic \
+	-Wl,--version-script=$(top_srcdir)/emulator/cudart.map
+emulator_libcudart_la_LIBADD = libcommon.la -ldl -lpthread
+emulator_libcudart_la_DEPENDENCIES = libcommon.la emulator/cudart.map
+EXTRA_DIST += emulator/cudart.map
