@@ -22,3 +22,13 @@ check_PROGRAMS += tests/emulator/bench_engine
 tests_emulator_bench_engine_SOURCES = tests/emulator/bench_engine.c $(engine_fixture)
 tests_emulator_bench_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
+
+# --- the driver
+c_tests += tests/emulator/test_driver
+tests_emulator_test_driver_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/emulator/run_image
+tests_emulator_run_image_SOURCES = tests/emulator/run_image.c
+tests_emulator_run_image_LDADD = emulator/libcuda.la
+dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh
+EXTRA_DIST += tests/emulator/images.cu
