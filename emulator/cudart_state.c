@@ -44,16 +44,20 @@ cudaError_t cudart_return(cudaError_t error)
     return error;
 }
 
+/* A driver that cannot be used is an error of every call, of these two as well. */
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t error = state_thread.error;
+    cudaError_t error = cudart_open();
+    if (error != cudaSuccess) return error;
+    error = state_thread.error;
     if (!is_sticky(error)) state_thread.error = cudaSuccess;
     return error;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-    return state_thread.error;
+    cudaError_t error = cudart_open();
+    return error == cudaSuccess ? state_thread.error : error;
 }
 
 cudaError_t cudart_unsupported(const char *name, bool *is_said)

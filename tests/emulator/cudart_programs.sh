@@ -29,6 +29,6 @@ if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1 '; then
     cp "$libraries/libcudart.so.13" "$work/alone/"
     LD_LIBRARY_PATH=$work/alone timeout 60 "$work/legacy" >"$work/alone.out"
     [ $? = 1 ] || fail "without a driver the program does not get to its own error path"
-    grep -q ': 35 cudaErrorInsufficientDriver$' "$work/alone.out" || fail "without a driver: $(tail -1 "$work/alone.out")"
+    [ "$(grep -c ": 35 cudaErrorInsufficientDriver$" "$work/alone.out")" = 2 ] || fail "without a driver: $(cat "$work/alone.out")"
 fi
 [ $failures = 0 ]
