@@ -23,6 +23,7 @@ struct nvrtc {
     __typeof__(nvrtcGetProgramLogSize) *log_size;
     __typeof__(nvrtcGetProgramLog) *log;
     __typeof__(nvrtcGetErrorString) *error_string;
+    __typeof__(nvrtcVersion) *version;
 };
 
 static void *open_in(const char *folder)
@@ -70,6 +71,7 @@ static bool nvrtc_open(struct nvrtc *nvrtc)
         {&nvrtc->log_size, "nvrtcGetProgramLogSize"},
         {&nvrtc->log, "nvrtcGetProgramLog"},
         {&nvrtc->error_string, "nvrtcGetErrorString"},
+        {&nvrtc->version, "nvrtcVersion"},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(nvrtc->library, symbols[i].name);
@@ -102,6 +104,14 @@ static bool take_results(const struct nvrtc *nvrtc, struct arena *arena, nvrtcPr
     return nvrtc->ptx(program, ptx) == NVRTC_SUCCESS && nvrtc->cubin(program, cubin) == NVRTC_SUCCESS;
 }
 
+/* From 12.9 on NVRTC keeps what it compiled, and says nothing of registers and spills when it gives that
+ * again. */
+static bool has_cache(const struct nvrtc *nvrtc)
+{
+    int major = 0, minor = 0;
+    return nvrtc->version(&major, &minor) == NVRTC_SUCCESS && (major > 12 || (major == 12 && minor >= 9));
+}
+
 static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrtcProgram program,
                             const char *architecture, uint32_t max_registers, struct nvrtc_output *output)
 {
@@ -114,6 +124,7 @@ static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrt
     options[count++] = "-fmad=true";
     options[count++] = "--ptxas-options=-v";
     if (max_registers) options[count++] = registers;
+    if (has_cache(nvrtc)) options[count++] = "--no-cache";
     nvrtcResult result = nvrtc->compile(program, count, options);
     output->log = program_log(nvrtc, arena, program);
     if (result != NVRTC_SUCCESS)
