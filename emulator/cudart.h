@@ -43,6 +43,8 @@ CUdevice cudart_device(void);
  * ---------------------------------------------------------- */
 /* The kernel behind a host function, or behind a handle given as one; its module is loaded at first use. */
 cudaError_t cudart_kernel(const void *function, CUkernel *kernel);
+/* Why a host stub has no handle for its kernel: it asks once, and launches with what it got. */
+cudaError_t cudart_kernel_error(void);
 /* The device address and the size of the variable behind a host symbol. */
 cudaError_t cudart_variable(const void *symbol, CUdeviceptr *address, size_t *size);
 

@@ -99,8 +99,7 @@ static cudaError_t launch_handle(CUkernel kernel, dim3 grid, dim3 block, void **
                                  cudaStream_t stream)
 {
     cudaError_t error = cudart_enter();
-    /* The host stub asks for its handle once; where that failed, each launch says that there is no kernel. */
-    if (error == cudaSuccess && !kernel) error = cudaErrorInvalidDeviceFunction;
+    if (error == cudaSuccess && !kernel) error = cudart_kernel_error();
     return error == cudaSuccess ? launch(kernel, grid, block, args, shared, stream, false)
                                 : cudart_return(error);
 }

@@ -32,6 +32,7 @@ static struct {
     pthread_mutex_t lock;
     struct module *modules;
     struct symbol *kernels, *variables; /* uthash by host address */
+    _Atomic cudaError_t kernel_error;   /* why the last kernel that a host stub asked for was not found */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- registering
@@ -242,7 +243,15 @@ char __cudaInitModule(void **fatCubinHandle)
 cudaError_t __cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 {
     if (!kernelPtr) return cudart_return(cudaErrorInvalidValue);
-    return cudart_return(cudart_kernel(entryFuncAddr, kernelPtr));
+    cudaError_t error = cudart_kernel(entryFuncAddr, kernelPtr);
+    if (error != cudaSuccess) *kernelPtr = NULL, registry.kernel_error = error;
+    return cudart_return(error);
+}
+
+cudaError_t cudart_kernel_error(void)
+{
+    cudaError_t error = registry.kernel_error;
+    return error != cudaSuccess ? error : cudaErrorInvalidDeviceFunction;
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
