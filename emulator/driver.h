@@ -67,6 +67,7 @@ struct driver_context {
     CUresult error; /* of a faulting launch; every later call returns it */
     size_t limits[DRIVER_LIMITS];
     struct driver_stream *legacy; /* the default stream */
+    struct driver_context *next;
 };
 
 struct driver_module {
@@ -221,7 +222,7 @@ struct driver {
     struct driver_options options;
     uint64_t random, sequence, identity; /* identity: the last id given */
     uint64_t host_ns, device_ns, launches;
-    struct driver_context *primary;
+    struct driver_context *primary, *contexts; /* all that there were: a thread may still hold a closed one */
     unsigned primary_uses, primary_flags;
     struct driver_stream *streams, *last_stream;
     struct driver_module *modules;
@@ -235,6 +236,7 @@ enum driver_needs {
     DRIVER_UNCAPTURED = 8, /* and no capture forbids it in this thread */
     DRIVER_USUAL = DRIVER_OPEN | DRIVER_CURRENT | DRIVER_SOUND,
 };
+/* Takes the lock, also when it refuses: driver_leave gives it back in any case. */
 CUresult driver_enter(unsigned needs);
 void driver_leave(const int *entered);
 #define DRIVER_ENTER(needs)                                                                                  \

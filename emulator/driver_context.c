@@ -20,10 +20,19 @@ static const size_t context_limits[DRIVER_LIMITS] = {
     [CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = 9830400,
 };
 
+static struct driver_context *context_create_object(void)
+{
+    struct driver_context *context = driver_object_create(DRIVER_CONTEXT);
+    if (!context) return NULL;
+    context->next = driver.contexts;
+    driver.contexts = context;
+    return context;
+}
+
 CUresult driver_context_open(struct driver_context **result, bool is_primary, unsigned flags)
 {
     struct driver_context *context = is_primary ? driver.primary : NULL;
-    if (!context) context = driver_object_create(DRIVER_CONTEXT);
+    if (!context) context = context_create_object();
     if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
     if (is_primary) driver.primary = context;
     *result = context;
@@ -40,11 +49,6 @@ CUresult driver_context_open(struct driver_context **result, bool is_primary, un
     return CUDA_SUCCESS;
 }
 
-static bool context_owns(const struct driver_module *module, const struct driver_context *context)
-{
-    return module->context == context;
-}
-
 void driver_context_close(struct driver_context *context)
 {
     if (!context->is_alive) return;
@@ -55,7 +59,7 @@ void driver_context_close(struct driver_context *context)
     }
     for (struct driver_module *module = driver.modules, *next; module; module = next) {
         next = module->next;
-        if (context_owns(module, context)) driver_module_close(module);
+        if (module->context == context) driver_module_close(module);
     }
     driver_memory_close(context);
     context->is_alive = false;

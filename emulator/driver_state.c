@@ -83,10 +83,7 @@ CUresult driver_enter(unsigned needs)
         result = context->error;
     else if ((needs & DRIVER_UNCAPTURED) && driver_capture_forbids())
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (result != CUDA_SUCCESS) {
-        driver_is_per_thread = false;
-        pthread_mutex_unlock(&state_lock);
-    }
+    if (result != CUDA_SUCCESS) driver_is_per_thread = false;
     return result;
 }
 

@@ -26,7 +26,7 @@ tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 # --- the driver
 c_tests += tests/emulator/test_driver
 tests_emulator_test_driver_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
+tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS) -lpthread
 check_PROGRAMS += tests/emulator/run_image
 tests_emulator_run_image_SOURCES = tests/emulator/run_image.c
 tests_emulator_run_image_LDADD = emulator/libcuda.la

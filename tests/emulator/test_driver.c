@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <cuda.h>
+#include <pthread.h>
 
 #define must(call) assert_int_equal(call, CUDA_SUCCESS)
 
@@ -534,6 +535,71 @@ static void streams_keep_their_order(void **state)
     must(cuMemFree(list));
 }
 
+typedef CUresult (*stream_id_function)(CUstream stream, unsigned long long *id);
+
+static void per_thread_entry_points_use_another_default_stream(void **state)
+{
+    (void)state;
+    stream_id_function plain, per_thread;
+    unsigned long long legacy, own, told;
+    must(cuGetProcAddress("cuStreamGetId", (void **)&plain, 12000, 0, NULL));
+    must(cuGetProcAddress("cuStreamGetId", (void **)&per_thread, 12000,
+                          CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
+    must(plain(NULL, &legacy));
+    must(per_thread(NULL, &own));
+    must(plain(CU_STREAM_PER_THREAD, &told));
+    assert_int_equal(own, told);
+    assert_int_not_equal(own, legacy);
+    must(plain(NULL, &told));
+    assert_int_equal(told, legacy);
+}
+
+enum { THREADS = 4, THREAD_STEPS = 50 };
+
+struct work {
+    CUdeviceptr x;
+    CUresult result;
+    int calls;
+};
+
+static void CUDA_CB count_call(void *data);
+
+static void *work_in_own_stream(void *data)
+{
+    struct work *work = data;
+    CUresult result = cuCtxSetCurrent(gpu.context);
+    for (int i = 0; result == CUDA_SUCCESS && i < THREAD_STEPS; i++) {
+        result = step(work->x, 64, CU_STREAM_PER_THREAD);
+        if (result == CUDA_SUCCESS) result = cuLaunchHostFunc(CU_STREAM_PER_THREAD, count_call, &work->calls);
+    }
+    if (result == CUDA_SUCCESS) result = cuStreamSynchronize(CU_STREAM_PER_THREAD);
+    work->result = result;
+    return NULL;
+}
+
+static void threads_work_side_by_side(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    struct work work[THREADS] = {0};
+    uint32_t out[64];
+    for (int t = 0; t < THREADS; t++) {
+        must(cuMemAlloc(&work[t].x, sizeof out));
+        must(cuMemsetD32(work[t].x, (unsigned)t, 64));
+    }
+    must(cuCtxSynchronize());
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, work_in_own_stream, &work[t]), 0);
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        must(work[t].result);
+        assert_int_equal(work[t].calls, THREAD_STEPS);
+        must(cuMemcpyDtoH(out, work[t].x, sizeof out));
+        for (uint32_t i = 0; i < 64; i++) assert_int_equal(out[i], stepped((uint32_t)t, i, THREAD_STEPS));
+        must(cuMemFree(work[t].x));
+    }
+}
+
 static void CUDA_CB count_call(void *data)
 {
     ++*(int *)data;
@@ -679,7 +745,7 @@ static void a_fault_sticks(void **state)
     (void)state;
     CUdeviceptr x;
     CUdevice device;
-    CUevent event;
+    static CUevent event; /* cannot be destroyed any more */
     float time;
     must(cuEventCreate(&event, CU_EVENT_DEFAULT));
     must(cuMemAlloc(&x, 64));
@@ -715,6 +781,8 @@ int main(void)
         cmocka_unit_test(allocates_in_stream_order),
         cmocka_unit_test(events_tell_time),
         cmocka_unit_test(streams_keep_their_order),
+        cmocka_unit_test(per_thread_entry_points_use_another_default_stream),
+        cmocka_unit_test(threads_work_side_by_side),
         cmocka_unit_test(host_functions_run_in_order),
         cmocka_unit_test(captures_a_graph),
         cmocka_unit_test(a_capture_is_spoiled_by_what_it_forbids),
