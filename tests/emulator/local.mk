@@ -30,8 +30,8 @@ tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS) -lpthread
 check_PROGRAMS += tests/emulator/run_image
 tests_emulator_run_image_SOURCES = tests/emulator/run_image.c
 tests_emulator_run_image_LDADD = emulator/libcuda.la
-dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh
-EXTRA_DIST += tests/emulator/images.cu
+dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh tests/emulator/orders.sh
+EXTRA_DIST += tests/emulator/images.cu tests/emulator/orders.cu
 # --- the runtime library
 dist_check_SCRIPTS += tests/emulator/cudart_programs.sh tests/emulator/cudart_symbols.sh
 EXTRA_DIST += tests/emulator/cudart_calls.cu tests/emulator/cudart_calls.txt
