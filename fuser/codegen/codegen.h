@@ -35,7 +35,8 @@ struct codegen_result {
     uint32_t registers, static_shared, local_bytes, spill_bytes;
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
-    const char *error; /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
+    const char *error;    /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
+    bool has_no_compiler; /* the error is that there is no NVRTC: no group can be compiled */
 };
 /* Writes the source only. */
 void codegen_write(const struct codegen_request *request, struct codegen_result *result);

@@ -169,6 +169,7 @@ void codegen_compile(const struct codegen_request *request, struct codegen_resul
     nvrtc_compile(result->arena, arena_printf(result->arena, "group-%s.cu", request->name), result->source,
                   architecture_of(request, result->arena), request->max_registers, &output);
     result->error = output.error;
+    result->has_no_compiler = output.is_missing;
     if (result->error) return;
     result->ptx = output.ptx;
     result->cubin = output.cubin;

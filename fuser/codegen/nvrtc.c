@@ -140,6 +140,7 @@ void nvrtc_compile(struct arena *arena, const char *name, const char *source, co
     nvrtcProgram program;
     memset(output, 0, sizeof *output);
     if (!nvrtc_open(&nvrtc)) {
+        output->is_missing = true;
         output->error =
             "NVRTC not found: install the CUDA toolkit (or its wheel nvidia-cuda-nvrtc), or set CUDA_HOME "
             "to the folder that has lib64/libnvrtc.so";

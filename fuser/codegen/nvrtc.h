@@ -14,6 +14,7 @@ struct nvrtc_output {
     const void *cubin;
     size_t cubin_size;
     const char *error; /* NULL, or the message with its next step */
+    bool is_missing;   /* the error is that there is no NVRTC */
 };
 /* Compiles CUDA C for one architecture, with the contraction that members need (-fmad=true). All results
  * belong to the arena. max_registers 0: no cap. */

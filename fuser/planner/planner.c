@@ -56,7 +56,9 @@ static bool plan_program(const struct planner_options *options, struct program *
     bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
                    pairs_open(&pairs, &classes) && search_run(&search, options, &pairs, ctx) &&
                    (json = plan_json(&search, file_name(options->trace_path), summary));
-    if (!planned) snprintf(error, error_size, "%s: out of memory", options->trace_path);
+    if (!planned)
+        snprintf(error, error_size, "%s: %s", options->trace_path,
+                 search.error ? search.error : "out of memory");
     planned = planned && plan_write(&search, options->plan_path, json, error, error_size);
     free(json);
     search_free(&search);

@@ -364,7 +364,9 @@ static void compile_chosen(struct search *search, struct search_memo *memo)
         if (!planned->refusal) {
             compile(search, planned);
             planned->refusal = planned->code.error;
+            if (planned->code.has_no_compiler) search->error = planned->code.error;
         }
+        if (search->error) return;
         if (!planned->refusal) {
             project(search, planned);
             if (!gains_enough(search, &planned->projected))
@@ -455,21 +457,27 @@ bool search_run(struct search *search, const struct planner_options *options, st
                               .pairs = pairs,
                               .ctx = ctx,
                               .arena = program->arena,
+                              .error = "out of memory",
                               .projection = projection_calibrate(program)};
     search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
     if (!search->group_of || !search->reason_of) return false;
+    search->error = NULL;
     for (uint32_t i = 0; i < program->launch_count;) {
         if (options->progress)
             options->progress(options->context, "searching groups", i, program->launch_count);
         struct search_memo *here = look(search, i);
-        if (!here) return false;
+        if (!here) {
+            search->error = "out of memory";
+            return false;
+        }
         if (next_is_better(search, here, i)) {
             search->reason_of[i] = "a group that starts with the next launch gains more";
             i++;
             continue;
         }
         compile_chosen(search, here);
+        if (search->error) return false;
         search->reason_of[i] = here->group ? NULL : here->reason;
         if (here->group) use_group(search, here->group, i);
         i += here->group ? here->group->step_count : 1;

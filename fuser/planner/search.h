@@ -44,8 +44,10 @@ struct search {
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     const char **reason_of;               /* launch -> why it starts no group, or NULL */
+    const char *error;                    /* after search_run failed: why, with the next step */
 };
 
+/* False with search->error set: memory is out, or a group was chosen and there is no compiler for it. */
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
                 isl_ctx *ctx);
 void search_free(struct search *search);
