@@ -132,10 +132,11 @@ static bool is_right_device(CUdevice device)
     bool is_emulated = entry_lookup("emuActivitySubscribe") != NULL;
     if (strcmp(name, header->device_name) || (uint32_t)major != header->compute_major ||
         (uint32_t)minor != header->compute_minor || is_emulated != (header->is_emulated != 0)) {
-        shim_latch_format(
-            "%s/plan.bin is for %s (compute %u.%u%s), this is %s (%d.%d%s): record and plan on this device",
-            replay.directory, header->device_name, header->compute_major, header->compute_minor,
-            header->is_emulated ? ", emulated" : "", name, major, minor, is_emulated ? ", emulated" : "");
+        shim_latch_format("%s/plan.bin is for %s (compute %u.%u%s), this is %s (%d.%d%s): run `kfuse record` "
+                          "and `kfuse plan` on this device",
+                          replay.directory, header->device_name, header->compute_major, header->compute_minor,
+                          header->is_emulated ? ", emulated" : "", name, major, minor,
+                          is_emulated ? ", emulated" : "");
         return false;
     }
     if ((uint32_t)version != header->driver_version) {

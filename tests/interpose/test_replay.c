@@ -674,7 +674,8 @@ static void check_timer(int status)
         EXPECT(status == 0);                                                                                 \
         EXPECT(file_has("log", text));                                                                       \
     }
-AFTER(says_device, "plan.bin is for another device (compute 9.0), this is fake device (9.0): record and plan")
+AFTER(says_device, "plan.bin is for another device (compute 9.0), this is fake device (9.0): run `kfuse "
+                   "record` and `kfuse plan`")
 AFTER(says_driver, "plan.bin was made with CUDA driver 12080, this is 13000: run `kfuse record`")
 AFTER(says_edited, "does not belong to the plan.json beside it, which was edited")
 AFTER(says_truncated, "plan.bin: is cut short")
