@@ -43,6 +43,10 @@ static void print_summary(const struct planner_options *options, const struct pl
            options->plan_path, (unsigned long long)summary->launches_before,
            (unsigned long long)summary->launches_after, summary->groups, summary->groups == 1 ? "" : "s",
            (double)summary->original_ns / 1e6, (double)summary->planned_ns / 1e6, summary->seconds);
+    if (summary->refusal[0])
+        printf("%s: %u of %u kernels cannot be fused, as %s (`kfuse explain %s` tells of the others)\n",
+               options->plan_path, summary->kernels - summary->kernels_analysed, summary->kernels,
+               summary->refusal, options->plan_path);
     if (summary->trace_damaged_bytes)
         printf("%s: the last %llu bytes could not be read; the plan is made from what comes before\n",
                options->trace_path, (unsigned long long)summary->trace_damaged_bytes);

@@ -226,6 +226,22 @@ static json_t *pairs_json(struct search *search)
     return list;
 }
 
+static void count_kernels(struct search *search, struct planner_summary *summary)
+{
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < search->program->kernel_count; k++) {
+        const struct program_kernel *kernel = &search->program->kernels[k];
+        if (!kernel->record || !kernel->launches) continue;
+        const char *refusal = first_reason(search, k, true);
+        summary->kernels++;
+        summary->kernels_analysed += !refusal;
+        if (!refusal || kernel->launches <= most) continue;
+        most = kernel->launches;
+        snprintf(summary->refusal, sizeof summary->refusal, "%s: %s",
+                 search_plain_name(search->arena, kernel->name), refusal);
+    }
+}
+
 static void count_launches(struct search *search, struct planner_summary *summary)
 {
     summary->launches_before = summary->launches_after = search->program->launch_count;
@@ -246,11 +262,7 @@ static void count_launches(struct search *search, struct planner_summary *summar
     }
     summary->original_ns = (uint64_t)original;
     summary->planned_ns = (uint64_t)(planned > 0 ? planned : 0);
-    for (uint32_t k = 0; k < search->program->kernel_count; k++) {
-        if (!search->program->kernels[k].record || !search->program->kernels[k].launches) continue;
-        summary->kernels++;
-        summary->kernels_analysed += !first_reason(search, k, true);
-    }
+    count_kernels(search, summary);
 }
 
 char *plan_json(struct search *search, const char *trace_name, struct planner_summary *summary)

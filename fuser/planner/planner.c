@@ -29,8 +29,12 @@ static bool can_plan(const struct program *program, const char *path, char *erro
     if (!program->launch_count) {
         snprintf(
             error, error_size,
-            "%s: no kernel launch was recorded: check that the program launches kernels, and record it again",
-            path);
+            "%s: no kernel launch was recorded: check that the program launches kernels%s, and record it "
+            "again",
+            path,
+            program->device.is_emulated
+                ? " and holds PTX, which is what the emulator runs (nvcc -arch=sm_NN, not -arch=native)"
+                : "");
         return false;
     }
     if (!program->has_device) {

@@ -31,6 +31,7 @@ struct planner_summary {
     uint64_t launches_before, launches_after;
     uint64_t original_ns, planned_ns; /* device time of the recorded launches, and projected */
     uint32_t groups, kernels, kernels_analysed;
+    char refusal[512]; /* the kernel with most launches among those not analysed, and why; or empty */
     uint64_t trace_damaged_bytes;
     double seconds;
 };
