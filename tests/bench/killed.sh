@@ -7,7 +7,7 @@ program="$bench/vadd-shared --size 3000"
 "$kfuse" record --emulate -o "$work/app.kftrace" --launches 0 -- $program --steps 100000000 >/dev/null 2>&1 &
 pid=$!
 tries=0
-while [ "$(wc -c <"$work/app.kftrace" 2>/dev/null || echo 0)" -lt 200000 ]; do
+while [ ! -e "$work/app.kftrace" ] || [ "$(wc -c <"$work/app.kftrace")" -lt 200000 ]; do
     tries=$((tries + 1))
     [ $tries -lt 300 ] || { kill -9 $pid; fail "the trace does not grow"; }
     sleep 0.1
