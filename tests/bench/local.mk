@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu.
-EXTRA_DIST += \
+dist_check_SCRIPTS += \
 	tests/bench/chain.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
