@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu.
+# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu and patterns.cu.
 dist_check_SCRIPTS += \
 	tests/bench/chain.sh \
 	tests/bench/exit_unsynchronised.sh \
@@ -13,6 +13,7 @@ dist_check_SCRIPTS += \
 	tests/bench/nofuse.sh \
 	tests/bench/other_size.sh \
 	tests/bench/parts_missing.sh \
+	tests/bench/patterns.sh \
 	tests/bench/plan_damaged.sh \
 	tests/bench/plan_other.sh \
 	tests/bench/preload.sh \
@@ -21,13 +22,13 @@ dist_check_SCRIPTS += \
 	tests/bench/stream_capture.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/corners.cu
+EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu
 
 check_PROGRAMS += tests/bench/patch_plan
 tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
 tests_bench_patch_plan_LDADD = libcommon.la
 
-cuda_programs += tests/bench/corners
-tests/bench/corners: tests/bench/corners.cu bench/bench.h
+cuda_programs += tests/bench/corners tests/bench/patterns
+tests/bench/%: tests/bench/%.cu bench/bench.h
 	@$(MKDIR_P) tests/bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

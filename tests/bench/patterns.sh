@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Neighbouring launches in many ways (patterns.cu): recorded, planned and run, also in a random order with races reported, and
+# with --vary under the plan of the run without. Results are those of the program alone; what must fuse does, what must not
+# does not. PATTERNS (environment): these alone.
+. "$top_srcdir/tests/tools/functions.sh"
+patterns=$top_builddir/tests/bench/patterns
+export KFUSE_HOLD_US=10000000 # the machine may be busy
+# pattern; whether anything is fused; whether --vary makes guards fail
+table='
+passed_before fused
+passed_after fused
+needed_between apart
+on_a_stream fused
+two_streams apart
+two_streams_joined fused
+distance fused guarded
+distances fused
+alias fused guarded
+aliases fused
+scalar fused guarded
+scalars fused
+block_sizes fused
+planes fused
+strided fused
+strided_otherwise fused
+host_read apart
+set_between apart
+copy_between fused
+structs fused
+integers fused
+doubles fused
+indexed fused
+indexed_written fused
+reallocated fused
+mirrored fused
+stencil apart
+conditional fused
+vectors fused
+atomics fused
+host_write fused
+'
+check_count() { # PATTERN EXPECTATION
+    fused=$(stat_of fused)
+    case $2 in
+    fused) [ "$fused" -gt 0 ] ;;
+    apart) [ "$fused" = 0 ] ;;
+    *) false ;;
+    esac || {
+        cat "$work/stats" "$work/err" >&2
+        "$kfuse" explain "$work/app.kfplan" >&2
+        fail "$1: $fused fused launches"
+    }
+}
+
+check_varied() { # PATTERN [guarded]: after the run without --vary
+    issued=$(stat_of issued)
+    cp "$work/original.dump" "$work/plain.dump"
+    original "$patterns" --mode "$1" --vary
+    run_planned "$patterns" --mode "$1" --vary
+    [ "${2:-}" ] || return 0
+    cmp -s "$work/plain.dump" "$work/original.dump" && fail "$1: --vary changes nothing"
+    [ "$(stat_of issued)" -gt "$issued" ] || fail "$1: no guard failed"
+}
+
+check_pattern() { # PATTERN EXPECTATION [guarded]
+    original "$patterns" --mode "$1"
+    [ "$(cat "$work/original.status")" = 0 ] || fail "$1 itself fails: $(cat "$work/original.err")"
+    record_and_plan "$patterns" --mode "$1"
+    export KFUSE_EMULATOR=seed=3,races=error
+    run_planned "$patterns" --mode "$1"
+    unset KFUSE_EMULATOR
+    check_count "$1" "$2"
+    run_planned "$patterns" --mode "$1"
+    check_count "$1" "$2"
+    check_varied "$1" "${3:-}"
+}
+
+printf '%s\n' "$table" | while read -r pattern expectation varied; do
+    [ -n "$pattern" ] || continue
+    case " ${PATTERNS:-$pattern} " in *" $pattern "*) ;; *) continue ;; esac
+    check_pattern "$pattern" "$expectation" "$varied"
+done
