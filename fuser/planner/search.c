@@ -37,6 +37,13 @@ static bool is_independent(struct search *search, uint32_t earlier, uint32_t lat
     return conflict && conflict->class == CONFLICT_NONE;
 }
 
+/* A pointer may lie in one array and be used for another, as in x - 1 for an array that counts from 1. */
+static bool leaves_array(const struct access_base *base, const struct array_binding *binding)
+{
+    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded &&
+           (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
+}
+
 /* Replay holds a launch only when every base lies in a tracked plain allocation of the process. */
 static const char *why_not_a_step(struct search *search, uint32_t launch)
 {
@@ -48,6 +55,8 @@ static const char *why_not_a_step(struct search *search, uint32_t launch)
         if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
             return "it uses an address of unknown origin";
         if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
+        if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
+            return "it may reach beyond the allocation that a pointer of its arguments lies in";
     }
     return NULL;
 }

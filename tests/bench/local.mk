@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu and patterns.cu.
 dist_check_SCRIPTS += \
+	tests/bench/attack.sh \
 	tests/bench/chain.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
@@ -30,5 +31,11 @@ tests_bench_patch_plan_LDADD = libcommon.la
 
 cuda_programs += tests/bench/corners tests/bench/patterns
 tests/bench/%: tests/bench/%.cu bench/bench.h
+	@$(MKDIR_P) tests/bench
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
+
+EXTRA_DIST += tests/bench/attack.cu
+cuda_programs += tests/bench/attack
+tests/bench/attack: tests/bench/attack.cu bench/bench.h
 	@$(MKDIR_P) tests/bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

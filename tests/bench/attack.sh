@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Kernels whose data meet in unusual ways give the same bytes with a plan, also when the plan was made for other
+# pointers, sizes or values. attack.sh [MODE]...
+. "$top_srcdir/tests/tools/functions.sh"
+attack=$top_builddir/tests/bench/attack
+used=0
+for mode in ${@:-chain end one pool shift null null-last views in-place widths pairs vectors strides conditions atomics shared \
+    variables numbers boxes passed switch renew}; do
+    original "$attack" --mode $mode
+    record_and_plan "$attack" --mode $mode
+    for variant in 1 2 3 4 5; do
+        original "$attack" --mode $mode --variant $variant
+        [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $mode $variant"
+        run_planned "$attack" --mode $mode --variant $variant
+        echo "$mode $variant: $(stat_of issued) issued of $(stat_of launches)"
+        [ "$(stat_of issued)" = "$(stat_of launches)" ] || used=$((used + 1))
+    done
+done
+[ "$used" -ge 40 ] || [ $# -gt 0 ] || fail "only $used runs had anything fused"
