@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu and patterns.cu.
+# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu, patterns.cu and threads.cu.
 dist_check_SCRIPTS += \
 	tests/bench/attack.sh \
 	tests/bench/chain.sh \
@@ -21,15 +21,16 @@ dist_check_SCRIPTS += \
 	tests/bench/read_only.sh \
 	tests/bench/shallow.sh \
 	tests/bench/stream_capture.sh \
+	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu
+EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu tests/bench/threads.cu
 
 check_PROGRAMS += tests/bench/patch_plan
 tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
 tests_bench_patch_plan_LDADD = libcommon.la
 
-cuda_programs += tests/bench/corners tests/bench/patterns
+cuda_programs += tests/bench/corners tests/bench/patterns tests/bench/threads
 tests/bench/%: tests/bench/%.cu bench/bench.h
 	@$(MKDIR_P) tests/bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
