@@ -31,13 +31,14 @@ static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape
     return shim_result(result);
 }
 
-/* The kernel is in no step of the plan and nothing else wants to see this launch. */
+/* Nothing is held, the kernel begins no pattern of the plan, and nothing else wants to see this launch. */
 static inline bool is_plain(CUfunction function)
 {
     if (shim_has_attention(~0u)) return false;
     const struct track_kernel *kernel = track_kernel_find(function);
-    return !kernel || atomic_load_explicit(&kernel->plan, memory_order_relaxed) == TRACK_PLAN_NONE ||
-           !replay_is_on();
+    if (!kernel || !replay_is_on()) return true;
+    int32_t index = atomic_load_explicit(&kernel->plan, memory_order_relaxed);
+    return index == TRACK_PLAN_NONE || (index >= 0 && !queue_starts_with((uint32_t)index));
 }
 
 static inline void count_plain(void)

@@ -32,6 +32,7 @@ static struct queue {
     struct match *match;
     struct group *groups;
     _Atomic uint32_t groups_on;
+    _Atomic uint32_t *starts; /* by kernel of the plan: groups that are on and begin with it */
     CUcontext context;
     struct held *held; /* capacity of them, all buffers taken */
     uint32_t count, capacity, buffer_size;
@@ -42,8 +43,14 @@ static struct queue {
     uint32_t *sizes;
     uint64_t tickets;
     _Atomic uint64_t oldest; /* ticket of held[0], or 0 */
+    int32_t balance;         /* what holding has brought of late, in launches */
+    uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
+    _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
 } queue;
 
+enum {
+    PLAIN_SHARED = 48 << 10
+}; /* beyond it a launch needs an attribute that the program may have changed */
 static __thread bool has_token;
 
 /* --- the token --- */
@@ -74,6 +81,42 @@ static void publish(void)
     if (!shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
     atomic_store(&queue.oldest, oldest); /* in one order with the timer's going to sleep */
     timer_held();
+}
+
+/* --- whether holding pays --- */
+
+enum { BALANCE_LIMIT = 256, TIMER_LOSS = 8, SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 1000000 };
+
+/* With the token. Holding that mostly comes to nothing stops for a while, and for longer the next time. */
+static void account(int32_t gain)
+{
+    queue.balance += gain;
+    if (queue.balance > BALANCE_LIMIT) {
+        queue.balance = BALANCE_LIMIT;
+        queue.pause = 0;
+    }
+    if (queue.balance >= -BALANCE_LIMIT) return;
+    queue.balance = 0;
+    queue.pause = queue.pause ? 2 * queue.pause : SHORTEST_PAUSE;
+    if (queue.pause > LONGEST_PAUSE) queue.pause = LONGEST_PAUSE;
+    atomic_store_explicit(&queue.paused, queue.pause, memory_order_relaxed);
+    log_write(LOG_INFO, "queue", "patterns begin and do not end: nothing is held for %u launches",
+              queue.pause);
+}
+
+bool queue_starts_with(uint32_t kernel)
+{
+    return atomic_load_explicit(&queue.starts[kernel], memory_order_relaxed) != 0;
+}
+
+/* A launch that finds the queue empty. */
+static bool may_start(uint32_t index)
+{
+    if (!queue_starts_with(index)) return false;
+    uint32_t paused = atomic_load_explicit(&queue.paused, memory_order_relaxed);
+    if (!paused) return true;
+    atomic_store_explicit(&queue.paused, paused - 1, memory_order_relaxed);
+    return false;
 }
 
 /* --- issuing --- */
@@ -117,9 +160,15 @@ static CUresult issue_fused(const struct plan_variant *variant, CUfunction code)
                   queue.parameters, variant->parameter_bytes);
 }
 
+static _Atomic uint32_t *starts_of(uint32_t group)
+{
+    return &queue.starts[queue.plan->steps[queue.plan->groups[group].first_step].kernel];
+}
+
 static void disable(uint32_t group, CUresult result)
 {
     match_enable(queue.match, group, false);
+    atomic_fetch_sub(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, false);
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
@@ -142,6 +191,7 @@ static void issue_group(void)
              : CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_SUCCESS) {
         shim_count(COUNT_FUSED);
+        account((int32_t)group->step_count);
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
     } else {
         issue_role(steps, group->step_count, PLAN_MEMBER);
@@ -196,6 +246,7 @@ static bool settle(bool is_end, bool has_new)
         } else {
             issue_original(&queue.held[0]);
             shim_count(COUNT_DRAINED);
+            account(-1);
             drop(1);
         }
     }
@@ -223,16 +274,16 @@ static bool same_stream(CUstream a, CUstream b)
 
 /* Nothing that is held belongs to another context or to a capture: both can change only by calls that flush,
  * except that the default stream is that of the current context. */
-static bool is_holdable(CUstream stream)
+static bool is_holdable(CUstream stream, bool is_first)
 {
     bool is_default = same_stream(stream, NULL);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (queue.count && !is_default) return true;
+    if (!is_first && !is_default) return true;
     if (track_current_context() != queue.context) {
         shim_latch("a second context launches kernels of the plan");
         return false;
     }
-    if (queue.count) return true;
+    if (!is_first) return true;
     return REAL(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -266,6 +317,7 @@ static void release(uint64_t ticket)
     enter();
     if (queue.count && queue.held[0].ticket == ticket) {
         shim_count(COUNT_TIMER);
+        account(-TIMER_LOSS);
         drain();
         publish();
     }
@@ -277,7 +329,17 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
 {
     static const struct timer_source source = {oldest, release};
     if (queue.count && !same_stream(queue.held[0].stream, shape->stream)) drain();
-    if (!is_holdable(shape->stream) || !timer_start(&source) || !append(shape, kernel, index)) {
+    bool is_first = !queue.count;
+    if (!append(shape, kernel, index)) {
+        drain();
+        return false;
+    }
+    if (is_first && !take_next()) {
+        drop(1);
+        return false;
+    }
+    if (!is_holdable(shape->stream, is_first) || !timer_start(&source)) {
+        if (!--queue.count) match_start(&queue.state);
         drain();
         return false;
     }
@@ -290,7 +352,9 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
 {
     if (has_token) return false;
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
-                    atomic_load_explicit(&queue.groups_on, memory_order_acquire);
+                    atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
+                    shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= PLAIN_SHARED;
+    if (may_hold && !oldest()) may_hold = may_start((uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
         return false;
@@ -359,9 +423,11 @@ static bool reserve(const struct plan *plan)
     queue.arguments = calloc(queue.capacity, sizeof *queue.arguments);
     queue.sizes = calloc(queue.capacity, sizeof *queue.sizes);
     queue.groups = calloc((size_t)groups + 1, sizeof *queue.groups);
+    queue.starts = calloc((size_t)plan->header->kernels.count + 1, sizeof *queue.starts);
     queue.parameters = malloc(queue.parameters_size + 1);
     unsigned char *buffers = malloc((size_t)queue.capacity * (queue.buffer_size + 8));
-    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.parameters || !buffers)
+    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.starts ||
+        !queue.parameters || !buffers)
         return false;
     for (uint32_t i = 0; i < queue.capacity; i++)
         queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
@@ -389,6 +455,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     queue.context = context;
     queue.groups[group].code = copy;
     match_enable(queue.match, group, true);
+    atomic_fetch_add(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, true);
     leave();
     atomic_fetch_add(&queue.groups_on, 1);

@@ -42,6 +42,8 @@ bool queue_start(const struct plan *plan);
 /* From now on the group may be used, in this context: code[i] is the function of its i-th variant, NULL when
  * that variant could not be loaded. */
 bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
+/* A group that is on begins with this kernel of the plan. */
+bool queue_starts_with(uint32_t kernel);
 bool queue_group_is_enabled(uint32_t group);
 uint64_t queue_group_uses(uint32_t group);
 

@@ -83,8 +83,8 @@ void shim_remember_error(CUresult error)
 CUresult shim_take_error(CUresult result)
 {
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) return result;
+    shim_attention_clear(ATTENTION_ERROR); /* first: an error that comes now sets it again */
     CUresult earlier = (CUresult)atomic_exchange(&shim.error, CUDA_SUCCESS);
-    shim_attention_clear(ATTENTION_ERROR);
     return earlier != CUDA_SUCCESS ? earlier : result;
 }
 
@@ -155,8 +155,8 @@ void shim_begin(void)
     shim_exit_first();
 }
 
-/* Handlers run in reverse order: ours must come before those of the driver and of CUPTI, which both register theirs
- * while they start. */
+/* Handlers run in reverse order: ours must come before those of the driver and of CUPTI, which both register
+ * theirs while they start. */
 void shim_exit_first(void)
 {
     atexit(shim_exit);
@@ -245,8 +245,8 @@ static void shim_exit(void)
 {
     static atomic_bool is_done;
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
+    atomic_store(&shim.is_latched, true); /* first: other threads may go on launching */
     if (shim_has_attention(ATTENTION_QUEUE)) queue_finish();
-    atomic_store(&shim.is_latched, true);
     recorder_close(TRACE_END_EXIT);
     shim_attention_clear(ATTENTION_RECORD);
     if (shim.pending[0] && rename(shim.pending, shim.final))

@@ -4,6 +4,7 @@
 #include "interpose/timer.h"
 
 #include "common/log.h"
+#include "interpose/shim.h"
 #include "interpose/token.h"
 
 #include <pthread.h>
@@ -74,6 +75,7 @@ bool timer_start(const struct timer_source *source)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (is_running) pthread_detach(thread);
     atomic_store(&timer.is_started, is_running);
+    if (!is_running) shim_latch("no thread can be started that would release held launches");
     return is_running;
 }
 

@@ -33,7 +33,11 @@ static inline bool token_try(_Atomic uint32_t *token)
 
 static inline void token_take(_Atomic uint32_t *token)
 {
-    if (token_try(token)) return;
+    enum { SPINS = 200 }; /* about as long as one launch takes */
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(token, memory_order_relaxed) == TOKEN_FREE && token_try(token)) return;
+        __builtin_ia32_pause();
+    }
     while (atomic_exchange_explicit(token, TOKEN_WANTED, memory_order_acquire) != TOKEN_FREE)
         futex_wait(token, TOKEN_WANTED, NULL);
 }
