@@ -190,7 +190,10 @@ HOOK(cuKernelGetFunction, CUfunction *function, CUkernel kernel)
     shim_enter();
     CUresult result = REAL(cuKernelGetFunction)(function, kernel);
     struct track_kernel *known = result == CUDA_SUCCESS ? track_kernel_find(kernel) : NULL;
-    if (known) track_kernel_alias(*function, known);
+    if (known)
+        track_kernel_alias(*function, known);
+    else if (result == CUDA_SUCCESS) /* the handle may have been another kernel's */
+        track_kernel_discover(*function, false, NULL);
     return result;
 }
 

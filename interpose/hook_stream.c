@@ -95,6 +95,7 @@ DESTROY(cuStreamDestroy_v2, CUstream, TRACK_STREAM)
         shim_enter_flush();                                                                                  \
         record_wall(#symbol, hook_stream(#symbol, stream), false);                                           \
         track_capture_began(); /* before the driver's, so that no other thread loads a module in between */  \
+        replay_await_service();                                                                              \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result != CUDA_SUCCESS) track_capture_ended();                                                   \
         return result;                                                                                       \

@@ -186,6 +186,8 @@ static const char *load_variant(uint32_t index, CUfunction *function)
     CUresult result = load_code(index, &replay.modules[index]);
     if (result == CUDA_SUCCESS)
         result = REAL(cuModuleGetFunction)(function, replay.modules[index], string_at(variant->entry));
+    if (result == CUDA_SUCCESS)
+        REAL(cuFuncLoad)(*function); /* not at its first launch; drivers before 12.4 lack it */
     if (result == CUDA_SUCCESS && variant->dynamic_shared > PLAIN_SHARED)
         result = REAL(cuFuncSetAttribute)(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                           (int)variant->dynamic_shared);
@@ -243,9 +245,20 @@ void replay_service(void)
     CUcontext context = track_current_context();
     if (!context || REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS) return;
     if (pthread_mutex_trylock(&replay.service)) return;
+    if (track_is_capturing()) { /* one that waits in replay_await_service */
+        pthread_mutex_unlock(&replay.service);
+        return;
+    }
     atomic_store(&replay.is_waiting, false);
     if (!replay.is_device_checked) replay.is_device_checked = is_right_device(device);
     if (replay.is_device_checked && !shim_is_latched()) load_what_is_possible(context);
+    pthread_mutex_unlock(&replay.service);
+}
+
+void replay_await_service(void)
+{
+    if (!replay_is_on() || shim_is_latched()) return;
+    pthread_mutex_lock(&replay.service);
     pthread_mutex_unlock(&replay.service);
 }
 

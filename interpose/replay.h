@@ -27,6 +27,8 @@ void replay_module_loaded(const struct track_module *module);
 /* Loads code that is waiting, where a context is current and no stream is being captured. Called after calls
  * at which loading a module disturbs nothing; costs one load when nothing waits. */
 void replay_service(void);
+/* Returns when no other thread is loading code, which would invalidate a capture. */
+void replay_await_service(void);
 /* The context is about to go, or (NULL) the primary one has gone. */
 void replay_context_gone(CUcontext context);
 
