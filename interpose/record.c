@@ -139,11 +139,27 @@ static uint64_t capture_id(CUstream stream)
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
+static pthread_key_t buffer_key;
+static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
+static void make_buffer_key(void)
+{
+    pthread_key_create(&buffer_key, free);
+}
+
+/* Goes with its thread. */
+static unsigned char *make_buffer(void)
+{
+    unsigned char *buffer = malloc(LARGEST_PARAMETERS);
+    pthread_once(&buffer_once, make_buffer_key);
+    pthread_setspecific(buffer_key, buffer);
+    return buffer;
+}
+
 static void fill_arguments(struct record_launch *record, const struct track_kernel *kernel,
                            const struct record_shape *shape)
 {
     static __thread unsigned char *buffer;
-    if (!buffer) buffer = malloc(LARGEST_PARAMETERS);
+    if (!buffer) buffer = make_buffer();
     long size = -1;
     if (kernel && buffer)
         size = track_kernel_arguments(kernel, shape->parameters, shape->extra, buffer, LARGEST_PARAMETERS);

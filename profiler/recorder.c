@@ -66,9 +66,19 @@ static void deliver(const struct trace_activity *activity)
     append(TRACE_ACTIVITY, activity, NULL, 0); /* a failure shows at the program's next call */
 }
 
+/* A signal's handler may end the program while its thread has the lock: then the trace stays without an end.
+ */
+static bool lock_in_time(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec++;
+    return pthread_mutex_timedlock(&recorder.lock, &limit) == 0;
+}
+
 static void close_file(enum trace_end_reason reason)
 {
-    pthread_mutex_lock(&recorder.lock);
+    if (!lock_in_time()) return;
     struct trace_end end = {.sequence = next_sequence(),
                             .launches = __atomic_load_n(&recorder.launches, __ATOMIC_RELAXED),
                             .activities = __atomic_load_n(&recorder.activities, __ATOMIC_RELAXED),
