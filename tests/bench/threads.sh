@@ -5,7 +5,7 @@
 . "$top_srcdir/tests/tools/functions.sh"
 threads=$top_builddir/tests/bench/threads
 record_and_plan "$threads" --mode short-streams
-for mode in streams one-stream events captures short-streams signals fork exit exit-callback exit-signal reset; do
+for mode in streams one-stream events captures short-streams signals fork exit reset; do
     original "$threads" --mode $mode
     for hold in 1 100 1000000; do
         KFUSE_HOLD_US=$hold run_planned timeout 60 "$threads" --mode $mode
