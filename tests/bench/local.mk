@@ -24,13 +24,14 @@ dist_check_SCRIPTS += \
 	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu tests/bench/threads.cu
+EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu tests/bench/pattern_kernels.h tests/bench/threads.cu
 
 check_PROGRAMS += tests/bench/patch_plan
 tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
 tests_bench_patch_plan_LDADD = libcommon.la
 
 cuda_programs += tests/bench/corners tests/bench/patterns tests/bench/threads
+tests/bench/patterns: tests/bench/pattern_kernels.h
 tests/bench/%: tests/bench/%.cu bench/bench.h
 	@$(MKDIR_P) tests/bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

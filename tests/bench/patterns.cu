@@ -2,15 +2,7 @@
  * Neighbouring launches in the ways that programs have them, one pattern a mode, some rounds of each. --vary
  * changes what a plan of the run without it must not take for granted: distances, aliases, scalars. */
 #include "bench/bench.h"
-
-enum { N = 1000, ROUNDS = 6, THREADS = 128, BLOCKS = (N + THREADS - 1) / THREADS };
-
-struct pair { /* a struct argument */
-    float *out;
-    const float *in;
-    int n;
-    float factor;
-};
+#include "tests/bench/pattern_kernels.h"
 
 static float *x, *y, *z, *sums; /* N, N, 2 N and 64 elements; x, y and z follow each other nowhere */
 static double *d, *e;
@@ -18,168 +10,6 @@ static int *index_of, *counts;
 static unsigned char *bytes;
 static cudaStream_t first, second;
 static int vary;
-
-#define ELEMENT (blockIdx.x * blockDim.x + threadIdx.x)
-
-__global__ void fill(float *a, int n, float from)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = from + 0.25f * (i % 17);
-}
-
-__global__ void scale(float *a, float factor, int n)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = a[i] * factor;
-}
-
-__global__ void shift(float *a, float by, int n)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = a[i] + by;
-}
-
-__global__ void add(float *out, const float *a, const float *b, int n)
-{
-    int i = ELEMENT;
-    if (i < n) out[i] = a[i] + b[i];
-}
-
-/* Has a barrier: it may be passed over but is no member. */
-__global__ void reduce(float *sum, const float *a, int n)
-{
-    __shared__ float part[THREADS];
-    float own = 0;
-    for (int i = threadIdx.x; i < n; i += THREADS) own += a[i];
-    part[threadIdx.x] = own;
-    for (int half = THREADS / 2; half; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) *sum = part[0] * 1e-3f;
-}
-
-__global__ void add_one_of(float *a, const float *one, int n)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = a[i] + *one;
-}
-
-__global__ void gather(float *out, const float *a, int offset, int n)
-{
-    int i = ELEMENT;
-    if (i < n - offset) out[i] = a[i + offset];
-}
-
-__global__ void scale_strided(float *a, float factor, int n)
-{
-    for (int i = ELEMENT; i < n; i += gridDim.x * blockDim.x) a[i] = a[i] * factor;
-}
-
-__global__ void shift_strided(float *a, float by, int n)
-{
-    for (int i = ELEMENT; i < n; i += gridDim.x * blockDim.x) a[i] = a[i] + by;
-}
-
-__global__ void scale_pair(struct pair pair)
-{
-    int i = ELEMENT;
-    if (i < pair.n) pair.out[i] = pair.in[i] * pair.factor;
-}
-
-__global__ void shift_pair(struct pair pair)
-{
-    int i = ELEMENT;
-    if (i < pair.n) pair.out[i] = pair.in[i] + pair.factor;
-}
-
-__global__ void mix_integers(int *a, unsigned char *b, int n)
-{
-    int i = ELEMENT;
-    if (i >= n) return;
-    a[i] = a[i] * 1103515245 + (i ^ 12345);
-    b[i] = (unsigned char)(a[i] >> 13);
-}
-
-__global__ void spread_integers(int *a, const unsigned char *b, int n)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = (a[i] >> 3) - (int)b[i] * 77 + (a[i] % 1000);
-}
-
-__global__ void step_double(double *a, const double *b, double dt, int n)
-{
-    int i = ELEMENT;
-    if (i < n) a[i] = a[i] + dt * b[i] * (1.0 - a[i]);
-}
-
-__global__ void turn_double(double *b, const double *a, int n)
-{
-    int i = ELEMENT;
-    if (i < n) b[i] = sqrt(1.0 + a[i] * a[i]) / 3.0;
-}
-
-__global__ void point_at(int *index, int value, int n)
-{
-    int i = ELEMENT;
-    if (i < n) index[i] = value;
-}
-
-__global__ void point_at_seven(int *index, int n)
-{
-    int i = ELEMENT;
-    if (i < n) index[i] = 7;
-}
-
-__global__ void gather_by(float *out, const float *a, const int *index, int n)
-{
-    int i = ELEMENT;
-    if (i < n) out[i] = a[index[i]] + 0.5f;
-}
-
-__global__ void mirror(float *out, const float *a, int n)
-{
-    int i = ELEMENT;
-    if (i < n) out[n - 1 - i] = a[i] * 0.75f;
-}
-
-__global__ void blur(float *out, const float *a, int n)
-{
-    int i = ELEMENT;
-    if (i < n) out[i] = 0.5f * a[i] + 0.25f * (a[(i + 1) % n] + a[(i + n - 1) % n]);
-}
-
-__global__ void clamp(float *a, float limit, int n)
-{
-    int i = ELEMENT;
-    if (i < n && a[i] > limit) a[i] = limit;
-}
-
-__global__ void scale_by_four(float4 *a, float factor, int n)
-{
-    int i = ELEMENT;
-    if (i >= n) return;
-    float4 v = a[i];
-    a[i] = make_float4(v.x * factor, v.y * factor, v.z * factor, v.w * factor);
-}
-
-__global__ void count(int *counts, const float *a, int n)
-{
-    int i = ELEMENT;
-    if (i < n) atomicAdd(&counts[a[i] > 1.0f], 1);
-}
-
-__global__ void scale_plane(float *a, float factor, int width, int height)
-{
-    int i = ELEMENT, j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i < width && j < height) a[j * width + i] *= factor;
-}
-
-__global__ void shift_plane(float *a, float by, int width, int height)
-{
-    int i = ELEMENT, j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i < width && j < height) a[j * width + i] += by;
-}
 
 /* --- patterns: one round each --- */
 
@@ -457,6 +287,130 @@ static void host_write(int round)
     scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
 }
 
+/* Streams that the null stream waits for, and that wait for it. */
+static void blocking_streams(int round)
+{
+    static cudaStream_t stream;
+    if (!stream) CHECK(cudaStreamCreate(&stream));
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    scale<<<BLOCKS, THREADS, 0, stream>>>(x, 0.25f, N);
+    add<<<BLOCKS, THREADS, 0, stream>>>(y, x, y, N);
+    add<<<BLOCKS, THREADS>>>(x, x, y, N);
+    scale<<<BLOCKS, THREADS>>>(y, 0.5f, N);
+}
+
+/* Constants that the host changes, one of them part of addresses. */
+static void constants(int round)
+{
+    const int offset = vary ? round : round / 3;
+    const float factor = 0.5f + 0.125f * round;
+    CHECK(cudaMemcpyToSymbol(offset_of_all, &offset, sizeof offset));
+    CHECK(cudaMemcpyToSymbol(factor_of_all, &factor, sizeof factor));
+    scale_constant<<<BLOCKS, THREADS>>>(y, x, N);
+    shift<<<BLOCKS, THREADS>>>(y, 1.0f, N);
+    scale_constant<<<BLOCKS, THREADS>>>(x, y, N);
+}
+
+static void tables(int round)
+{
+    float *of_table;
+    CHECK(cudaGetSymbolAddress((void **)&of_table, table));
+    to_table<<<BLOCKS, THREADS>>>(x, round % 2, N);
+    scale<<<BLOCKS, THREADS>>>(of_table + 1024 * (round % 2), 0.5f, N);
+    from_table<<<BLOCKS, THREADS>>>(x, round % 2, N);
+    shift<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+}
+
+static void leaving(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    leave_early<<<BLOCKS, THREADS>>>(x, N);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N - 10);
+    add<<<BLOCKS, THREADS>>>(y, x, y, N);
+}
+
+static void rows(int round)
+{
+    scale_rows<<<1, THREADS>>>(x, 0.5f, 50, 20);
+    sum_rows<<<1, THREADS>>>(y, x, 50, 20);
+    shift<<<1, THREADS>>>(y, 1.0f + round, 50);
+    CHECK(cudaDeviceSynchronize());
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_rows<<<1, THREADS>>>(z, x, 50, 20);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void iterated(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 10.0f * round, N);
+    halve_until<<<BLOCKS, THREADS>>>(x, 3.0f, N);
+    shift<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+}
+
+static void wrapped(int round)
+{
+    all_but_first<<<BLOCKS, THREADS>>>(y, x, vary ? 900u - round : 900u);
+    all_but_first<<<BLOCKS, THREADS>>>(x, y, 900u);
+    shift_long<<<BLOCKS, THREADS>>>(x, 0.5f * round, 800);
+}
+
+static void half_floats(int round)
+{
+    halves<<<BLOCKS, THREADS>>>((__half *)z, 0.5f + 0.25f * round, N);
+    halves<<<BLOCKS, THREADS>>>((__half *)z, 0.75f, N);
+}
+
+static void from_one(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    scale_from_one<<<BLOCKS, THREADS>>>(x - 1, 0.5f, N);
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f, N);
+}
+
+/* One element that another thread has written goes to one thread. */
+static void last_element(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    last_of<<<1, 32>>>(sums + round, x, N);
+    add_one_of<<<BLOCKS, THREADS>>>(y, sums + round, N);
+}
+
+static void CUDART_CB say(void *text)
+{
+    printf("called: %a\n", *(float *)text);
+}
+
+/* The host is called from the stream. */
+static void host_function(int round)
+{
+    static float *seen;
+    if (!seen) CHECK(cudaMallocHost((void **)&seen, ROUNDS * sizeof *seen));
+    shift<<<BLOCKS, THREADS, 0, first>>>(x, 1.0f + round, N);
+    scale<<<BLOCKS, THREADS, 0, first>>>(x, 0.5f, N);
+    CHECK(cudaMemcpyAsync(seen + round, x + 5, sizeof *seen, cudaMemcpyDeviceToHost, first));
+    CHECK(cudaLaunchHostFunc(first, say, seen + round));
+    shift<<<BLOCKS, THREADS, 0, first>>>(x, 1.0f, N);
+    scale<<<BLOCKS, THREADS, 0, first>>>(x, 0.5f, N);
+}
+
+/* Managed memory is seen by the host without a copy. */
+static void managed(int round)
+{
+    static float *m;
+    if (!m) {
+        CHECK(cudaMallocManaged((void **)&m, N * sizeof *m, cudaMemAttachGlobal));
+        memset(m, 0, N * sizeof *m);
+    }
+    shift<<<BLOCKS, THREADS>>>(m, 1.0f + round, N);
+    scale<<<BLOCKS, THREADS>>>(m, 0.5f, N);
+    add<<<BLOCKS, THREADS>>>(x, x, m, N);
+    CHECK(cudaDeviceSynchronize());
+    printf("%d: %a\n", round, m[round]);
+    m[round] = 3.0f;
+}
+
 static const struct pattern {
     const char *name;
     void (*round)(int round);
@@ -465,17 +419,28 @@ static const struct pattern {
     {                                                                                                        \
 #name, name                                                                                          \
     }
-    PATTERN(passed_before),     PATTERN(passed_after), PATTERN(needed_between),
-    PATTERN(on_a_stream),       PATTERN(two_streams),  PATTERN(two_streams_joined),
-    PATTERN(distance),          PATTERN(distances),    PATTERN(alias),
-    PATTERN(aliases),           PATTERN(scalar),       PATTERN(scalars),
-    PATTERN(block_sizes),       PATTERN(planes),       PATTERN(strided),
-    PATTERN(strided_otherwise), PATTERN(host_read),    PATTERN(set_between),
-    PATTERN(copy_between),      PATTERN(structs),      PATTERN(integers),
-    PATTERN(doubles),           PATTERN(indexed),      PATTERN(indexed_written),
-    PATTERN(reallocated),       PATTERN(mirrored),     PATTERN(stencil),
-    PATTERN(conditional),       PATTERN(vectors),      PATTERN(atomics),
-    PATTERN(host_write),
+    PATTERN(passed_before),  PATTERN(passed_after),
+    PATTERN(needed_between), PATTERN(on_a_stream),
+    PATTERN(two_streams),    PATTERN(two_streams_joined),
+    PATTERN(distance),       PATTERN(distances),
+    PATTERN(alias),          PATTERN(aliases),
+    PATTERN(scalar),         PATTERN(scalars),
+    PATTERN(block_sizes),    PATTERN(planes),
+    PATTERN(strided),        PATTERN(strided_otherwise),
+    PATTERN(host_read),      PATTERN(set_between),
+    PATTERN(copy_between),   PATTERN(structs),
+    PATTERN(integers),       PATTERN(doubles),
+    PATTERN(indexed),        PATTERN(indexed_written),
+    PATTERN(reallocated),    PATTERN(mirrored),
+    PATTERN(stencil),        PATTERN(conditional),
+    PATTERN(vectors),        PATTERN(atomics),
+    PATTERN(host_write),     PATTERN(blocking_streams),
+    PATTERN(constants),      PATTERN(tables),
+    PATTERN(leaving),        PATTERN(rows),
+    PATTERN(iterated),       PATTERN(wrapped),
+    PATTERN(half_floats),    PATTERN(from_one),
+    PATTERN(last_element),   PATTERN(host_function),
+    PATTERN(managed),
 #undef PATTERN
 };
 
