@@ -187,6 +187,8 @@ static json_t *pair_json(struct search *search, uint32_t first)
         const struct conflict *conflict = pairs_conflict(search->pairs, first, first + 1);
         class = class_names[conflict->class];
         reason = p->no_member ? p->no_member : q->no_member;
+        bool could_fuse = conflict->class == CONFLICT_NONE || conflict->class == CONFLICT_THREAD;
+        if (!reason && could_fuse) reason = search->reason_of[first];
         if (!reason && conflict->reason[0]) reason = conflict->reason;
         if (!reason) reason = search->reason_of[first];
         if (group && !group->is_kept)

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans of written traces: the same bytes twice, what ends a window, what holding costs, what is refused and
+ * what is said of it. */
+#include "fuser/planner/planner.h"
+#include "common/plan.h"
+#include "tests/planner/written_trace.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { A = 0x7f0000000000, ARRAY = 4096, B = A + ARRAY, LONG_GAP_NS = 1000000 };
+static char folder[] = "/tmp/kfuse-test-planner-XXXXXX";
+static char trace_path[64], plan_path[64], other_path[64];
+static struct written_trace trace;
+static struct planner_summary summary;
+static char error[1024];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(trace_path, sizeof trace_path, "%s/app.kftrace", folder);
+    snprintf(plan_path, sizeof plan_path, "%s/app.kfplan", folder);
+    snprintf(other_path, sizeof other_path, "%s/other.kfplan", folder);
+    return 0;
+}
+
+static int empty_folder(const char *path)
+{
+    char name[512];
+    DIR *files = opendir(path);
+    if (!files) return 0;
+    for (struct dirent *file; (file = readdir(files));) {
+        snprintf(name, sizeof name, "%s/%s", path, file->d_name);
+        unlink(name);
+    }
+    closedir(files);
+    return rmdir(path);
+}
+
+static int forget_plans(void **state)
+{
+    (void)state;
+    return empty_folder(plan_path) || empty_folder(other_path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return unlink(trace_path) || rmdir(folder);
+}
+
+static bool plan_to(const char *path)
+{
+    struct planner_options options;
+    planner_defaults(&options);
+    options.trace_path = trace_path;
+    options.plan_path = path;
+    error[0] = '\0';
+    return planner_run(&options, &summary, error, sizeof error);
+}
+
+static void start(void)
+{
+    written_start(&trace, trace_path, true);
+    written_array(&trace, A, ARRAY);
+    written_array(&trace, B, ARRAY);
+}
+
+static void two_launches(uint64_t first, uint64_t second)
+{
+    written_launch(&trace, WRITTEN_SCALE, first, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, second, 2.0f, WRITTEN_N);
+}
+
+static void assert_planned(uint64_t before, uint64_t after)
+{
+    written_end(&trace);
+    if (!plan_to(plan_path)) fail_msg("%s", error);
+    assert_int_equal(summary.launches_before, before);
+    assert_int_equal(summary.launches_after, after);
+}
+
+/* The whole file, which the caller frees. */
+static char *contents_of(const char *directory, const char *name, size_t *size)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("%s is missing", path);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    bytes[*size] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+static void assert_same_file(const char *name)
+{
+    size_t size, other_size;
+    char *bytes = contents_of(plan_path, name, &size), *other = contents_of(other_path, name, &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(bytes, other, size);
+    free(bytes);
+    free(other);
+}
+
+static void assert_said(const char *text)
+{
+    size_t size;
+    char *json = contents_of(plan_path, "plan.json", &size);
+    if (!strstr(json, text)) fail_msg("not in plan.json: %s\n%s", text, json);
+    free(json);
+}
+
+static void test_same_trace_same_plan(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 3; i++) {
+        two_launches(A, A);
+        written_launch(&trace, WRITTEN_BARRIER, B, 1.0f, WRITTEN_N);
+        two_launches(A, B);
+        written_wall(&trace);
+    }
+    written_end(&trace);
+    assert_true(plan_to(plan_path));
+    assert_true(summary.groups > 0);
+    assert_true(plan_to(other_path));
+    assert_same_file("plan.json");
+    assert_same_file("plan.bin");
+    struct dirent *file;
+    DIR *files = opendir(plan_path);
+    unsigned sources = 0;
+    while ((file = readdir(files)))
+        if (strstr(file->d_name, ".cu")) {
+            assert_same_file(file->d_name);
+            sources++;
+        }
+    closedir(files);
+    assert_int_equal(sources, summary.groups);
+}
+
+static void test_plan_can_be_mapped(void **state)
+{
+    struct plan plan;
+    (void)state;
+    start();
+    two_launches(A, A);
+    written_launch(&trace, WRITTEN_BARRIER, B, 1.0f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, A, 3.0f, WRITTEN_N);
+    assert_planned(4, 2);
+    if (!plan_map(&plan, plan_path, error, sizeof error)) fail_msg("%s", error);
+    assert_int_equal(plan.header->groups.count, 1);
+    assert_int_equal(plan.groups[0].step_count, 4);
+    assert_int_equal(plan.steps[1].role, PLAN_MEMBER);
+    assert_int_equal(plan.steps[2].role, PLAN_BEFORE);
+    assert_int_equal(plan.variants[0].grid[0], (WRITTEN_N + WRITTEN_THREADS - 1) / WRITTEN_THREADS);
+    assert_string_equal(plan.header->device_name, "a device");
+    plan_unmap(&plan);
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    start(); /* nothing between: the reference */
+    two_launches(A, A);
+    assert_planned(2, 1);
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_wall(&trace);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(2, 2);
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    trace.stream = 1;
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(2, 2);
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    trace.thread = 2;
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(2, 2);
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_free(&trace, B);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(2, 2);
+}
+
+static void test_a_slow_host_is_not_waited_for(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 3; i++) {
+        two_launches(A, A);
+        written_wall(&trace);
+    }
+    assert_planned(6, 3);
+    /* the device would stand still for as long as the first member could run */
+    enum { LARGE = 1 << 26 };
+    written_start(&trace, trace_path, true);
+    written_array(&trace, A, 4ull * LARGE);
+    trace.kernel_ns = LONG_GAP_NS;
+    for (int i = 0; i < 3; i++) {
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        trace.now_ns += LONG_GAP_NS;
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        written_wall(&trace);
+    }
+    assert_planned(6, 6);
+    assert_said("holding the launches would leave the device idle");
+}
+
+/* A pointer that lies in the array before the one that is meant, as when elements are counted from 1. */
+static void test_pointer_outside_its_array(void **state)
+{
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_FROM_ONE, A, 0.5f, ARRAY / 4 - 1);
+    written_launch(&trace, WRITTEN_FROM_ONE, A, 0.5f, ARRAY / 4 - 1);
+    assert_planned(2, 1);
+    start();
+    written_launch(&trace, WRITTEN_SCALE, B, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_FROM_ONE, B - 4, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, B, 0.5f, WRITTEN_N);
+    assert_planned(3, 3);
+    assert_said("it may reach beyond the allocation that a pointer of its arguments lies in");
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A + 4, 0.5f, ARRAY / 4); /* its last element is B's first */
+    written_launch(&trace, WRITTEN_SCALE, A + 4, 0.5f, ARRAY / 4);
+    assert_planned(2, 2);
+}
+
+static void test_module_without_ptx(void **state)
+{
+    (void)state;
+    written_start(&trace, trace_path, false);
+    written_array(&trace, A, ARRAY);
+    two_launches(A, A);
+    assert_planned(2, 2);
+    assert_int_equal(summary.groups, 0);
+    assert_int_equal(summary.kernels, 1);
+    assert_int_equal(summary.kernels_analysed, 0);
+    assert_non_null(strstr(summary.refusal, "scale: its module holds no PTX: build it with -arch=sm_"));
+}
+
+static void test_no_launch(void **state)
+{
+    (void)state;
+    start();
+    written_end(&trace);
+    assert_false(plan_to(plan_path));
+    assert_non_null(strstr(error, trace_path));
+    assert_non_null(strstr(error, "no kernel launch was recorded"));
+    assert_int_equal(access(plan_path, F_OK), -1);
+}
+
+static void test_without_nvrtc(void **state)
+{
+    (void)state;
+    setenv("KFUSE_NVRTC", "/nonexistent/libnvrtc.so", 1);
+    start();
+    two_launches(A, A);
+    written_end(&trace);
+    bool is_planned = plan_to(plan_path);
+    start(); /* nothing to compile: nothing is missing */
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_end(&trace);
+    bool is_other_planned = plan_to(other_path);
+    unsetenv("KFUSE_NVRTC");
+    assert_false(is_planned);
+    assert_int_equal(access(plan_path, F_OK), -1);
+    assert_true(is_other_planned);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, forget_plans)
+    const struct CMUnitTest tests[] = {
+        TEST(test_same_trace_same_plan),
+        TEST(test_plan_can_be_mapped),
+        TEST(test_windows),
+        TEST(test_a_slow_host_is_not_waited_for),
+        TEST(test_pointer_outside_its_array),
+        TEST(test_module_without_ptx),
+        TEST(test_no_launch),
+        TEST(test_without_nvrtc),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Traces for the planner's tests, written record by record: one module of small kernels, arrays, launches. */
+#ifndef TESTS_PLANNER_WRITTEN_TRACE_H
+#define TESTS_PLANNER_WRITTEN_TRACE_H
+
+#include "common/trace.h"
+
+enum { WRITTEN_N = 1000, WRITTEN_THREADS = 128 };
+enum written_kernel {                    /* f32 arrays; see the PTX */
+                      WRITTEN_SCALE = 1, /* a[i] *= factor; arguments: a, factor, n */
+                      WRITTEN_FROM_ONE,  /* a[i + 1] *= factor; the same */
+                      WRITTEN_BARRIER,   /* SCALE with a barrier: no member */
+                      WRITTEN_KERNELS
+};
+struct written_trace {
+    struct trace_writer *writer;
+    uint64_t sequence, now_ns;          /* of the next launch's arrival */
+    uint32_t stream, thread, kernel_ns; /* of the next launches */
+};
+
+/* Without has_ptx the module is one that nothing can be fused from. */
+void written_start(struct written_trace *trace, const char *path, bool has_ptx);
+void written_array(struct written_trace *trace, uint64_t address, uint64_t size);
+void written_free(struct written_trace *trace, uint64_t address);
+void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
+                    uint32_t n);
+void written_wall(struct written_trace *trace);
+void written_end(struct written_trace *trace);
+
+#endif
