@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-c_tests += tests/planner/test_planner
+c_tests += tests/planner/test_planner tests/planner/test_guards
 written_trace_sources = tests/planner/written_trace.c tests/planner/written_trace.h
 tests_planner_test_planner_SOURCES = tests/planner/test_planner.c $(written_trace_sources)
 tests_planner_test_planner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_planner_test_planner_LDADD = libfuser.la $(CMOCKA_LIBS)
+tests_planner_test_guards_SOURCES = tests/planner/test_guards.c $(written_trace_sources)
+tests_planner_test_guards_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)

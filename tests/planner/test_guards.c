@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Guards that the planner makes of recorded launches hold for launches that differ in nothing that matters,
+ * and for no others; and the projection that groups are chosen by. */
+#include "fuser/planner/guards.h"
+#include "tests/planner/written_trace.h"
+
+#include <isl/options.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum {
+    A = 0x7f0000000000,
+    ARRAY = 8192,
+    B = A + 2 * ARRAY,
+    ELSEWHERE = A + 100 * ARRAY,
+    BYTES = 4 * WRITTEN_N
+};
+enum { POINTER = 0, FACTOR = 8, COUNT = 12, ARGUMENTS = 16 }; /* offsets */
+static char path[] = "/tmp/kfuse-test-guards-XXXXXX";
+static struct written_trace trace;
+
+static int make_path(void **state)
+{
+    (void)state;
+    int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void start(void)
+{
+    written_start(&trace, path, true);
+    written_array(&trace, A, ARRAY);
+    written_array(&trace, B, ARRAY);
+}
+
+/* --- a search, and the conditions of its only group --- */
+struct planned {
+    struct planner_options options;
+    struct program *program;
+    isl_ctx *ctx;
+    struct launch_classes classes;
+    struct pairs pairs;
+    struct search search;
+    const struct group_conditions *conditions;
+};
+
+static void plan(struct planned *planned)
+{
+    char error[512];
+    memset(planned, 0, sizeof *planned);
+    written_end(&trace);
+    planner_defaults(&planned->options);
+    planned->program = program_read(path, error, sizeof error);
+    if (!planned->program) fail_msg("%s", error);
+    planned->ctx = isl_ctx_alloc();
+    isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
+    assert_true(launch_classes_build(&planned->classes, planned->program, planned->ctx, NULL, NULL));
+    assert_true(pairs_open(&planned->pairs, &planned->classes));
+    if (!search_run(&planned->search, &planned->options, &planned->pairs, planned->ctx))
+        fail_msg("%s", planned->search.error);
+    assert_int_equal(planned->search.group_count, 1);
+    planned->conditions = guards_make(&planned->search, planned->search.groups[0]);
+    assert_non_null(planned->conditions);
+}
+
+static void clear(struct planned *planned)
+{
+    search_free(&planned->search);
+    pairs_close(&planned->pairs);
+    launch_classes_free(&planned->classes);
+    isl_ctx_free(planned->ctx);
+    program_free(planned->program);
+}
+
+/* --- launches to try them on --- */
+struct tried {
+    uint64_t pointer;
+    float factor;
+    uint32_t n;
+};
+
+static bool in_an_array(const void *context, uint64_t address, uint64_t *start_of, uint64_t *size)
+{
+    static const uint64_t arrays[] = {A, B, ELSEWHERE, ELSEWHERE + ARRAY};
+    (void)context;
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        if (address >= arrays[i] && address - arrays[i] < ARRAY) {
+            *start_of = arrays[i];
+            *size = ARRAY;
+            return true;
+        }
+    return false;
+}
+
+static bool words_agree(const struct step_condition *condition, const unsigned char *arguments)
+{
+    for (uint32_t i = 0; i < ARGUMENTS; i++)
+        if ((arguments[i] & condition->mask[i]) != condition->value[i]) return false;
+    return true;
+}
+
+/* Whether two launches match, step by step as in replay. */
+static bool matches(const struct planned *planned, struct tried first, struct tried second)
+{
+    const unsigned char *arguments[2] = {(unsigned char *)&first, (unsigned char *)&second};
+    const uint32_t sizes[2] = {ARGUMENTS, ARGUMENTS};
+    for (uint32_t step = 0; step < 2; step++) {
+        const struct step_condition *condition = &planned->conditions->steps[step];
+        const struct guard_view view = {arguments, sizes, step + 1, in_an_array, NULL};
+        if (!words_agree(condition, arguments[step])) return false;
+        if (!guard_holds(condition->checks, condition->check_count, &view)) return false;
+    }
+    return true;
+}
+
+#define TRIED(pointer_, factor_, n_) ((struct tried){(uint64_t)(pointer_), factor_, n_})
+
+static void test_one_array(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, A, 2.0f, WRITTEN_N);
+    plan(&planned);
+    const uint32_t n = WRITTEN_N;
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(A, 7.0f, n), TRIED(A, -1.0f, n)));
+    assert_true(matches(&planned, TRIED(ELSEWHERE + 64, 0.5f, n), TRIED(ELSEWHERE + 64, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n - 1), TRIED(A, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A, 2.0f, n + 1)));
+    assert_true(matches(&planned, TRIED(A + ARRAY - BYTES, 0.5f, n), TRIED(A + ARRAY - BYTES, 2.0f, n)));
+    const uint64_t last = A + ARRAY - BYTES + 4; /* beyond the end by one element */
+    assert_false(matches(&planned, TRIED(last, 0.5f, n), TRIED(last, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(0, 0.5f, n), TRIED(0, 2.0f, n)));
+    assert_int_equal(planned.conditions->effect_count, 1);
+    assert_int_equal(planned.conditions->effects[0].from, 0);
+    assert_int_equal(planned.conditions->effects[0].to, BYTES);
+    clear(&planned);
+}
+
+static void test_two_arrays(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, B, 2.0f, WRITTEN_N);
+    plan(&planned);
+    const uint32_t n = WRITTEN_N;
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(B, 0.5f, n), TRIED(ELSEWHERE, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(B + 8, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_int_equal(planned.conditions->effect_count, 2);
+    clear(&planned);
+}
+
+/* Two halves of one allocation stay as far apart as they were. */
+static void test_parts_of_an_array(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, A + BYTES, 2.0f, WRITTEN_N);
+    plan(&planned);
+    const uint32_t n = WRITTEN_N;
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(B + 16, 0.5f, n), TRIED(B + 16 + BYTES, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES + 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A + ARRAY - BYTES, 0.5f, n), TRIED(A + ARRAY, 2.0f, n)));
+    clear(&planned);
+}
+
+static void test_what_is_guarded(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, A, 2.0f, WRITTEN_N);
+    plan(&planned);
+    const uint32_t n = WRITTEN_N;
+    for (uint32_t step = 0; step < 2; step++) {
+        const struct step_condition *condition = &planned.conditions->steps[step];
+        for (uint32_t i = POINTER; i < COUNT; i++) assert_int_equal(condition->mask[i], 0);
+        for (uint32_t i = COUNT; i < ARGUMENTS; i++) assert_int_equal(condition->mask[i], 0xff);
+        assert_memory_equal(condition->value + COUNT, &n, sizeof n);
+    }
+    clear(&planned);
+}
+
+/* --- projection --- */
+static const struct projection model = {.bytes_per_ns = 2000,
+                                        .floor_ns = 1500,
+                                        .gap_ns = 1000,
+                                        .host_ns = 3000,
+                                        .registers_per_multiprocessor = 65536,
+                                        .threads_per_multiprocessor = 2048};
+
+static void test_projection(void **state)
+{
+    const uint64_t times[3] = {2500, 4500, 1500}; /* bodies of 1000, 3000 and 0 */
+    (void)state;
+    struct projected apart = projection_group(&model, times, 3, 0, 0, 0);
+    assert_float_equal(apart.original_ns, 8500 + 2 * 1000, 1e-6);
+    assert_float_equal(apart.fused_ns, 1500 + 4000, 1e-6);
+    struct projected saving = projection_group(&model, times, 3, 2000 * 1000, 0, 0);
+    assert_float_equal(saving.fused_ns, 1500 + 3000, 1e-6);
+    /* never more than nine tenths of the bodies */
+    struct projected most = projection_group(&model, times, 3, 2000ull * 1000 * 1000, 0, 0);
+    assert_float_equal(most.fused_ns, 1500 + 400, 1e-6);
+    /* a block of 256 threads and 255 registers is alone on its multiprocessor: an eighth of the threads */
+    struct projected crowded = projection_group(&model, times, 3, 0, 255, 256);
+    assert_float_equal(crowded.fused_ns, 1500 + 2 * 4000, 1e-6);
+    assert_float_equal(projection_group(&model, times, 3, 0, 32, 256).fused_ns, apart.fused_ns, 1e-6);
+}
+
+static void test_calibration(void **state)
+{
+    char error[512];
+    (void)state;
+    start();
+    trace.kernel_ns = 1000;
+    for (int i = 0; i < 5; i++) written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_end(&trace);
+    struct program *program = program_read(path, error, sizeof error);
+    assert_non_null(program);
+    struct projection measured = projection_calibrate(program);
+    assert_float_equal(measured.floor_ns, 1000, 1e-6);
+    assert_float_equal(measured.gap_ns, 2000 + 100 - 1000, 1e-6);
+    assert_float_equal(measured.host_ns, 2000, 1e-6);
+    assert_float_equal(measured.bytes_per_ns, 2 * 2.619 * 640 * 0.89, 1);
+    assert_int_equal(measured.threads_per_multiprocessor, 2048);
+    program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_array),         cmocka_unit_test(test_two_arrays),
+        cmocka_unit_test(test_parts_of_an_array), cmocka_unit_test(test_what_is_guarded),
+        cmocka_unit_test(test_projection),        cmocka_unit_test(test_calibration),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
