@@ -17,6 +17,7 @@ dist_check_SCRIPTS += \
 	tests/bench/patterns.sh \
 	tests/bench/plan_damaged.sh \
 	tests/bench/plan_other.sh \
+	tests/bench/plan_wrong_code.sh \
 	tests/bench/preload.sh \
 	tests/bench/read_only.sh \
 	tests/bench/shallow.sh \

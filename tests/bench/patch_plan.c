@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * patch_plan PLAN.BIN device|driver|flip: turns a good plan into one for another device or driver, with its
- * check made to fit again, or flips one bit of its last table and leaves the check as it was. */
+ * patch_plan PLAN.BIN device|driver|entry|grid|code|flip: turns a good plan into one for another device or
+ * driver, or whose code lacks the entry, cannot be launched or is damaged, with its check made to fit again;
+ * or flips one bit of its last table and leaves the check as it was. */
 #include "common/plan.h"
 
 #include <stdio.h>
@@ -18,12 +19,25 @@ int main(int argc, char **argv)
         return 2;
 
     if (header->check != plan_check(header, size)) return 3; /* the plan was not good */
+    struct plan_variant *variants = (struct plan_variant *)((char *)header + header->variants.offset);
+    const uint32_t variant_count = header->variants.count;
     if (strcmp(argv[2], "device") == 0) {
         snprintf(header->device_name, sizeof header->device_name, "Another Device 9000");
         header->compute_minor++;
         header->check = plan_check(header, size);
     } else if (strcmp(argv[2], "driver") == 0) {
         header->driver_version += 10;
+        header->check = plan_check(header, size);
+    } else if (strcmp(argv[2], "entry") == 0) {
+        for (uint32_t i = 0; i < variant_count; i++) variants[i].entry++;
+        header->check = plan_check(header, size);
+    } else if (strcmp(argv[2], "grid") == 0) {
+        for (uint32_t i = 0; i < variant_count; i++) variants[i].grid[1] = 70000;
+        header->check = plan_check(header, size);
+    } else if (strcmp(argv[2], "code") == 0) {
+        for (uint32_t i = 0; i < variant_count; i++)
+            memset((char *)header + header->code.offset + variants[i].code + 256, 0,
+                   variants[i].code_size - 256);
         header->check = plan_check(header, size);
     } else if (strcmp(argv[2], "flip") == 0) {
         ((unsigned char *)header)[size - 1] ^= 1;
