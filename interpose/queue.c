@@ -55,16 +55,20 @@ static __thread bool has_token;
 
 /* --- the token --- */
 
+/* The flag is set all the while the token may be this thread's: a signal's handler that calls CUDA or exit in
+ * between must not wait for what its own thread has. */
 static void enter(void)
 {
-    token_take(&queue.token);
     has_token = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    token_take(&queue.token);
 }
 
 static void leave(void)
 {
-    has_token = false;
     token_give(&queue.token);
+    atomic_signal_fence(memory_order_seq_cst);
+    has_token = false;
 }
 
 /* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
@@ -370,9 +374,14 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
  * waiting. */
 static void forget_attention(void)
 {
-    if (!token_try(&queue.token)) return;
-    if (!queue.count) shim_attention_clear(ATTENTION_QUEUE);
-    token_give(&queue.token);
+    has_token = true; /* as in enter */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (token_try(&queue.token)) {
+        if (!queue.count) shim_attention_clear(ATTENTION_QUEUE);
+        token_give(&queue.token);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    has_token = false;
 }
 
 void queue_flush(void)
