@@ -10,6 +10,7 @@ static int *index_of, *counts;
 static unsigned char *bytes;
 static cudaStream_t first, second;
 static int vary;
+static long seed = 1;
 
 /* --- patterns: one round each --- */
 
@@ -411,6 +412,69 @@ static void managed(int round)
     m[round] = 3.0f;
 }
 
+static unsigned draw(unsigned *state, unsigned count)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 16) % count;
+}
+
+/* Arrays and places in them drawn by lot. Within one launch the places are equal or apart. */
+static float *place(unsigned *state, int *array, int *from)
+{
+    static float **const arrays[] = {&x, &y, &z};
+    int before = *array;
+    *array = draw(state, 3);
+    if (*array != before || before < 0) *from = draw(state, 3) ? 0 : draw(state, N / 2);
+    return *arrays[*array] + *from;
+}
+
+/* Which kernels follow each other --seed decides; --vary draws other arrays, places, sizes and shapes now and
+ * then. */
+static void drawn(int round)
+{
+    static const int blocks[] = {128, 128, 128, 96, 256};
+    unsigned kernels = (unsigned)seed * 7919u, shapes = (unsigned)seed * 104729u;
+    for (int i = 0; i < 10; i++) {
+        if (vary && round % 2 && i == 4) shapes += round;
+        int array = -1, from = 0, n = draw(&shapes, 3) ? N / 2 : N / 2 - draw(&shapes, 20);
+        float *a = place(&shapes, &array, &from), *b = place(&shapes, &array, &from);
+        unsigned threads = blocks[draw(&shapes, 5)], grid = (n + threads - 1) / threads;
+        switch (draw(&kernels, 10)) {
+        case 0:
+            scale<<<grid, threads>>>(a, 0.75f, n);
+            break;
+        case 1:
+            shift<<<grid, threads>>>(a, 0.5f + round, n);
+            break;
+        case 2:
+            add<<<grid, threads>>>(a, b, a, n);
+            break;
+        case 3:
+            add<<<grid, threads>>>(a, b, b, n);
+            break;
+        case 4:
+            clamp<<<grid, threads>>>(a, 2.0f + round, n);
+            break;
+        case 5:
+            scale_strided<<<2, threads>>>(a, 0.75f, n);
+            break;
+        case 6:
+            leave_early<<<grid, threads>>>(a, n);
+            break;
+        case 7:
+            reduce<<<1, THREADS>>>(sums + i, a, n);
+            break;
+        case 8:
+            add_one_of<<<grid, threads>>>(a, sums + draw(&kernels, 10), n);
+            break;
+        case 9:
+            shift_long<<<grid, threads>>>(a, 0.25f, n);
+            break;
+        }
+    }
+    CHECK(cudaDeviceSynchronize());
+}
+
 static const struct pattern {
     const char *name;
     void (*round)(int round);
@@ -440,7 +504,7 @@ static const struct pattern {
     PATTERN(iterated),       PATTERN(wrapped),
     PATTERN(half_floats),    PATTERN(from_one),
     PATTERN(last_element),   PATTERN(host_function),
-    PATTERN(managed),
+    PATTERN(managed),        PATTERN(drawn),
 #undef PATTERN
 };
 
@@ -479,6 +543,7 @@ int main(int argc, char **argv)
     const char *name = "";
     const struct option own[] = {
         {"mode", NULL, &name, NULL, "name of the pattern"},
+        {"seed", &seed, NULL, NULL, "of what is drawn"},
         {"vary", NULL, NULL, &vary, "other distances, aliases and scalars"},
         {NULL, NULL, NULL, NULL, NULL},
     };

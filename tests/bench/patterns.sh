@@ -3,10 +3,11 @@
 # Neighbouring launches in many ways (patterns.cu): recorded, planned and run, also in a random order with races reported, and
 # with --vary under the plan of the run without. Results are those of the program alone; what must fuse does, what must not
 # does not. PATTERNS (environment): these alone.
+# shellcheck disable=SC2086
 . "$top_srcdir/tests/tools/functions.sh"
 patterns=$top_builddir/tests/bench/patterns
 export KFUSE_HOLD_US=10000000 # the machine may be busy
-# pattern; whether anything is fused, or that does not matter; whether --vary makes guards fail
+# pattern; whether anything is fused, or that does not matter; whether --vary makes guards fail; --seed
 table='
 passed_before fused
 passed_after fused
@@ -51,6 +52,10 @@ from_one any
 last_element fused
 host_function fused
 managed apart
+drawn fused guarded 2
+drawn fused guarded 5
+drawn fused guarded 8
+drawn fused guarded 16
 '
 check_count() { # PATTERN EXPECTATION
     fused=$(stat_of fused)
@@ -69,28 +74,36 @@ check_count() { # PATTERN EXPECTATION
 check_varied() { # PATTERN [guarded]: after the run without --vary
     issued=$(stat_of issued)
     cp "$work/original.dump" "$work/plain.dump"
-    original "$patterns" --mode "$1" --vary
-    run_planned "$patterns" --mode "$1" --vary
+    original "$patterns" $arguments --vary
+    run_planned "$patterns" $arguments --vary
     [ "${2:-}" ] || return 0
     cmp -s "$work/plain.dump" "$work/original.dump" && fail "$1: --vary changes nothing"
     [ "$(stat_of issued)" -gt "$issued" ] || fail "$1: no guard failed"
 }
 
-check_pattern() { # PATTERN EXPECTATION [guarded]
-    original "$patterns" --mode "$1"
+check_passed() { # PATTERN
+    case $1 in
+    passed_*) grep -q "\"role\": \"${1#passed_}\"" "$work/app.kfplan/plan.json" || fail "$1: nothing is passed over" ;;
+    esac
+}
+
+check_pattern() { # PATTERN EXPECTATION [guarded [SEED]]
+    arguments="--mode $1 --seed ${4:-1}"
+    original "$patterns" $arguments
     [ "$(cat "$work/original.status")" = 0 ] || fail "$1 itself fails: $(cat "$work/original.err")"
-    record_and_plan "$patterns" --mode "$1"
+    record_and_plan "$patterns" $arguments
+    check_passed "$1"
     export KFUSE_EMULATOR=seed=3,races=error
-    run_planned "$patterns" --mode "$1"
+    run_planned "$patterns" $arguments
     unset KFUSE_EMULATOR
     check_count "$1" "$2"
-    run_planned "$patterns" --mode "$1"
+    run_planned "$patterns" $arguments
     check_count "$1" "$2"
     check_varied "$1" "${3:-}"
 }
 
-printf '%s\n' "$table" | while read -r pattern expectation varied; do
+printf '%s\n' "$table" | while read -r pattern expectation varied seed; do
     [ -n "$pattern" ] || continue
     case " ${PATTERNS:-$pattern} " in *" $pattern "*) ;; *) continue ;; esac
-    check_pattern "$pattern" "$expectation" "$varied"
+    check_pattern "$pattern" "$expectation" "$varied" "$seed"
 done
