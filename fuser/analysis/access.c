@@ -539,3 +539,13 @@ isl_map *access_thread_relation(const struct access *access)
     }
     return isl_map_coalesce(map);
 }
+
+uint64_t access_traffic(const struct access_summary *summary, const struct access *access)
+{
+    const struct access_base *base = &summary->bases[access->base];
+    uint64_t bytes = access->width, hull = UINT64_MAX;
+    for (int i = 0; i < 3; i++) bytes *= (uint64_t)summary->grid[i] * summary->block[i];
+    if (base->is_bounded && base->to > base->from) hull = (uint64_t)(base->to - base->from);
+    if (!access->is_once && hull != UINT64_MAX) return hull;
+    return bytes < hull ? bytes : hull;
+}

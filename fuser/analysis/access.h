@@ -102,6 +102,9 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
 void access_summary_free(struct access_summary *summary);
 /* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */
 __isl_give isl_map *access_thread_relation(const struct access *access);
+/* Bytes that all threads move through this access, an estimate: once a thread, or the hull of its base where that
+ * is less or the access stands in a loop. */
+uint64_t access_traffic(const struct access_summary *summary, const struct access *access);
 /* For people: IR, blocks, loops, affine forms and relations. Used by `kfuse ptx` and golden tests. */
 void access_print(FILE *out, const struct access_summary *summary);
 

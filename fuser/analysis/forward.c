@@ -144,14 +144,9 @@ static const struct placed_access *forward_source(struct frame *frame, const str
     return NULL;
 }
 
-static uint64_t saved_bytes(const struct frame *frame, const struct placed_access *access)
+static uint64_t placed_traffic(const struct frame *frame, const struct placed_access *access)
 {
-    const struct access_summary *summary = frame->members[access->member].summary;
-    const struct access_base *base = &summary->bases[access->access->base];
-    uint64_t bytes = remap_threads(summary->grid, summary->block) * access->access->width;
-    uint64_t hull =
-        base->is_bounded && base->to > base->from ? (uint64_t)(base->to - base->from) : UINT64_MAX;
-    return bytes < hull ? bytes : hull;
+    return access_traffic(frame->members[access->member].summary, access->access);
 }
 
 static struct group_forward *forward_to(const struct group *group, uint32_t member, uint32_t instruction)
@@ -183,7 +178,7 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
         }
     }
     group->forward_count++;
-    group->bytes_saved += saved_bytes(frame, load);
+    group->bytes_saved += placed_traffic(frame, load);
 }
 
 static void find_forwards(struct group *group, struct frame *frame, const struct order *orders)
@@ -245,7 +240,7 @@ static void find_drops(struct group *group, struct frame *frame, const struct or
             const struct placed_access *store = &frame->accesses[member][i];
             if (!may_drop(group, frame, orders, store)) continue;
             group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
-            group->bytes_saved += saved_bytes(frame, store);
+            group->bytes_saved += placed_traffic(frame, store);
         }
 }
 

@@ -191,8 +191,7 @@ static json_t *pair_json(struct search *search, uint32_t first)
         if (!reason && could_fuse) reason = search->reason_of[first];
         if (!reason && conflict->reason[0]) reason = conflict->reason;
         if (!reason) reason = search->reason_of[first];
-        if (group && !group->is_kept)
-            reason = "holding the launches would leave the device idle for longer than the gain";
+        if (group && group->refusal && search->group_of[first + 1] == group) reason = group->refusal;
     }
     return json_pack("{s:i,s:i,s:i,s:s,s:o,s:o}", "first", (int)p->kernel, "second", (int)q->kernel, "count",
                      0, "class", class, "group", text_or_null(together ? group->name : NULL), "reason",

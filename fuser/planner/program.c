@@ -263,6 +263,8 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         keep_activity(reading, view->fixed);
         break;
     case TRACE_END:
+        program->is_whole_run = ((const struct trace_end *)view->fixed)->reason == TRACE_END_EXIT;
+        break;
     case TRACE_NONE:
     case TRACE_KINDS:
         break;

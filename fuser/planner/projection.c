@@ -8,7 +8,8 @@ static const struct { /* measured on an H100 (80 GB HBM3); used where the trace 
     double gap_ns, floor_ns, bytes_per_ns, host_ns;
     double bandwidth_share; /* of the theoretical bandwidth that a copy reaches */
     double largest_gap_ns;  /* beyond it the host, not the launch, was slow */
-} fallback = {1000, 1500, 1000, 3200, 0.89, 5000};
+    double load_ns;         /* to load the code of one group */
+} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -43,6 +44,7 @@ struct projection projection_calibrate(const struct program *program)
         .floor_ns = fallback.floor_ns,
         .gap_ns = median_gap(program),
         .host_ns = fallback.host_ns,
+        .load_ns = device->is_emulated ? 0 : fallback.load_ns,
         .registers_per_multiprocessor = device->registers_per_multiprocessor,
         .threads_per_multiprocessor = device->threads_per_multiprocessor,
     };
@@ -71,7 +73,7 @@ static double occupancy(const struct projection *projection, uint32_t registers,
 }
 
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
-                                  uint32_t count, uint64_t bytes_saved, uint32_t registers, uint32_t threads)
+                                  uint32_t count, double share_saved, uint32_t registers, uint32_t threads)
 {
     /* Memory-bound kernels lose bandwidth below about a quarter of the threads. */
     const double enough_occupancy = 0.25;
@@ -83,8 +85,8 @@ struct projected projection_group(const struct projection *projection, const uin
         body += time > projection->floor_ns ? time - projection->floor_ns : 0;
     }
     projected.original_ns += (count - 1) * projection->gap_ns;
-    double saved = (double)bytes_saved / projection->bytes_per_ns;
-    if (saved > 0.9 * body) saved = 0.9 * body;
+    const double most_saved = 0.9;
+    double saved = body * (share_saved < most_saved ? share_saved : most_saved);
     double share = occupancy(projection, registers, threads);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
     projected.fused_ns = projection->floor_ns + (body - saved) * slower;

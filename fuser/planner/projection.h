@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Projected time of a group. Model: a launch costs a fixed time on the device (its floor: the shortest
- * recorded kernel) and a gap to the launch before it; the rest of its time moves bytes or computes. Fusing
- * keeps one floor, drops the gaps, and saves the bytes that no longer move, at the device's effective
- * bandwidth (seed 000, section V: the roofline bound on what a fusion can save). */
+ * recorded kernel) and a gap to the launch before it; the rest of its time is in proportion to the bytes that
+ * its threads move. Fusing keeps one floor, drops the gaps, and saves the share of the traffic that no longer
+ * moves. (Seed 000, section V, projects from bytes over bandwidth; a share of the measured time is right also
+ * for kernels that the caches or latency bound.) */
 #ifndef KFUSE_FUSER_PLANNER_PROJECTION_H
 #define KFUSE_FUSER_PLANNER_PROJECTION_H
 
@@ -13,6 +14,7 @@ struct projection {
     double floor_ns;     /* of a kernel on the device */
     double gap_ns;       /* between two dependent launches that follow at once */
     double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
+    double load_ns;      /* that a run spends once on loading the code of a group */
     uint32_t registers_per_multiprocessor, threads_per_multiprocessor;
 };
 struct projected {
@@ -21,8 +23,9 @@ struct projected {
 
 /* Calibrates the model on the trace: median gap of neighbouring launches, shortest kernel. */
 struct projection projection_calibrate(const struct program *program);
-/* registers: of the fused kernel, 0 before it has been compiled; threads: of its block. */
+/* share_saved: of the members' traffic that fusing saves. registers: of the fused kernel, 0 before it has
+ * been compiled; threads: of its block. */
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
-                                  uint32_t count, uint64_t bytes_saved, uint32_t registers, uint32_t threads);
+                                  uint32_t count, double share_saved, uint32_t registers, uint32_t threads);
 
 #endif

@@ -254,17 +254,26 @@ uint64_t search_launch_time(struct search *search, uint32_t launch)
     return (uint64_t)(search->projection.floor_ns + bytes / search->projection.bytes_per_ns);
 }
 
+static uint64_t member_traffic(const struct search_group *planned)
+{
+    uint64_t bytes = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        const struct access_summary *summary = planned->bound[m].summary;
+        for (uint32_t i = 0; i < summary->access_count; i++)
+            bytes += access_traffic(summary, &summary->accesses[i]);
+    }
+    return bytes;
+}
+
 static void project(struct search *search, struct search_group *planned)
 {
-    uint64_t times[SEARCH_MOST_STEPS];
-    for (uint32_t m = 0; m < planned->member_count; m++) {
-        uint32_t launch = planned->launches[planned->member_steps[m]];
-        times[m] = search_launch_time(search, launch);
-    }
+    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     const uint32_t *block = planned->group->block;
-    planned->projected =
-        projection_group(&search->projection, times, planned->member_count, planned->group->bytes_saved,
-                         planned->code.registers, block[0] * block[1] * block[2]);
+    double share = traffic ? (double)planned->group->bytes_saved / (double)traffic : 0;
+    planned->projected = projection_group(&search->projection, times, planned->member_count, share,
+                                          planned->code.registers, block[0] * block[1] * block[2]);
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -313,7 +322,6 @@ static bool add_group(struct search *search, struct search_group *planned)
         search->groups = grown;
         search->group_capacity = capacity;
     }
-    planned->is_kept = true;
     search->groups[search->group_count++] = planned;
     return true;
 }
@@ -445,14 +453,26 @@ static bool holding_pays(const struct search *search, const struct search_group 
     double unfused_host = gaps + group->step_count * host + search->projection.floor_ns;
     double unfused_device = host + projected->original_ns;
     double unfused = unfused_host > unfused_device ? unfused_host : unfused_device;
-    return gaps + host + projected->fused_ns <= unfused;
+    return gaps + host + projected->fused_ns <= unfused * (1 - search->options->margin);
 }
 
-static void drop_idling_groups(struct search *search)
+/* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
+static bool loading_pays(const struct search *search, const struct search_group *group)
+{
+    double gain = group->projected.original_ns - group->projected.fused_ns;
+    return !search->program->is_whole_run || gain * (double)group->uses > search->projection.load_ns;
+}
+
+static void drop_losing_groups(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        group->is_kept = group->is_compiled && group->uses && holding_pays(search, group);
+        if (!group->is_compiled || !group->uses) continue;
+        if (!holding_pays(search, group))
+            group->refusal = "holding the launches would leave the device idle for longer than the gain";
+        else if (!loading_pays(search, group))
+            group->refusal = "it is used too rarely to win back the time that loading its code takes";
+        group->is_kept = !group->refusal;
     }
 }
 
@@ -493,7 +513,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
     }
     if (options->progress)
         options->progress(options->context, "searching groups", program->launch_count, program->launch_count);
-    drop_idling_groups(search);
+    drop_losing_groups(search);
     return true;
 }
 

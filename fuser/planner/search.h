@@ -27,8 +27,8 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
     uint32_t largest_gap_ns;
     bool is_compiled;
-    const char *refusal; /* why it was chosen and given up again */
-    bool is_kept;        /* false: dropped because holding would idle the device */
+    const char *refusal; /* why it was chosen and given up again, or dropped at the end */
+    bool is_kept; /* in the plan */
 };
 
 struct search {

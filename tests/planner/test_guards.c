@@ -221,10 +221,10 @@ static void test_projection(void **state)
     struct projected apart = projection_group(&model, times, 3, 0, 0, 0);
     assert_float_equal(apart.original_ns, 8500 + 2 * 1000, 1e-6);
     assert_float_equal(apart.fused_ns, 1500 + 4000, 1e-6);
-    struct projected saving = projection_group(&model, times, 3, 2000 * 1000, 0, 0);
+    struct projected saving = projection_group(&model, times, 3, 0.25, 0, 0);
     assert_float_equal(saving.fused_ns, 1500 + 3000, 1e-6);
     /* never more than nine tenths of the bodies */
-    struct projected most = projection_group(&model, times, 3, 2000ull * 1000 * 1000, 0, 0);
+    struct projected most = projection_group(&model, times, 3, 1, 0, 0);
     assert_float_equal(most.fused_ns, 1500 + 400, 1e-6);
     /* a block of 256 threads and 255 registers is alone on its multiprocessor: an eighth of the threads */
     struct projected crowded = projection_group(&model, times, 3, 0, 255, 256);

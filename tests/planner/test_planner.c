@@ -222,6 +222,25 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     assert_said("holding the launches would leave the device idle");
 }
 
+/* One use in a whole run does not win back the loading of a group's code; many do, and so does a run that
+ * goes on. */
+static void test_loading_must_pay(void **state)
+{
+    (void)state;
+    start();
+    trace.end = TRACE_END_EXIT;
+    two_launches(A, A);
+    assert_planned(2, 2);
+    assert_said("too rarely");
+    start();
+    trace.end = TRACE_END_EXIT;
+    for (int i = 0; i < 200; i++) {
+        two_launches(A, A);
+        written_wall(&trace);
+    }
+    assert_planned(400, 200);
+}
+
 /* A pointer that lies in the array before the one that is meant, as when elements are counted from 1. */
 static void test_pointer_outside_its_array(void **state)
 {
@@ -292,6 +311,7 @@ int main(void)
         TEST(test_plan_can_be_mapped),
         TEST(test_windows),
         TEST(test_a_slow_host_is_not_waited_for),
+        TEST(test_loading_must_pay),
         TEST(test_pointer_outside_its_array),
         TEST(test_module_without_ptx),
         TEST(test_no_launch),

@@ -71,7 +71,8 @@ void written_start(struct written_trace *trace, const char *path, bool has_ptx)
                                     .sequence = 1,
                                     .now_ns = 1000000,
                                     .thread = 1,
-                                    .kernel_ns = KERNEL_NS};
+                                    .kernel_ns = KERNEL_NS,
+                                    .end = TRACE_END_PERIODIC};
     const struct trace_module module = {.module = 1,
                                         .image_kind = has_ptx ? 1 : 2,
                                         .flags = has_ptx ? TRACE_MODULE_HAS_PTX : 0,
@@ -127,7 +128,7 @@ void written_wall(struct written_trace *trace)
 
 void written_end(struct written_trace *trace)
 {
-    const struct trace_end end = {.sequence = trace->sequence++, .reason = TRACE_END_EXIT};
+    const struct trace_end end = {.sequence = trace->sequence++, .reason = trace->end};
     trace_write(trace->writer, TRACE_END, &end, NULL, 0);
     trace_writer_close(trace->writer);
 }

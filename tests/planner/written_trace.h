@@ -16,6 +16,7 @@ struct written_trace {
     struct trace_writer *writer;
     uint64_t sequence, now_ns;          /* of the next launch's arrival */
     uint32_t stream, thread, kernel_ns; /* of the next launches */
+    enum trace_end_reason end;          /* written_start: PERIODIC, the run went on */
 };
 
 /* Without has_ptx the module is one that nothing can be fused from. */
