@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <uthash.h>
 
+/* A program whose pairs never repeat is given up after this many, some ten seconds of work: what is left
+ * counts as conflicting. */
+enum { PAIRS_MOST = 4000 };
+
 struct pair_entry {
     struct hash128 key;
     struct conflict conflict;
@@ -113,8 +117,13 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     if (!entry) return NULL;
     entry->key = key;
     struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
-    conflict_between(&p, &q, &entry->conflict);
+    if (pairs->computed < PAIRS_MOST)
+        conflict_between(&p, &q, &entry->conflict);
+    else
+        entry->conflict =
+            (struct conflict){.class = CONFLICT_UNKNOWN,
+                              .reason = "the trace holds too many different pairs to look at them all"};
     HASH_ADD(hh, pairs->entries, key, sizeof key, entry);
-    pairs->computed++;
+    if (entry->conflict.class != CONFLICT_NONE) pairs->computed++;
     return &entry->conflict;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <uthash.h>
 
+/* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
+enum { SEARCH_MOST_SETTLED = 3000, SEARCH_MOST_COMPILED = 256 };
 enum { SMALL_KERNEL_NS = 10000 };
 
 struct search_memo {
@@ -293,6 +295,11 @@ static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
     while (members_of(draft) >= 2) {
+        if (search->settled == SEARCH_MOST_SETTLED || search->compiled == SEARCH_MOST_COMPILED) {
+            draft->reason = "the trace holds too many different situations to plan them all";
+            return NULL;
+        }
+        search->settled++;
         struct search_group *planned = arena_alloc(search->arena, sizeof *planned);
         if (!planned || !assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
         planned->name = group_name(search, draft);
@@ -379,6 +386,7 @@ static void compile_chosen(struct search *search, struct search_memo *memo)
     while (memo->group && !memo->group->is_compiled) {
         struct search_group *planned = memo->group;
         if (!planned->refusal) {
+            search->compiled++;
             compile(search, planned);
             planned->refusal = planned->code.error;
             if (planned->code.has_no_compiler) search->error = planned->code.error;

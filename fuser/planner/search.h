@@ -41,6 +41,7 @@ struct search {
     struct arena *arena;
     struct search_group **groups;
     uint32_t group_count, group_capacity;
+    uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     const char **reason_of;               /* launch -> why it starts no group, or NULL */
