@@ -59,14 +59,15 @@ static void live_add(struct reading *reading, uint64_t start, uint64_t size, boo
         reading->live = grown;
         reading->live_capacity = capacity;
     }
-    uint32_t position = live_position(reading, start);
-    if (position > 0 && reading->live[position - 1].start == start) { /* its free was not seen */
+    /* Ranges that it overlaps are gone, though their free was not seen. */
+    uint32_t position = live_position(reading, start), end = position;
+    while (position > 0 && start - reading->live[position - 1].start < reading->live[position - 1].size)
         position--;
-    } else {
-        memmove(reading->live + position + 1, reading->live + position,
-                (reading->live_count - position) * sizeof *reading->live);
-        reading->live_count++;
-    }
+    while (end < reading->live_count && reading->live[end].start - start < size) end++;
+    memmove(reading->live + position + 1, reading->live + end,
+            (reading->live_count - end) * sizeof *reading->live);
+    reading->live_count -= end - position;
+    reading->live_count++;
     reading->live[position] = (struct live_range){start, size, reading->next_array++, is_plain};
 }
 
@@ -101,6 +102,7 @@ static void read_module(struct program *program, const struct trace_view *view)
                                                 record->module, sizeof *module);
     if (!module) return;
     module->record = record;
+    module->options = view->payload;
     if (record->stored_size) module->image = (const char *)view->payload + record->options_size;
 }
 
@@ -317,6 +319,21 @@ void program_free(struct program *program)
     arena_free(program->arena);
 }
 
+/* JIT options (CUjit_option) under which the driver may contract otherwise than NVRTC does for a group. */
+static bool are_options_special(const struct program_module *module)
+{
+    enum { OPTIMIZATION_LEVEL = 7, DEBUG_INFO = 11, FAST_COMPILE = 16, LTO = 20, FMA = 24, BEST_LEVEL = 4 };
+    for (uint32_t at = 0; at + 16 <= module->record->options_size; at += 16) {
+        uint64_t pair[2]; /* option, value */
+        memcpy(pair, module->options + at, sizeof pair);
+        if (pair[0] == OPTIMIZATION_LEVEL                      ? pair[1] != BEST_LEVEL
+            : pair[0] == DEBUG_INFO || pair[0] == FAST_COMPILE ? pair[1] != 0
+                                                               : pair[0] >= LTO && pair[0] <= FMA)
+            return true;
+    }
+    return false;
+}
+
 /* Code and PTX of one image can differ by __CUDA_ARCH__: only PTX of the architecture that runs may be used.
  */
 static const char *examine_image(struct program *program, struct program_module *module,
@@ -325,6 +342,8 @@ static const char *examine_image(struct program *program, struct program_module 
     struct arena *arena = program->arena;
     const struct trace_module *record = module->record;
     if (!record) return "its module is missing in the trace";
+    if (are_options_special(module))
+        return "its module was loaded with JIT options that change how its PTX is compiled";
     if (record->flags & TRACE_MODULE_RELOCATABLE)
         return "its module was linked from relocatable code (nvcc -rdc=true)";
     if (!(record->flags & TRACE_MODULE_HAS_PTX) || !module->image)

@@ -14,6 +14,7 @@
 
 struct program_module {
     const struct trace_module *record; /* NULL: a number that no record explains */
+    const unsigned char *options;      /* options_size bytes */
     const void *image;                 /* stored_size bytes, or NULL */
     struct ptx_module *ptx;            /* parsed when first asked for */
     const char *refusal;               /* why none of its kernels can be fused */
