@@ -108,11 +108,11 @@ void record_module(struct track_module *module, const struct track_image *given)
 static uint32_t record_kernel(struct track_kernel *kernel)
 {
     if (!kernel || !track_kernel_describe(kernel)) return 0;
-    if (kernel->is_recorded) return kernel->record.kernel;
+    if (__atomic_load_n(&kernel->is_recorded, __ATOMIC_ACQUIRE)) return kernel->record.kernel;
     pthread_mutex_lock(&state.lock);
     if (kernel->module && !kernel->module->is_recorded) write_module(kernel->module, NULL);
     if (!kernel->is_recorded) recorder_kernel(&kernel->record, kernel->parameters, kernel->name);
-    kernel->is_recorded = true;
+    __atomic_store_n(&kernel->is_recorded, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&state.lock);
     return kernel->record.kernel;
 }
