@@ -112,6 +112,14 @@ static bool arguments_fit(const unsigned char *mask, const unsigned char *argume
         memcpy(&want, value + i, 8);
         if ((have & bits) != want) return false;
     }
+    if (i + 4 <= size) {
+        uint32_t bits, have, want;
+        memcpy(&bits, mask + i, 4);
+        memcpy(&have, arguments + i, 4);
+        memcpy(&want, value + i, 4);
+        if ((have & bits) != want) return false;
+        i += 4;
+    }
     for (; i < size; i++)
         if ((arguments[i] & mask[i]) != value[i]) return false;
     return true;
@@ -178,7 +186,8 @@ bool match_take(const struct match *match, struct match_state *state, const stru
     if (!count) return false;
     state->depth++;
     state->path_count = count;
-    memcpy(state->paths, paths, count * sizeof *paths);
+    state->paths[0] = paths[0];
+    if (count > 1) memcpy(state->paths, paths, count * sizeof *paths);
     for (uint32_t i = 0; i < count; i++) accept(match, state, &match->nodes[paths[i]], view);
     return true;
 }

@@ -342,7 +342,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drop(1);
         return false;
     }
-    if (!is_holdable(shape->stream, is_first) || !timer_start(&source)) {
+    if (!is_holdable(shape->stream, is_first) || (is_first && !timer_start(&source))) {
         if (!--queue.count) match_start(&queue.state);
         drain();
         return false;
