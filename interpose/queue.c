@@ -348,6 +348,10 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         return false;
     }
     if (!settle(false, true)) return false;
+    if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
+        drop(1);
+        return false;
+    }
     shim_count(COUNT_HELD);
     return true;
 }

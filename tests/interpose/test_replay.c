@@ -528,7 +528,6 @@ static void futile_holding_pauses(void)
 {
     start_program();
     for (int i = 0; i < 300; i++) OK(launch_a(0x1000, i, NULL));
-    cuCtxSynchronize();
     fake_clear();
     OK(launch_a(0x1000, 7, NULL));
     CHECK_LINE(0, A_LINE("1000 7"));
