@@ -522,6 +522,39 @@ static void passes_through(void)
     CHECK_LINE(1, B_LINE("1000 2"));
 }
 
+static void load_again(void)
+{
+    OK(cuModuleLoadData(&module, FIXTURE_IMAGE));
+    OK(cuModuleGetFunction(&a, module, FIXTURE_A));
+    OK(cuModuleGetFunction(&b, module, FIXTURE_B));
+    fake_clear();
+}
+
+/* The code of the plan outlives the program's module; a handle of a module that is gone means nothing. */
+static void modules_come_and_go(void)
+{
+    start_program();
+    CUfunction old_b = b;
+    OK(launch_a(0x1000, 1, NULL));
+    OK(cuModuleUnload(module));
+    CHECK_LINE(0, A_LINE("1000 1"));
+    load_again();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(0, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+    OK(launch_a(0x1000, 8, NULL));
+    b = old_b;
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(1, A_LINE("1000 8"));
+    CUmodule first = module;
+    load_again(); /* the same image twice */
+    OK(cuModuleUnload(first));
+    fake_clear();
+    OK(launch_a(0x1000, 9, NULL));
+    cuCtxSynchronize();
+    CHECK_LINE(0, A_LINE("1000 9"));
+}
+
 /* Patterns that begin and never end: after a while their launches are not held any more, and later are again.
  */
 static void futile_holding_pauses(void)
@@ -742,6 +775,7 @@ int main(int argc, char **argv)
         {"export_tables", export_tables, plan_ab, says_table},
         {"context_goes", context_goes, plan_ab, NULL},
         {"forks", forks, plan_ab, NULL},
+        {"modules_come_and_go", modules_come_and_go, plan_ab, NULL},
         {"futile_holding_pauses", futile_holding_pauses, plan_ab, NULL},
         {"exits_holding", exits_holding, plan_logged, check_exit},
         {"other_device", passes_through, plan_other_device, says_device},
