@@ -73,7 +73,7 @@ run_planned() {
     same_as_original "$kfuse" run --emulate -p "$work/app.kfplan" --stats "$work/stats" -- "$@"
 }
 
-# fuses PROGRAM ARGUMENT...: everything, and launches were replaced
+# fuses PROGRAM ARGUMENT...: everything, and launches were replaced. Holds for seconds: the machine may be busy.
 fuses() {
     original "$@"
     [ "$(cat "$work/original.status")" = 0 ] || {
@@ -81,7 +81,9 @@ fuses() {
         fail "the program itself fails: $*"
     }
     record_and_plan "$@"
+    export KFUSE_HOLD_US=10000000
     run_planned "$@"
+    unset KFUSE_HOLD_US
     [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || {
         cat "$work/stats" "$work/err" >&2
         "$kfuse" explain "$work/app.kfplan" >&2
