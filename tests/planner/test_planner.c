@@ -261,6 +261,17 @@ static void test_pointer_outside_its_array(void **state)
     assert_planned(2, 2);
 }
 
+/* Where an allocation's end was not recorded, the new one over its place holds all pointers. */
+static void test_array_over_another(void **state)
+{
+    (void)state;
+    start();
+    written_array(&trace, A - 4096, 65536);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_FROM_ONE, A - 8, 0.5f, WRITTEN_N);
+    assert_planned(2, 2);
+}
+
 static void test_module_without_ptx(void **state)
 {
     (void)state;
@@ -313,6 +324,7 @@ int main(void)
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_loading_must_pay),
         TEST(test_pointer_outside_its_array),
+        TEST(test_array_over_another),
         TEST(test_module_without_ptx),
         TEST(test_no_launch),
         TEST(test_without_nvrtc),
