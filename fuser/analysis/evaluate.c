@@ -222,6 +222,9 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
     if (instruction->opcode == PTX_OP_MOV && instruction->operands[0].kind == PTX_OPERAND_VECTOR)
         return unpack(analysis, operands[0], element, bits);
     const struct value *result = evaluate(analysis, instruction, operands, bits);
+    /* also of an operand that left no trace in the form, as in x ^ 0 */
+    for (uint32_t o = 0; o + 1 < instruction->operand_count; o++)
+        result = value_with_sources(analysis, result, operands[o]->sources);
     if (instruction->opcode == PTX_OP_SETP && element == 1)
         return predicate_not(analysis, instruction, &result, 1);
     return result;

@@ -251,6 +251,39 @@ __global__ void switched(float *x, const float *y, float threshold, unsigned cha
     if (flag) x[i] += y[(i + from) & (N - 1)];
 }
 
+/* Indices from arguments by way of division, selection, loops and bits. */
+__global__ void woven(float *x, const float *y, int width, int most, unsigned short step, long bits, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = i / width, column = i % width, at = min(row * width + column, most) ^ (int)(bits & 1);
+    if (i < n && at < N) x[i] = y[at] + (bits & 2 ? 1.0f : 2.0f);
+    for (int k = i; k < n; k += step * 64) x[k] = x[k] * 0.5f;
+}
+
+static void mode_arguments(void)
+{
+    int width = variant == 2 ? 7 : 32, most = variant == 3 ? N / 2 : N - 1;
+    unsigned short step = variant == 4 ? 1 : 16;
+    long bits = variant == 5 ? 1 : variant == 2 ? 4 : 0;
+    scale<<<BLOCKS, THREADS>>>(b, a, N);
+    woven<<<BLOCKS, THREADS>>>(c, b, width, most, step, bits, N);
+    woven<<<BLOCKS, THREADS>>>(d, c, width, most, step, bits | 2, N);
+    scale<<<BLOCKS, THREADS>>>(a, d, N);
+}
+/* Places that depend on data; the arrays change. */
+__global__ void gather(float *x, const float *y, const float *place, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = y[(int)place[i] & (n - 1)] + x[i];
+}
+static void mode_gather(void)
+{
+    float *y = variant == 2 ? b : variant == 3 ? c : pool, *other = variant == 4 ? pool + 2 * N : d;
+    scale<<<BLOCKS, THREADS>>>(b, a, N);
+    gather<<<BLOCKS, THREADS>>>(c, y, a, N);
+    gather<<<BLOCKS, THREADS>>>(other, y, b, N);
+    scale<<<BLOCKS, THREADS>>>(a, other, N);
+}
 static void mode_chain(void)
 {
     scale<<<BLOCKS, THREADS>>>(b, a, N);
@@ -471,7 +504,9 @@ int main(int argc, char **argv)
                  {"boxes", mode_boxes},
                  {"passed", mode_passed},
                  {"switch", mode_switch},
-                 {"renew", mode_renew}};
+                 {"renew", mode_renew},
+                 {"arguments", mode_arguments},
+                 {"gather", mode_gather}};
     struct bench bench = {NULL, 1, 1, NULL, 0, 0};
     const char *name = "";
     const struct option own[] = {

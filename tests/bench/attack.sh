@@ -6,7 +6,7 @@
 attack=$top_builddir/tests/bench/attack
 used=0
 for mode in ${@:-chain end one pool shift null null-last views in-place widths pairs vectors strides conditions atomics shared \
-    variables numbers boxes passed switch renew}; do
+    variables numbers boxes passed switch renew arguments gather}; do
     original "$attack" --mode $mode
     record_and_plan "$attack" --mode $mode
     for variant in 1 2 3 4 5; do
