@@ -22,3 +22,9 @@ bench/%: bench/%.cu $(bench_headers)
 .PHONY: demo
 demo: all
 	$(SHELL) $(top_srcdir)/bench/demo $(abs_top_builddir)
+
+# Thread instructions a second that the emulator runs, on this machine.
+.PHONY: bench-emulator
+bench-emulator: tests/emulator/bench_engine
+	@sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | uniq -c
+	@top_srcdir=$(abs_top_srcdir) tests/emulator/bench_engine
