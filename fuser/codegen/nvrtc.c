@@ -6,6 +6,7 @@
 #include "fuser/codegen/nvrtc.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,17 @@ struct nvrtc {
     __typeof__(nvrtcVersion) *version;
 };
 
+/* NVRTC opens its builtins by name, and finds them beside itself only when they are loaded already. */
+static void open_builtins(const char *folder, const char *place)
+{
+    char pattern[4096];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/%s/libnvrtc-builtins.so.*", folder, place);
+    if (glob(pattern, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) dlopen(found.gl_pathv[i], RTLD_LAZY | RTLD_GLOBAL);
+    globfree(&found);
+}
+
 static void *open_in(const char *folder)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so", "libnvrtc.so.12"};
@@ -36,7 +48,9 @@ static void *open_in(const char *folder)
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             snprintf(path, sizeof path, "%s/%s/%s", folder, places[place], names[i]);
             void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (library) return library;
+            if (!library) continue;
+            open_builtins(folder, places[place]);
+            return library;
         }
     return NULL;
 }
@@ -127,6 +141,7 @@ static void compile_program(const struct nvrtc *nvrtc, struct arena *arena, nvrt
     if (has_cache(nvrtc)) options[count++] = "--no-cache";
     nvrtcResult result = nvrtc->compile(program, count, options);
     output->log = program_log(nvrtc, arena, program);
+    output->is_missing = result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE; /* half of it */
     if (result != NVRTC_SUCCESS)
         output->error = arena_printf(arena, "NVRTC: %s: %s", nvrtc->error_string(result), output->log);
     else if (!take_results(nvrtc, arena, program, output))
