@@ -218,9 +218,13 @@ static void *nvrtc_library(void)
 {
     char path[4096];
     const char *home = getenv("CUDA_HOME");
-    snprintf(path, sizeof path, "%s/lib64/libnvrtc.so.13", home ? home : "/usr/local/cuda");
     void *library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_GLOBAL);
-    return library ? library : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (library) return library;
+    if (!home) home = "/usr/local/cuda";
+    snprintf(path, sizeof path, "%s/lib64/libnvrtc-builtins.so.13.0", home); /* NVRTC opens it by name */
+    dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+    snprintf(path, sizeof path, "%s/lib64/libnvrtc.so.13", home);
+    return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 }
 
 /* handle: where the program looks nvrtcGetCUBIN up. */
