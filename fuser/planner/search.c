@@ -57,6 +57,8 @@ static const char *why_not_a_step(struct search *search, uint32_t launch)
         if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
             return "it uses an address of unknown origin";
         if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
+        if (!bound.summary->bases[i].is_bounded)
+            return "how far it reaches from a pointer of its arguments is not known";
         if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
             return "it may reach beyond the allocation that a pointer of its arguments lies in";
     }

@@ -31,7 +31,7 @@ copy_between fused
 structs fused
 integers fused
 doubles fused
-indexed fused
+indexed apart
 indexed_written fused
 reallocated fused
 mirrored fused
