@@ -23,6 +23,7 @@ static pthread_cond_t state_change = PTHREAD_COND_INITIALIZER;
  *                    kernel run in a random order too. N (not 0) fixes every choice.
  *   races=1          report unordered conflicting accesses of one launch
  *   races=error      the same, and the launch fails (CUDA_ERROR_LAUNCH_FAILED)
+ *   packed=1         arrays lie side by side, as on a GPU; running over an end is seen only where nothing follows
  *   workers=N        host threads that run the blocks of a kernel; 0, the default: one per processor
  *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT); 0:
  * never quiet            faults go to the log alone, not to standard error trap-on-fault=1  raise SIGTRAP at
@@ -45,7 +46,9 @@ static void options_read_one(struct driver_options *options, const char *option)
         options->report_races = options->races_are_errors || strcmp(value, "0") != 0;
     else if (option_is(option, "workers", &value))
         options->workers = (uint32_t)strtoul(value, NULL, 0);
-    else if (option_is(option, "steps", &value))
+    else if (option_is(option, "packed", &value)) {
+        if (strcmp(value, "0") != 0) emu_memory_pack();
+    } else if (option_is(option, "steps", &value))
         options->step_limit = strtoull(value, NULL, 0);
     else if (option_is(option, "quiet", &value))
         options->is_quiet = strcmp(value, "0") != 0;
@@ -53,8 +56,8 @@ static void options_read_one(struct driver_options *options, const char *option)
         options->traps_on_fault = strcmp(value, "0") != 0;
     else if (*option)
         driver_say(
-            "KFUSE_EMULATOR: \"%s\" is not an option; there are seed=N, races=1, races=error, workers=N, "
-            "steps=N, quiet and trap-on-fault=1",
+            "KFUSE_EMULATOR: \"%s\" is not an option; there are seed=N, races=1, races=error, packed=1, "
+            "workers=N, steps=N, quiet and trap-on-fault=1",
             option);
 }
 

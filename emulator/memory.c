@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device memory: a sorted list of the live allocations inside one reserved range, and of host ranges that
- * kernels may touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen.
+ * kernels may touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen, or
+ * packed as a GPU does it, so that the end of one is the start of the next.
  */
 #include "emulator/memory.h"
 
@@ -18,10 +19,10 @@ struct memory_entry {
 
 static struct {
     pthread_mutex_t lock;
-    uint64_t start, end, used, window;
+    uint64_t start, end, used, window, gap;
     struct memory_entry *entries; /* by address */
     size_t count, capacity;
-} memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .gap = MEMORY_ALIGNMENT};
 
 static void *memory_reserve(uint64_t bytes, int protection)
 {
@@ -48,6 +49,11 @@ bool emu_memory_open(uint64_t capacity)
     bool is_open = memory.start != 0;
     pthread_mutex_unlock(&memory.lock);
     return is_open;
+}
+
+void emu_memory_pack(void)
+{
+    memory.gap = 0;
 }
 
 void emu_memory_reserved(uint64_t *start, uint64_t *end)
@@ -95,7 +101,7 @@ static bool memory_insert(struct memory_entry entry)
 
 static uint64_t memory_span(uint64_t size) /* what an allocation takes of the reserved range */
 {
-    return (size + 2 * MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+    return (size + memory.gap + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
 }
 
 /* The first gap that is large enough, or 0. */

@@ -17,6 +17,9 @@ struct emu_allocation {
 
 /* Reserves capacity bytes of addresses (untouched pages cost nothing). False when that fails. */
 bool emu_memory_open(uint64_t capacity);
+
+/* From now on no gaps between device allocations: call it before the first one. */
+void emu_memory_pack(void);
 /* Aligned to 256 bytes; 0 when out of memory. HOST allocations come from the heap of the host. */
 uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind);
 /* Makes a range of host memory (registered) readable by kernels. */

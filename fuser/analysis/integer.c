@@ -303,21 +303,32 @@ static unsigned bit_length(wide number)
     return length;
 }
 
-/* mask: one run of ones, [low, high). */
-static const struct value *mask_bits(struct analysis *analysis, const struct value *x, wide mask,
-                                     const uint64_t *sources, unsigned bits)
+/* The bits of x in a mask of one run of ones, [low, high), and the rest of x; false: mask is not one run. */
+static bool take_run(struct analysis *analysis, const struct value *x, wide mask, const uint64_t *sources,
+                     unsigned bits, const struct value **rest, const struct value **run)
 {
     unsigned low = 0, high = bit_length(mask);
 
-    if (mask == 0) return value_number(analysis, bits, 0, sources);
     while ((mask >> low & 1) == 0) low++;
-    if (mask != wide_power(high) - wide_power(low))
-        return give_up(analysis, &x, 1, bits, "mask that is not one run of bits");
+    if (mask != wide_power(high) - wide_power(low)) return false;
+    const struct value *below = low_bits(analysis, x, low, sources, bits);
     const struct value *upper = high == bits ? x : low_bits(analysis, x, high, sources, bits);
-    if (low == 0 || upper->kind != VALUE_INTEGER || x->zeros >= low) return upper;
-    const struct value *lower = low_bits(analysis, x, low, sources, bits);
-    const struct value *masked = subtract(analysis, upper, lower, bits);
-    return value_annotate(analysis, masked, (struct value){.zeros = (uint8_t)low});
+    bool is_run = low == 0 || upper->kind != VALUE_INTEGER || x->zeros >= low;
+    *run = is_run ? upper
+                  : value_annotate(analysis, subtract(analysis, upper, below, bits),
+                                   (struct value){.zeros = (uint8_t)low});
+    *rest = high == bits ? below : subtract(analysis, x, *run, bits);
+    return true;
+}
+
+static const struct value *mask_bits(struct analysis *analysis, const struct value *x, wide mask,
+                                     const uint64_t *sources, unsigned bits)
+{
+    const struct value *rest, *run;
+
+    if (mask == 0) return value_number(analysis, bits, 0, sources);
+    if (take_run(analysis, x, mask, sources, bits, &rest, &run)) return run;
+    return give_up(analysis, &x, 1, bits, "mask that is not one run of bits");
 }
 
 /* Puts a constant last; false when neither operand is one. */
@@ -347,6 +358,13 @@ const struct value *integer_and(struct analysis *analysis, const struct ptx_inst
     return mask_bits(analysis, x, mask, constant->sources, bits);
 }
 
+/* What the run becomes when all its bits are set; nvcc writes -4 - 4 * i as an exclusive or with -4. */
+static const struct value *full_run(struct analysis *analysis, wide mask, const uint64_t *sources,
+                                    unsigned bits)
+{
+    return value_number(analysis, bits, mask >> (bits - 1) ? mask - wide_power(bits) : mask, sources);
+}
+
 /* All bits of b lie below the zeros of a. */
 static bool fits_below(const struct value *a, const struct value *b)
 {
@@ -366,13 +384,19 @@ const struct value *integer_or(struct analysis *analysis, const struct ptx_instr
                             sources_join(analysis, operands[0]->sources, operands[1]->sources));
     if (fits_below(operands[0], operands[1]) || fits_below(operands[1], operands[0]))
         return value_add(analysis, operands[0], operands[1], bits);
-    return give_up(analysis, operands, 2, bits, "or of bits that may overlap");
+    const struct value *x, *constant, *rest, *run;
+    wide mask;
+    if (!find_constant(operands, &x, &constant, &mask))
+        return give_up(analysis, operands, 2, bits, "or of values that vary");
+    if (!take_run(analysis, x, mask, constant->sources, bits, &rest, &run))
+        return give_up(analysis, operands, 2, bits, "or with a mask that is not one run of bits");
+    return value_add(analysis, rest, full_run(analysis, mask, constant->sources, bits), bits);
 }
 
 const struct value *integer_xor(struct analysis *analysis, const struct ptx_instruction *instruction,
                                 const struct value *const *operands, unsigned bits)
 {
-    const struct value *x, *constant;
+    const struct value *x, *constant, *rest, *run;
     wide mask, number;
 
     if (bits == 1) return predicate_xor(analysis, instruction, operands, bits);
@@ -382,13 +406,12 @@ const struct value *integer_xor(struct analysis *analysis, const struct ptx_inst
         return value_number(analysis, bits, number ^ mask,
                             sources_join(analysis, x->sources, constant->sources));
     if (mask == 0) return x;
-    if (mask == wide_power(bits) - 1)
-        return subtract(analysis, value_number(analysis, bits, -1, NULL), x, bits);
-    if (mask == wide_power(bits - 1)) return value_add(analysis, x, constant, bits);
-    if (x->range.low >= 0 && x->range.high <= mask && (mask & (mask + 1)) == 0)
-        return subtract(analysis, constant, x, bits);
-    if (fits_below(x, constant)) return value_add(analysis, x, constant, bits);
-    return give_up(analysis, operands, 2, bits, "exclusive or of bits that vary");
+    if (mask == wide_power(bits - 1) || fits_below(x, constant))
+        return value_add(analysis, x, constant, bits);
+    if (!take_run(analysis, x, mask, constant->sources, bits, &rest, &run))
+        return give_up(analysis, operands, 2, bits, "exclusive or with a mask that is not one run of bits");
+    const struct value *full = full_run(analysis, mask, constant->sources, bits);
+    return value_add(analysis, rest, subtract(analysis, full, run, bits), bits);
 }
 
 const struct value *integer_extract(struct analysis *analysis, const struct ptx_instruction *instruction,

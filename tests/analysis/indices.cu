@@ -15,6 +15,7 @@
 // launch small_types grid 2 1 1 block 64 1 1 args p:4096 i16:100 u8:3
 // launch bits grid 2 1 1 block 64 1 1 args p:4096
 // launch volume grid 2 3 4 block 16 4 2 args p:65536 p:65536 i32:30 i32:11 i32:7
+// launch from_end grid 4 1 1 block 64 1 1 args p:1000@1000 p:1000@1000 p:1000@1000 i32:250
 // launch transpose grid 4 4 1 block 8 8 1 args p:4096 p:4096 i32:31 i32:29
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
@@ -103,6 +104,12 @@ KERNEL bits(float *x)
 {
     unsigned i = INDEX;
     x[(i & 31) * 4 | (i >> 5)] = x[(i ^ 127) + ((i >> 2) & 3)] + x[i & ~7u] + x[i & 0x38];
+}
+
+KERNEL from_end(float *x, const float *y, const char *z, int n)
+{
+    int i = INDEX;
+    if (i < n) x[-1 - i] = y[~i] + (float)z[((i & 15) ^ 12) - 16];
 }
 
 KERNEL volume(float *a, const float *b, int nx, int ny, int nz)

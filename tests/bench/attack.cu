@@ -257,7 +257,8 @@ __global__ void woven(float *x, const float *y, int width, int most, unsigned sh
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int row = i / width, column = i % width, at = min(row * width + column, most) ^ (int)(bits & 1);
     if (i < n && at < N) x[i] = y[at] + (bits & 2 ? 1.0f : 2.0f);
-    for (int k = i; k < n; k += step * 64) x[k] = x[k] * 0.5f;
+    if (i < step * 64)
+        for (int k = i; k < n; k += step * 64) x[N + k] = y[k] * 0.5f;
 }
 
 static void mode_arguments(void)
@@ -266,9 +267,9 @@ static void mode_arguments(void)
     unsigned short step = variant == 4 ? 1 : 16;
     long bits = variant == 5 ? 1 : variant == 2 ? 4 : 0;
     scale<<<BLOCKS, THREADS>>>(b, a, N);
-    woven<<<BLOCKS, THREADS>>>(c, b, width, most, step, bits, N);
-    woven<<<BLOCKS, THREADS>>>(d, c, width, most, step, bits | 2, N);
-    scale<<<BLOCKS, THREADS>>>(a, d, N);
+    woven<<<BLOCKS, THREADS>>>(pool, b, width, most, step, bits, N);
+    woven<<<BLOCKS, THREADS>>>(pool + 2 * N, pool + N, width, most, 16, bits | 2, N);
+    scale<<<BLOCKS, THREADS>>>(a, pool + 3 * N, N);
 }
 /* Places that depend on data; the arrays change. */
 __global__ void gather(float *x, const float *y, const float *place, int n)
