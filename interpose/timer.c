@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-enum { DEFAULT_HOLD_US = 100, LONGEST_HOLD_US = 1000000, IDLE_LOOKS = 50, SLACK_NS = 1000 };
+enum { DEFAULT_HOLD_US = 100, LONGEST_HOLD_US = 60000000, IDLE_LOOKS = 50, SLACK_NS = 1000 };
 
 static struct {
     const struct timer_source *source;
