@@ -227,6 +227,74 @@ static json_t *pairs_json(struct search *search)
     return list;
 }
 
+struct reason_row {
+    const char *text;
+    json_int_t launches;
+    UT_hash_handle hh;
+};
+
+static int compare_reasons(struct reason_row *a, struct reason_row *b)
+{
+    if (a->launches != b->launches) return a->launches < b->launches ? 1 : -1;
+    return strcmp(a->text, b->text);
+}
+
+/* Why a launch that no group replaces is on its own. */
+static const char *apart_reason(const struct search *search, uint32_t launch)
+{
+    const struct launch_class *class = search->classes->classes[search->classes->of_launch[launch]];
+    const struct search_group *group = search->group_of[launch];
+    if (class->refusal) return class->refusal;
+    if (class->no_member) return class->no_member;
+    if (group) return group->refusal ? group->refusal : "a group passes over it";
+    if (search->reason_of[launch]) return search->reason_of[launch];
+    return "the program waits, copies or allocates before its next launch";
+}
+
+static void count_reason(struct search *search, struct reason_row **rows, const char *text)
+{
+    struct reason_row *row;
+    HASH_FIND_STR(*rows, text, row);
+    if (!row) {
+        row = arena_calloc(search->arena, 1, sizeof *row);
+        if (!row) return;
+        row->text = text;
+        HASH_ADD_KEYPTR(hh, *rows, row->text, strlen(row->text), row);
+    }
+    row->launches++;
+}
+
+/* The reasons of all launches that no group replaces, the most frequent first. */
+static json_t *apart_json(struct search *search)
+{
+    struct reason_row *rows = NULL, *row, *next;
+    json_t *list = json_array();
+    for (uint32_t i = 0, step = 0; i < search->program->launch_count; i++) {
+        const struct search_group *group = search->group_of[i];
+        if (!group || !group->is_kept) {
+            count_reason(search, &rows, apart_reason(search, i));
+            continue;
+        }
+        if (group->roles[step] != PLAN_MEMBER) count_reason(search, &rows, apart_reason(search, i));
+        step = step + 1 < group->step_count ? step + 1 : 0;
+    }
+    HASH_SORT(rows, compare_reasons);
+    HASH_ITER(hh, rows, row, next)
+    {
+        json_array_append_new(list, json_pack("{s:I,s:s}", "launches", row->launches, "reason", row->text));
+        HASH_DEL(rows, row);
+    }
+    return list;
+}
+
+static uint64_t count_analysed(const struct search *search)
+{
+    uint64_t analysed = 0;
+    for (uint32_t i = 0; i < search->program->launch_count; i++)
+        analysed += !search->classes->classes[search->classes->of_launch[i]]->refusal;
+    return analysed;
+}
+
 static void count_kernels(struct search *search, struct planner_summary *summary)
 {
     uint64_t most = 0;
@@ -286,11 +354,13 @@ char *plan_json(struct search *search, const char *trace_name, struct planner_su
                                   (int)device->is_emulated));
     json_object_set_new(root, "launches_before", json_integer((json_int_t)summary->launches_before));
     json_object_set_new(root, "launches_after", json_integer((json_int_t)summary->launches_after));
+    json_object_set_new(root, "launches_analysed", json_integer((json_int_t)count_analysed(search)));
     json_object_set_new(root, "original_ns", json_integer((json_int_t)summary->original_ns));
     json_object_set_new(root, "planned_ns", json_integer((json_int_t)summary->planned_ns));
     json_object_set_new(root, "windows", json_integer(search->program->window_count));
     json_object_set_new(root, "kernels", kernels_json(search));
     json_object_set_new(root, "groups", groups);
+    json_object_set_new(root, "apart", apart_json(search));
     json_object_set_new(root, "pairs", pairs_json(search));
     char *text = json_dumps(root, JSON_INDENT(1));
     json_decref(root);

@@ -6,6 +6,8 @@
  *   format, kfuse        versions
  *   trace, device        file name and whether the trace was damaged; the recorded device
  *   launches_before, launches_after, original_ns, planned_ns, windows     over the recorded run
+ *   launches_analysed    launches of which the analysis knows what they touch
+ *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
  *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]           refusals are
  * texts or null groups:  [ name, source, uses, members: [ kernel, name, grid, block ], passed_over: [ kernel,
  * name, role ], grid, block, remaps: [ text ], registers, original_ns, projected_ns, bytes_saved, forwards: [

@@ -297,7 +297,7 @@ static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
     while (members_of(draft) >= 2) {
-        if (search->settled == SEARCH_MOST_SETTLED || search->compiled == SEARCH_MOST_COMPILED) {
+        if (search->settled == SEARCH_MOST_SETTLED) {
             draft->reason = "the trace holds too many different situations to plan them all";
             return NULL;
         }
@@ -381,39 +381,38 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     return memo;
 }
 
-/* Compiles the group of a memo when it is chosen for the first time; one that does not compile well loses its
- * last member and is decided again. */
-static void compile_chosen(struct search *search, struct search_memo *memo)
+/* A group that did not compile well loses its last member and is decided again. */
+static void shrink(struct search *search, struct search_memo *memo)
 {
-    while (memo->group && !memo->group->is_compiled) {
-        struct search_group *planned = memo->group;
-        if (!planned->refusal) {
-            search->compiled++;
-            compile(search, planned);
-            planned->refusal = planned->code.error;
-            if (planned->code.has_no_compiler) search->error = planned->code.error;
-        }
-        if (search->error) return;
-        if (!planned->refusal) {
-            project(search, planned);
-            if (!gains_enough(search, &planned->projected))
-                planned->refusal =
-                    "its registers leave too few threads: the projected gain is below the margin";
-        }
-        planned->is_compiled = !planned->refusal;
-        if (planned->is_compiled) return;
-        struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->step_count};
-        for (uint32_t m = 0; m + 1 < planned->member_count; m++)
-            draft.is_member[planned->member_steps[m]] = true;
-        trim(&draft);
-        draft.reason = planned->refusal;
-        file_draft(&draft, memo);
+    const struct search_group *planned = memo->group;
+    struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->step_count};
+    for (uint32_t m = 0; m + 1 < planned->member_count; m++) draft.is_member[planned->member_steps[m]] = true;
+    trim(&draft);
+    draft.reason = planned->refusal;
+    file_draft(&draft, memo);
+}
+
+static void compile_group(struct search *search, struct search_group *planned)
+{
+    if (search->compiled++ == SEARCH_MOST_COMPILED) {
+        planned->refusal = "the trace holds too many different groups to compile them all";
+        planned->is_dropped = true;
+        return;
     }
+    compile(search, planned);
+    planned->refusal = planned->code.error;
+    if (planned->code.has_no_compiler) search->error = planned->code.error;
+    if (planned->refusal) return;
+    project(search, planned);
+    if (!gains_enough(search, &planned->projected))
+        planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
+    planned->is_compiled = !planned->refusal;
 }
 
 /* What starts at this launch: looked up by the situation of the launches that a group could reach. */
 static struct search_memo *look(struct search *search, uint32_t first)
 {
+    if (search->memo_of[first]) return search->memo_of[first];
     uint32_t slice[SEARCH_MOST_STEPS], count = 0;
     const struct program *program = search->program;
     for (uint32_t i = first; i < program->launch_count && count < SEARCH_MOST_STEPS; i++) {
@@ -425,19 +424,28 @@ static struct search_memo *look(struct search *search, uint32_t first)
     struct search_memo *memo;
     if (!pairs_key(search->pairs, slice, count, &key)) return NULL;
     HASH_FIND(hh, search->memo, &key, sizeof key, memo);
-    return memo ? memo : decide(search, first, key);
+    return search->memo_of[first] = memo ? memo : decide(search, first, key);
 }
 
-static double gain_of(const struct search_memo *memo)
+/* The group that starts at this launch as things stand; NULL with the reason in the memo. */
+static struct search_group *group_at(struct search *search, struct search_memo *memo)
 {
-    return memo && memo->group ? memo->group->projected.original_ns - memo->group->projected.fused_ns : 0;
+    while (memo->group && memo->group->refusal && !memo->group->is_dropped) shrink(search, memo);
+    if (!memo->group || !memo->group->is_dropped) return memo->group;
+    memo->reason = memo->group->refusal;
+    return NULL;
 }
 
-static bool next_is_better(struct search *search, const struct search_memo *here, uint32_t first)
+static double gain_of(const struct search_group *group)
 {
-    if (!here->group || first + 1 == search->program->launch_count) return false;
-    const struct search_memo *next = look(search, first + 1);
-    return gain_of(next) > gain_of(here) * 1.01;
+    return group ? group->projected.original_ns - group->projected.fused_ns : 0;
+}
+
+static bool next_is_better(struct search *search, const struct search_group *here, uint32_t first)
+{
+    if (!here || first + 1 == search->program->launch_count) return false;
+    struct search_memo *next = look(search, first + 1);
+    return next && gain_of(group_at(search, next)) > gain_of(here) * 1.01;
 }
 
 static void use_group(struct search *search, struct search_group *group, uint32_t first)
@@ -469,21 +477,77 @@ static bool holding_pays(const struct search *search, const struct search_group 
 /* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
 static bool loading_pays(const struct search *search, const struct search_group *group)
 {
-    double gain = group->projected.original_ns - group->projected.fused_ns;
-    return !search->program->is_whole_run || gain * (double)group->uses > search->projection.load_ns;
+    return !search->program->is_whole_run ||
+           gain_of(group) * (double)group->uses > search->projection.load_ns;
 }
 
-static void drop_losing_groups(struct search *search)
+static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
+    if (!holding_pays(search, group))
+        return "holding the launches would leave the device idle for longer than the gain";
+    if (!loading_pays(search, group))
+        return "it is used too rarely to win back the time that loading its code takes";
+    return NULL;
+}
+
+/* One way through the program from left to right; uses of groups are counted anew. */
+static bool choose(struct search *search)
+{
+    struct program *program = search->program;
+    for (uint32_t i = 0; i < search->group_count; i++)
+        search->groups[i]->uses = search->groups[i]->gap_ns_sum = search->groups[i]->largest_gap_ns = 0;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        search->group_of[i] = NULL;
+        search->reason_of[i] = NULL;
+    }
+    for (uint32_t i = 0; i < program->launch_count;) {
+        if (search->options->progress)
+            search->options->progress(search->options->context, "searching groups", i, program->launch_count);
+        struct search_memo *memo = look(search, i);
+        if (!memo) return false;
+        struct search_group *group = group_at(search, memo);
+        bool is_passed = next_is_better(search, group, i);
+        search->reason_of[i] = is_passed ? "a group that starts with the next launch gains more"
+                               : group   ? NULL
+                                         : memo->reason;
+        if (is_passed) group = NULL;
+        if (group) use_group(search, group, i);
+        i += group ? group->step_count : 1;
+    }
+    return true;
+}
+
+/* Drops the used group that gains least over the run among those that lose; its launches get another chance
+ * in others. False when none loses. */
+static bool drop_least(struct search *search)
+{
+    struct search_group *least = NULL;
+    const char *refusal = NULL;
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->is_compiled || !group->uses) continue;
-        if (!holding_pays(search, group))
-            group->refusal = "holding the launches would leave the device idle for longer than the gain";
-        else if (!loading_pays(search, group))
-            group->refusal = "it is used too rarely to win back the time that loading its code takes";
-        group->is_kept = !group->refusal;
+        const char *why = group->uses ? why_it_loses(search, group) : NULL;
+        if (!why) continue;
+        if (least && gain_of(group) * (double)group->uses >= gain_of(least) * (double)least->uses) continue;
+        least = group;
+        refusal = why;
     }
+    if (!least) return false;
+    least->refusal = refusal;
+    least->is_dropped = true;
+    return true;
+}
+
+/* Compiles the used group that gains most over the run. False when all are compiled. */
+static bool compile_most(struct search *search)
+{
+    struct search_group *most = NULL;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->uses || group->is_compiled) continue;
+        if (!most || gain_of(group) * (double)group->uses > gain_of(most) * (double)most->uses) most = group;
+    }
+    if (most) compile_group(search, most);
+    return most != NULL;
 }
 
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
@@ -500,31 +564,15 @@ bool search_run(struct search *search, const struct planner_options *options, st
                               .projection = projection_calibrate(program)};
     search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
-    if (!search->group_of || !search->reason_of) return false;
+    search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
+    if (!search->group_of || !search->reason_of || !search->memo_of) return false;
     search->error = NULL;
-    for (uint32_t i = 0; i < program->launch_count;) {
-        if (options->progress)
-            options->progress(options->context, "searching groups", i, program->launch_count);
-        struct search_memo *here = look(search, i);
-        if (!here) {
-            search->error = "out of memory";
-            return false;
-        }
-        if (next_is_better(search, here, i)) {
-            search->reason_of[i] = "a group that starts with the next launch gains more";
-            i++;
-            continue;
-        }
-        compile_chosen(search, here);
-        if (search->error) return false;
-        search->reason_of[i] = here->group ? NULL : here->reason;
-        if (here->group) use_group(search, here->group, i);
-        i += here->group ? here->group->step_count : 1;
-    }
-    if (options->progress)
-        options->progress(options->context, "searching groups", program->launch_count, program->launch_count);
-    drop_losing_groups(search);
-    return true;
+    do {
+        if (!choose(search)) search->error = "out of memory";
+    } while (!search->error && (drop_least(search) || compile_most(search)));
+    for (uint32_t i = 0; i < search->group_count; i++)
+        search->groups[i]->is_kept = search->groups[i]->uses && search->groups[i]->is_compiled;
+    return !search->error;
 }
 
 void search_free(struct search *search)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The first search: greedy by projected gain, left to right through every window. It sees launches only
  * through their classes and pairwise conflicts; a candidate that looks legal pair by pair is then decided
- * whole, compiled, and kept when it gains more than the margin. Equal situations are decided once. */
+ * whole. Equal situations are decided once. Groups that do not pay over the whole run are dropped, the others
+ * compiled, those that gain most first; after each the way through the program is chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
@@ -27,8 +28,9 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
     uint32_t largest_gap_ns;
     bool is_compiled;
-    const char *refusal; /* why it was chosen and given up again, or dropped at the end */
-    bool is_kept; /* in the plan */
+    const char *refusal; /* why it did not compile well, or was dropped */
+    bool is_dropped;     /* does not pay over the run: no smaller group in its place */
+    bool is_kept;        /* in the plan */
 };
 
 struct search {
@@ -43,6 +45,7 @@ struct search {
     uint32_t group_count, group_capacity;
     uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
+    struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     const char **reason_of;               /* launch -> why it starts no group, or NULL */
     const char *error;                    /* after search_run failed: why, with the next step */

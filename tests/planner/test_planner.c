@@ -222,15 +222,17 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     assert_said("holding the launches would leave the device idle");
 }
 
-/* One use in a whole run does not win back the loading of a group's code; many do, and so does a run that
- * goes on. */
+/* One use in a whole run does not win back the loading of a group's code, which is then not compiled either;
+ * many do, and so does a run that goes on. */
 static void test_loading_must_pay(void **state)
 {
     (void)state;
+    setenv("KFUSE_NVRTC", "/nonexistent/libnvrtc.so", 1);
     start();
     trace.end = TRACE_END_EXIT;
     two_launches(A, A);
     assert_planned(2, 2);
+    unsetenv("KFUSE_NVRTC");
     assert_said("too rarely");
     start();
     trace.end = TRACE_END_EXIT;
@@ -239,6 +241,24 @@ static void test_loading_must_pay(void **state)
         written_wall(&trace);
     }
     assert_planned(400, 200);
+}
+
+/* The launches of a group that is dropped get another chance: here in the pair that all other windows use. */
+static void test_launches_of_a_dropped_group(void **state)
+{
+    (void)state;
+    start();
+    trace.end = TRACE_END_EXIT;
+    for (int i = 0; i < 200; i++) {
+        two_launches(A, A);
+        written_wall(&trace);
+    }
+    two_launches(A, A);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(403, 202);
+    assert_int_equal(summary.groups, 1);
+    assert_said("\"launches_analysed\": 403");
+    assert_said("\"launches\": 1,\n   \"reason\": \"it is used too rarely");
 }
 
 /* A pointer that lies in the array before the one that is meant, as when elements are counted from 1. */
@@ -323,6 +343,7 @@ int main(void)
         TEST(test_windows),
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_loading_must_pay),
+        TEST(test_launches_of_a_dropped_group),
         TEST(test_pointer_outside_its_array),
         TEST(test_array_over_another),
         TEST(test_module_without_ptx),
