@@ -55,6 +55,7 @@ static void print_head(const char *directory, const json_t *plan, const struct p
            plan_file_text(plan, "trace"));
     print_change("launches", (double)plan_file_number(plan, "launches_before"),
                  (double)plan_file_number(plan, "launches_after"), "");
+    printf("launches analysed: %lld\n", plan_file_number(plan, "launches_analysed"));
     print_change("device time, projected", (double)plan_file_number(plan, "original_ns") / 1e6,
                  (double)plan_file_number(plan, "planned_ns") / 1e6, " ms");
     printf("windows: %lld\n", plan_file_number(plan, "windows"));
@@ -82,6 +83,24 @@ static void print_groups(const json_t *plan, const json_t *stats)
         if (stats) printf(" %12lld", plan_file_number(json_object_get(stats, "groups"), name));
         printf("  %s\n", name);
     }
+}
+
+/* The launches that no group replaces, by reason. */
+static void print_apart(const json_t *plan)
+{
+    enum { MOST_SHOWN = 5 };
+    size_t i;
+    json_t *row;
+    const json_t *apart = json_object_get(plan, "apart");
+    if (!json_array_size(apart)) return;
+    printf("\nlaunches that run as they are:\n");
+    json_array_foreach(apart, i, row)
+    {
+        if (i == MOST_SHOWN) break;
+        printf("%8lld  %s\n", plan_file_number(row, "launches"), plan_file_text(row, "reason"));
+    }
+    if (i < json_array_size(apart))
+        printf("          and %zu more reasons: see plan.json\n", json_array_size(apart) - i);
 }
 
 /* Counters as the run named them; and groups that the plan does not have: then it is another plan's run. */
@@ -116,6 +135,7 @@ int report_plan(const char *directory, const char *stats_path)
     if (!stats_path || stats) {
         print_head(directory, plan, &binary);
         print_groups(plan, stats);
+        print_apart(plan);
     }
     if (stats) print_run(plan, stats);
     int status = stats_path && !stats ? COMMAND_FAILED : COMMAND_DONE;
