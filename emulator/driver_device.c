@@ -10,13 +10,15 @@ static const char device_name[] = "kfuse emulator (H100 model)";
 static const char device_bus[] = "0000:00:06.0";
 /* As the 80 GB of an H100 after what its driver keeps; untouched pages cost nothing. */
 static const uint64_t device_memory = 85017493504;
+enum { LEAST_MEMORY = 1 << 29 }; /* where so many addresses cannot be had, as under valgrind */
 
 CUresult cuInit(unsigned int Flags)
 {
     DRIVER_ENTER(0);
     if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (driver.is_initialised) return CUDA_SUCCESS;
-    if (!emu_memory_open(device_memory)) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint64_t capacity = device_memory; !emu_memory_open(capacity); capacity /= 2)
+        if (capacity < LEAST_MEMORY) return CUDA_ERROR_OUT_OF_MEMORY;
     driver.is_initialised = true;
     return CUDA_SUCCESS;
 }
