@@ -18,6 +18,17 @@ bench/%: bench/%.cu $(bench_headers)
 	@$(MKDIR_P) bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -o $@ $<
 
+# Reaches the driver without the runtime; its kernels are embedded as nvcc would.
+noinst_PROGRAMS += bench/client
+bench_client_SOURCES = bench/client.c bench/runtime_lookup.def
+bench_client_LDADD = -ldl
+EXTRA_DIST += bench/client_kernels.cu
+CLEANFILES += bench/client_kernels.fatbin
+bench/client.$(OBJEXT): bench/client_kernels.fatbin
+bench/client_kernels.fatbin: bench/client_kernels.cu
+	@$(MKDIR_P) bench
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -fatbin -o $@ $<
+
 # Records, plans and runs shallow: on the GPU if there is one, else on the emulator.
 .PHONY: demo
 demo: all
