@@ -31,7 +31,7 @@ static void barrier_try(struct worker *worker, uint32_t id)
                 barrier_release_group(worker, warp, group, barrier);
         }
     }
-    if (worker->races != NULL) races_barrier(worker, barrier->warps);
+    if (worker->races != NULL) races_barrier(worker, id);
     *barrier = (struct barrier){0};
 }
 
@@ -56,7 +56,6 @@ bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step 
     barrier->is_used = true;
     barrier->expected = count;
     barrier->arrived += (uint32_t)__builtin_popcount(mask);
-    barrier->warps |= 1u << warp->index;
     worker->barrier_count += (uint32_t)__builtin_popcount(mask);
     if (step->barrier->kind == BARRIER_REDUCE)
         barrier->count +=
@@ -65,6 +64,7 @@ bool barrier_arrive(struct worker *worker, struct warp *warp, const struct step 
         group->state = GROUP_AT_BARRIER;
         group->barrier = id;
     }
+    if (worker->races != NULL) races_arrive(worker, warp, id, mask, step->barrier->kind != BARRIER_ARRIVE);
     barrier_try(worker, id);
     return true;
 }

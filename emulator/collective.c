@@ -146,7 +146,7 @@ bool collective_run(struct worker *worker, struct warp *warp, const struct step 
         break;
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
-        if (worker->races != NULL) races_barrier(worker, 1u << warp->index);
+        if (worker->races != NULL) races_warp(worker, warp, members);
         return true;
     }
     worker->lanes->blend(warp->frame + step->d, values, mask, step->width);

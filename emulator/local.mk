@@ -35,7 +35,8 @@ libengine_la_SOURCES = \
 	emulator/machine.c emulator/machine.h \
 	emulator/memory.c emulator/memory.h \
 	emulator/program.c \
-	emulator/races.c \
+	emulator/race_order.c \
+	emulator/races.c emulator/races.h \
 	emulator/traffic.c \
 	emulator/warp.c
 libengine_la_LIBADD = liblanes.la libptx.la -lpthread

@@ -38,7 +38,6 @@ struct warp {
 struct barrier {
     uint32_t arrived, expected; /* expected 0: every thread that has not exited */
     uint32_t count;             /* REDUCE: of true predicates */
-    uint32_t warps;             /* that take part, bits */
     bool is_used;
 };
 
@@ -69,8 +68,7 @@ struct worker {
     uint64_t random;
     uint64_t instructions, warp_instructions, float_operations, barrier_count, reported, host_bytes_read,
         host_bytes_written;
-    bool is_observed;                        /* accesses go one by one: races or watch */
-    uint32_t clocks[WARPS_MOST][WARPS_MOST]; /* what each warp knows of the others: see races.c */
+    bool is_observed; /* accesses go one by one: races or watch */
 };
 
 struct machine {
@@ -152,8 +150,13 @@ struct races *races_open(const struct machine *machine);
 void races_close(struct races *races);
 void races_access(struct worker *worker, const struct warp *warp, uint32_t lane, const struct step *step,
                   enum ptx_space space, uint64_t address, uint32_t bytes, enum access_kind kind);
-/* Orders what the warps (bits) did before a barrier with what they do after it. */
-void races_barrier(struct worker *worker, uint32_t warps);
-void races_block(struct worker *worker);
+/* --- race_order.c */
+void races_block(struct worker *worker); /* a block begins */
+/* Lanes of the warp arrive at a barrier of the block, to wait there or not. */
+void races_arrive(struct worker *worker, const struct warp *warp, uint32_t id, uint32_t lanes, bool waits);
+/* The barrier is complete: what was done before it is ordered before what those that waited do now. */
+void races_barrier(struct worker *worker, uint32_t id);
+/* Lanes of the warp have met. */
+void races_warp(struct worker *worker, const struct warp *warp, uint32_t lanes);
 
 #endif

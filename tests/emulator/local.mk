@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # --- the engine
 engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_golden \
-	tests/emulator/test_memory
+	tests/emulator/test_memory tests/emulator/test_races
 c_tests += $(engine_tests)
 EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx tests/emulator/golden_cases.def \
 	tests/emulator/golden_record.c tests/emulator/golden_results.txt
@@ -12,6 +12,9 @@ tests_emulator_test_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_engine_faults_SOURCES = tests/emulator/test_engine_faults.c $(engine_fixture)
 tests_emulator_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
+tests_emulator_test_races_SOURCES = tests/emulator/test_races.c $(engine_fixture)
+tests_emulator_test_races_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_races_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
 tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
