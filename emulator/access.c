@@ -55,20 +55,27 @@ static enum ptx_space access_resolve(const struct machine *machine, enum ptx_spa
     return offset < WINDOW_LOCAL ? PTX_SHARED : offset < WINDOW_PARAM ? PTX_LOCAL : PTX_PARAM;
 }
 
+/* For spaces that begin at 0; address + bytes may wrap. */
+static bool access_fits(uint64_t address, uint64_t bytes, uint64_t size)
+{
+    return address < size && size - address >= bytes;
+}
+
 static void *access_bounds(struct worker *worker, struct warp *warp, uint32_t lane, const struct step *step,
                            enum ptx_space space, uint64_t address, uint32_t bytes, enum access_kind kind)
 {
     const struct machine *machine = worker->machine;
     switch (space) {
     case PTX_SHARED:
-        if (address + bytes <= machine->shared_bytes) return worker->shared + address;
+        if (access_fits(address, bytes, machine->shared_bytes)) return worker->shared + address;
         break;
     case PTX_LOCAL:
-        if (address + bytes <= worker->code->local_bytes)
+        if (access_fits(address, bytes, worker->code->local_bytes))
             return warp->local + (uint64_t)lane * worker->code->local_bytes + address;
         break;
     case PTX_PARAM:
-        if (kind == ACCESS_READ && address + bytes <= machine->launch->kernel->function->parameter_bytes)
+        if (kind == ACCESS_READ &&
+            access_fits(address, bytes, machine->launch->kernel->function->parameter_bytes))
             return (unsigned char *)(uintptr_t)machine->launch->parameters + address;
         break;
     case PTX_GENERIC:
@@ -152,12 +159,12 @@ static bool access_all(struct worker *worker, struct warp *warp, const struct st
     *span = worker->lanes->span(addresses, bytes);
     if ((span->bits & (bytes - 1)) != 0 || span->high < span->low) return false;
     if (memory->space == PTX_SHARED) {
-        if (span->high + bytes > worker->machine->shared_bytes) return false;
+        if (!access_fits(span->high, bytes, worker->machine->shared_bytes)) return false;
         for (uint32_t i = 0; i < LANE_COUNT; i++) addresses[i] += (uint64_t)(uintptr_t)worker->shared;
         return true;
     }
     if (memory->space == PTX_LOCAL) {
-        if (span->high + bytes > worker->code->local_bytes) return false;
+        if (!access_fits(span->high, bytes, worker->code->local_bytes)) return false;
         for (uint64_t i = 0; i < LANE_COUNT; i++)
             addresses[i] += (uint64_t)(uintptr_t)warp->local + i * worker->code->local_bytes;
         span->is_contiguous = false;

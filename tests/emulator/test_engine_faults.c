@@ -3,6 +3,8 @@
  * right is not. */
 #include "tests/emulator/engine_fixture.h"
 
+#include <stdio.h>
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -25,6 +27,36 @@ static void test_bounds(void **state)
     assert_false(fixture_run("dynamic_shared", 1, 64, 128, 1, ADDRESS(out)));
     assert_int_equal(fixture.fault.kind, EMU_FAULT_ADDRESS);
     fixture_free(out);
+}
+
+/* 64-bit addresses just below 0 of shared, local and parameter memory. */
+static void test_bounds_below_zero(void **state)
+{
+    (void)state;
+    static const char *const accesses[] = {"ld.shared.u32 %r, [%d];", "st.shared.u32 [%d], %r;",
+                                           "ld.local.u32 %r, [%d];",  "st.local.u32 [%d], %r;",
+                                           "ld.param.u32 %r, [%d];",  "atom.shared.add.u32 %r, [%d], 1;"};
+    for (size_t i = 0; i < 2 * sizeof accesses / sizeof *accesses; i++) {
+        char text[512], *error;
+        snprintf(
+            text, sizeof text,
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry e(.param .u64 p)\n{\n"
+            ".reg .b32 %%r; .reg .b64 %%d; .reg .pred %%o; .shared .align 4 .b8 s[64];\n"
+            ".local .align 4 .b8 l[64]; mov.u32 %%r, %%tid.x; setp.eq.u32 %%o, %%r, 0; mov.u64 %%d, -4;\n"
+            "%s %s ret;\n}\n",
+            i % 2 ? "@%o" : "", accesses[i / 2]);
+        struct emu_program *program = emu_program_load("bounds", text, &error);
+        if (program == NULL) fail_msg("%s", error);
+        uint64_t parameter = 0;
+        struct emu_launch launch = {.kernel = emu_program_kernel(program, "e"),
+                                    .grid = {1, 1, 1},
+                                    .block = {32, 1, 1},
+                                    .parameters = &parameter};
+        if (emu_run(&fixture.settings, &launch, &fixture.counts, &fixture.fault, NULL, NULL))
+            fail_msg("no fault: %s", accesses[i / 2]);
+        assert_int_equal(fixture.fault.kind, EMU_FAULT_ADDRESS);
+        emu_program_unload(program);
+    }
 }
 
 static void test_registered(void **state)
@@ -192,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_bounds, fixture_reset),
+        cmocka_unit_test_setup(test_bounds_below_zero, fixture_reset),
         cmocka_unit_test_setup(test_registered, fixture_reset),
         cmocka_unit_test_setup(test_stuck, fixture_reset),
         cmocka_unit_test_setup(test_unknown_opcode, fixture_reset),
