@@ -14,7 +14,7 @@
                                               .stream = hook_stream(#symbol, on),                            \
                                               .is_async = (async)});                                         \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 #define COPY_BOTH(symbol, suffix, ...) COPY(symbol, __VA_ARGS__) COPY(symbol##suffix, __VA_ARGS__)
 
@@ -118,7 +118,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
             record_box(&box, hook_stream(#symbol, on), async);                                               \
         }                                                                                                    \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 BOX_COPY(cuMemcpy2D_v2, CUDA_MEMCPY2D, box_of_2d, NULL, false, (copy), const CUDA_MEMCPY2D *copy)
 BOX_COPY(cuMemcpy2D_v2_ptds, CUDA_MEMCPY2D, box_of_2d, NULL, false, (copy), const CUDA_MEMCPY2D *copy)
@@ -146,7 +146,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, count *(bits / 8), value, bits / 8, hook_stream(#symbol, on), false);        \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 #define SET_ALL(bits, type)                                                                                  \
     SET(cuMemsetD##bits##_v2, bits, NULL, (address, value, count), CUdeviceptr address, type value,          \
@@ -170,7 +170,7 @@ SET_ALL(32, unsigned)
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, hull, value, bits / 8, hook_stream(#symbol, on), true);                      \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 #define SET_2D_ALL(bits, type)                                                                               \
     SET_2D(cuMemsetD2D##bits##_v2, bits, NULL, (address, pitch, value, width, height), CUdeviceptr address,  \

@@ -19,6 +19,7 @@ static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape
     CUresult result;
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (is_inside) return issue(shape, rest);
+    if (shim_has_attention(ATTENTION_SPAN)) shim_span_begin();
     if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
     if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
     record.is_on = false;

@@ -10,7 +10,7 @@ HOOK(cuCtxSynchronize, void)
     CUresult result = REAL(cuCtxSynchronize)();
     record_wall("cuCtxSynchronize", NULL, true);
     replay_service();
-    return shim_result(result);
+    return shim_waited(result);
 }
 
 HOOK(cuCtxSynchronize_v2, CUcontext context)
@@ -18,7 +18,7 @@ HOOK(cuCtxSynchronize_v2, CUcontext context)
     shim_enter_flush();
     CUresult result = REAL(cuCtxSynchronize_v2)(context);
     record_wall("cuCtxSynchronize_v2", NULL, true);
-    return shim_result(result);
+    return shim_waited(result);
 }
 
 #define STREAM_WALL(symbol)                                                                                  \
@@ -28,7 +28,7 @@ HOOK(cuCtxSynchronize_v2, CUcontext context)
         CUresult result = REAL(symbol)(stream);                                                              \
         record_wall(#symbol, hook_stream(#symbol, stream), false);                                           \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 STREAM_WALL(cuStreamSynchronize)
 STREAM_WALL(cuStreamSynchronize_ptsz)
@@ -42,7 +42,7 @@ STREAM_WALL(cuStreamQuery_ptsz)
         CUresult result = REAL(symbol)(event);                                                               \
         record_wall(#symbol, NULL, true);                                                                    \
         replay_service();                                                                                    \
-        return shim_result(result);                                                                          \
+        return shim_waited(result);                                                                          \
     }
 EVENT_WALL(cuEventSynchronize)
 EVENT_WALL(cuEventQuery)

@@ -27,6 +27,7 @@ static struct replay {
     bool is_device_checked;
     CUcontext context;     /* where the code is */
     unsigned char *groups; /* enum group_state */
+    int64_t loading_ns;    /* spent on it so far */
     CUmodule *modules;     /* by variant of the plan; equal code is loaded once */
 } replay = {.service = PTHREAD_MUTEX_INITIALIZER};
 
@@ -249,9 +250,11 @@ void replay_service(void)
         pthread_mutex_unlock(&replay.service);
         return;
     }
+    int64_t start = shim_now_ns();
     atomic_store(&replay.is_waiting, false);
     if (!replay.is_device_checked) replay.is_device_checked = is_right_device(device);
     if (replay.is_device_checked && !shim_is_latched()) load_what_is_possible(context);
+    replay.loading_ns += shim_now_ns() - start;
     pthread_mutex_unlock(&replay.service);
 }
 
@@ -272,7 +275,7 @@ void replay_write_stats(FILE *file)
 {
     uint32_t used = 0, count = replay_is_on() ? replay.plan.header->groups.count : 0;
     for (uint32_t i = 0; i < count; i++) used += queue_group_uses(i) > 0;
-    fprintf(file, "groups_used %u\n", used);
+    fprintf(file, "loading_us %lld\ngroups_used %u\n", (long long)replay.loading_ns / 1000, used);
     for (uint32_t i = 0; i < count; i++)
         fprintf(file, "group %s uses %llu\n", string_at(replay.plan.groups[i].name),
                 (unsigned long long)queue_group_uses(i));

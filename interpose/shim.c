@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum shim_mode { MODE_UNDECIDED, MODE_WAITING, MODE_OFF, MODE_RECORD, MODE_REPLAY };
@@ -102,6 +103,34 @@ void shim_wall(enum entry entry)
     record_wall(entry_name(entry), NULL, true);
 }
 
+/* --- the span that launches take --- */
+
+atomic_bool shim_has_span;
+static struct span {
+    _Atomic int64_t begin_ns, end_ns;
+} span;
+
+int64_t shim_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+void shim_span_begin(void)
+{
+    int64_t none = 0, now = shim_now_ns();
+    shim_attention_clear(ATTENTION_SPAN);
+    if (!atomic_compare_exchange_strong(&span.begin_ns, &none, now)) return;
+    atomic_store(&span.end_ns, now);
+    atomic_store(&shim_has_span, true);
+}
+
+void shim_span_extend(void)
+{
+    atomic_store_explicit(&span.end_ns, shim_now_ns(), memory_order_relaxed);
+}
+
 /* --- start --- */
 
 static bool is_set(const char *variable)
@@ -117,7 +146,7 @@ static void fork_child(void)
     atomic_store(&shim.mode, MODE_OFF);
     atomic_store(&shim.error, CUDA_SUCCESS);
     recorder_is_active = false;
-    shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD);
+    shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD | ATTENTION_SPAN);
     entry_fork_child();
     track_fork_child();
     queue_fork_child();
@@ -127,6 +156,7 @@ static void open_once(void)
 {
     log_open();
     pthread_atfork(NULL, NULL, fork_child);
+    if (getenv("KFUSE_STATS")) shim_attention_set(ATTENTION_SPAN);
     if (is_set("KFUSE_DISABLE")) {
         atomic_store(&shim.mode, MODE_OFF);
         shim_latch("KFUSE_DISABLE is set");
@@ -236,6 +266,8 @@ static void write_stats(void)
         return;
     }
     for (int i = 0; i < COUNT_KINDS; i++) fprintf(file, "%s %llu\n", names[i], total((enum shim_counter)i));
+    fprintf(file, "span_us %lld\n",
+            (long long)(atomic_load(&span.end_ns) - atomic_load(&span.begin_ns)) / 1000);
     replay_write_stats(file);
     fclose(file);
 }

@@ -15,6 +15,7 @@ enum shim_attention_bits {
     ATTENTION_QUEUE = 2,  /* launches are held */
     ATTENTION_ERROR = 4,  /* a held launch failed on release and nobody has been told */
     ATTENTION_RECORD = 8, /* calls are recorded */
+    ATTENTION_SPAN = 16,  /* statistics are wanted, and no launch has come yet */
 };
 extern _Atomic uint32_t shim_attention;
 void shim_attention_set(uint32_t bits);
@@ -62,6 +63,18 @@ CUresult shim_take_error(CUresult result);
 static inline CUresult shim_result(CUresult result)
 {
     return shim_has_attention(ATTENTION_ERROR) ? shim_take_error(result) : result;
+}
+
+/* For KFUSE_STATS: the time from the first launch to the return of the last call that copies or waits. */
+extern atomic_bool shim_has_span;
+int64_t shim_now_ns(void);
+void shim_span_begin(void);
+void shim_span_extend(void);
+/* The end of every wrapper of a call that copies or waits. */
+static inline CUresult shim_waited(CUresult result)
+{
+    if (__builtin_expect(atomic_load_explicit(&shim_has_span, memory_order_relaxed), 0)) shim_span_extend();
+    return shim_result(result);
 }
 
 /* Counters for KFUSE_STATS. Each thread counts in a slot of its own, so that counting costs no locked

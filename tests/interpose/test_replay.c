@@ -522,6 +522,17 @@ static void passes_through(void)
     CHECK_LINE(1, B_LINE("1000 2"));
 }
 
+/* The span of the launches: from the first one to the last call that waits, not to the exit. */
+static void spans(void)
+{
+    start_program();
+    usleep(50000);
+    OK(launch_a(0x1000, 1, NULL));
+    usleep(4000);
+    cuCtxSynchronize();
+    usleep(50000);
+}
+
 static void load_again(void)
 {
     OK(cuModuleLoadData(&module, FIXTURE_IMAGE));
@@ -724,6 +735,17 @@ static void check_exit(int status)
     EXPECT(file_has("stats", "groups_used 1\n") && file_has("stats", "group ab uses 1\n"));
 }
 
+static void check_span(int status)
+{
+    unsigned long long microseconds = 0;
+    char line[256];
+    FILE *file = fopen(in_folder("stats"), "r");
+    while (file && fgets(line, sizeof line, file)) sscanf(line, "span_us %llu", &microseconds);
+    if (file) fclose(file);
+    EXPECT(status == 0);
+    EXPECT(microseconds >= 4000 && microseconds < 50000);
+}
+
 static void check_timer(int status)
 {
     EXPECT(status == 0);
@@ -788,6 +810,8 @@ int main(int argc, char **argv)
         {"missing", passes_through, plan_missing, says_missing},
         {"disabled", passes_through, plan_disabled, says_disabled},
         {"denied", denied, plan_denied, NULL},
+        {"spans", spans, plan_ab, check_span},
+        {"spans_disabled", spans, plan_disabled, check_span},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }
