@@ -38,7 +38,8 @@ libengine_la_SOURCES = \
 	emulator/race_order.c \
 	emulator/races.c emulator/races.h \
 	emulator/traffic.c \
-	emulator/warp.c
+	emulator/warp.c \
+	emulator/worker.c
 libengine_la_LIBADD = liblanes.la libptx.la -lpthread
 
 # what a profiler may ask of the emulated driver

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -207,58 +206,6 @@ static uint64_t machine_shuffle(const struct machine *machine, uint64_t number)
 /* --- workers
  * ------------------------------------------------------------------------------------------------ */
 
-static void worker_close(struct worker *worker)
-{
-    free(worker->frames);
-    free(worker->local);
-    free(worker->shared);
-    free(worker->ranges);
-    traffic_close(&worker->loads, worker->machine);
-    traffic_close(&worker->stores, worker->machine);
-    races_close(worker->races);
-    free(worker);
-}
-
-static void *worker_memory(uint64_t bytes)
-{
-    void *memory = NULL;
-    bytes = (bytes + 127) / 64 * 64;
-    return posix_memalign(&memory, 64, bytes) == 0 ? memset(memory, 0, bytes) : NULL;
-}
-
-static struct worker *worker_open(struct machine *machine, uint32_t index)
-{
-    struct worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) return NULL;
-    worker->machine = machine;
-    worker->code = machine->code;
-    worker->lanes = lanes_best();
-    worker->warp_count = machine->warps;
-    worker->random = machine->settings->seed * 0x9e3779b97f4a7c15 + index;
-    uint64_t local_bytes = (uint64_t)machine->code->local_bytes * LANE_COUNT;
-    worker->frames = worker_memory((uint64_t)machine->code->frame_bytes * machine->frames);
-    worker->local = worker_memory(local_bytes * machine->frames);
-    worker->shared = worker_memory(machine->shared_bytes);
-    worker->ranges = calloc(machine->code->count + 1, sizeof *worker->ranges);
-    bool has_traffic = traffic_open(&worker->loads, machine) & traffic_open(&worker->stores, machine);
-    if (machine->settings->report_races) worker->races = races_open(machine);
-    worker->is_observed = worker->races != NULL || machine->watch != NULL;
-    if (!worker->frames || !worker->local || !worker->shared || !worker->ranges || !has_traffic ||
-        (machine->settings->report_races && worker->races == NULL)) {
-        worker_close(worker);
-        return NULL;
-    }
-    for (uint32_t w = 0; w < machine->frames; w++) {
-        struct warp *warp = &worker->warps[w];
-        warp->frame = worker->frames + (uint64_t)machine->code->frame_bytes * w;
-        warp->local = worker->local + local_bytes * w;
-        warp->index = w;
-        frame_fill_launch(worker, warp);
-        frame_fill_warp(worker, warp);
-    }
-    return worker;
-}
-
 static void *worker_run(void *argument)
 {
     struct worker *worker = argument;
@@ -274,13 +221,13 @@ static uint32_t machine_worker_count(const struct machine *machine)
 {
     const struct emu_settings *settings = machine->settings;
     uint32_t count = settings->workers;
+    if (settings->seed != 0 || settings->report_races || machine->watch != NULL ||
+        machine->code->is_order_sensitive || machine->blocks * machine->threads < SMALL_LAUNCH)
+        return 1;
     if (count == 0) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         count = processors > 1 ? (uint32_t)processors : 1;
     }
-    if (settings->seed != 0 || settings->report_races || machine->watch != NULL ||
-        machine->code->is_order_sensitive || machine->blocks * machine->threads < SMALL_LAUNCH)
-        return 1;
     count = count > WORKERS_MOST ? WORKERS_MOST : count;
     return count < machine->blocks ? count : (uint32_t)machine->blocks;
 }
@@ -302,19 +249,10 @@ static void machine_count(struct worker *const *workers, uint32_t count, struct 
     counts->store_bytes += SECTOR_BYTES * traffic_sectors(stores, count);
 }
 
-static bool machine_run(struct machine *machine, struct emu_counts *counts)
+static void machine_run_together(struct worker *const *workers, uint32_t count)
 {
-    struct worker *workers[WORKERS_MOST];
     pthread_t threads[WORKERS_MOST];
     bool has_thread[WORKERS_MOST] = {false};
-    uint32_t wanted = machine_worker_count(machine), count = 0;
-    while (count < wanted && (workers[count] = worker_open(machine, count)) != NULL) count++;
-    if (count == 0) {
-        machine->fault->kind = EMU_FAULT_RESOURCES;
-        snprintf(machine->fault->message, sizeof machine->fault->message, "kernel %s: out of host memory",
-                 machine->name);
-        return false;
-    }
     sigset_t all, before; /* the program's signals are not for these threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -325,6 +263,23 @@ static bool machine_run(struct machine *machine, struct emu_counts *counts)
     for (uint32_t i = 1; i < count; i++) {
         if (has_thread[i]) pthread_join(threads[i], NULL);
     }
+}
+
+static bool machine_run(struct machine *machine, struct emu_counts *counts)
+{
+    struct worker *workers[WORKERS_MOST];
+    uint32_t wanted = machine_worker_count(machine), count = 0;
+    while (count < wanted && (workers[count] = worker_open(machine, count)) != NULL) count++;
+    if (count == 0) {
+        machine->fault->kind = EMU_FAULT_RESOURCES;
+        snprintf(machine->fault->message, sizeof machine->fault->message, "kernel %s: out of host memory",
+                 machine->name);
+        return false;
+    }
+    if (count > 1)
+        machine_run_together(workers, count);
+    else
+        worker_run(workers[0]);
     machine_count(workers, count, counts);
     for (uint32_t i = 0; i < count; i++) worker_close(workers[i]);
     return machine->fault->kind == EMU_FAULT_NONE;

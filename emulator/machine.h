@@ -41,13 +41,20 @@ struct barrier {
     bool is_used;
 };
 
-struct traffic { /* one bit a sector of the reserved range, of one worker */
-    uint64_t *bits;
-    uint64_t low, high; /* words touched */
+struct traffic {        /* of one worker */
+    uint64_t *bits;     /* one a sector of the reserved range */
+    uint64_t *used;     /* one a word of bits: it is not 0 */
+    uint64_t bytes;     /* of both */
+    uint64_t low, high; /* words of used */
 };
 
 struct address_range {
     uint64_t start, size;
+};
+
+struct worker_memory { /* grows only */
+    void *start;
+    uint64_t bytes;
 };
 
 struct machine;
@@ -56,7 +63,9 @@ struct worker {
     struct machine *machine;
     const struct code *code;
     const struct lanes *lanes;
-    unsigned char *frames, *local, *shared;
+    struct worker *next; /* between launches */
+    struct worker_memory frames, local, shared_memory, range_memory;
+    unsigned char *shared;
     struct warp warps[WARPS_MOST];
     struct barrier barriers[BARRIER_COUNT];
     struct address_range *ranges; /* by step: the allocation that it touched last */
@@ -103,6 +112,10 @@ uint64_t machine_random(struct worker *worker);
 bool block_run(struct worker *worker, uint64_t block_number);
 void block_thread(const struct machine *machine, uint32_t linear, uint32_t thread[3]);
 
+/* --- worker.c: NULL when memory is out */
+struct worker *worker_open(struct machine *machine, uint32_t index);
+void worker_close(struct worker *worker);
+
 /* --- warp.c */
 /* Runs until every lane waits or has exited, or the warp's turns are used up. */
 enum run_result warp_run(struct worker *worker, struct warp *warp);
@@ -126,8 +139,9 @@ uint64_t atomic_apply(const struct step_memory *memory, void *place, uint64_t va
                       bool is_shared);
 
 /* --- traffic.c */
+/* Keeps a map that fits. */
 bool traffic_open(struct traffic *traffic, const struct machine *machine);
-void traffic_close(struct traffic *traffic, const struct machine *machine);
+void traffic_close(struct traffic *traffic);
 void traffic_mark(struct traffic *traffic, const struct machine *machine, uint64_t address, uint64_t bytes);
 /* Distinct sectors in all of them; clears them. */
 uint64_t traffic_sectors(struct traffic *const *traffic, uint32_t count);

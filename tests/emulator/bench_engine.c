@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many thread instructions a second the engine runs: bench_engine [WORKERS]. Prints a line a kernel and
- * setting. */
+ * How many thread instructions a second the engine runs, and what a launch of one block of 64 threads costs:
+ * bench_engine [WORKERS]. Prints a line a kernel and setting. */
 #include "tests/emulator/engine_fixture.h"
 
 #include <stdio.h>
 #include <time.h>
 
-enum { COUNT = 1 << 21, BLOCK = 256, REPEATS = 5 };
+enum { COUNT = 1 << 21, BLOCK = 256, REPEATS = 5, SMALL = 64, SMALL_LAUNCHES = 2000 };
 
 static double bench_now(void)
 {
@@ -28,6 +28,38 @@ static void bench_kernel(const char *name, const void *parameters, const char *s
     printf("%-12s %-22s %8.0f million instructions a second\n", name, setting, best * 1e-6);
 }
 
+static void bench_small(const char *name, const void *parameters, const char *setting)
+{
+    double best = 0;
+    for (int i = 0; i < REPEATS; i++) {
+        double start = bench_now();
+        for (int launch = 0; launch < SMALL_LAUNCHES; launch++) {
+            if (!fixture_run_packed(name, 1, SMALL, 0, parameters))
+                fprintf(stderr, "%s\n", fixture.fault.message);
+        }
+        double each = (bench_now() - start) / SMALL_LAUNCHES;
+        best = best == 0 || each < best ? each : best;
+    }
+    printf("%-12s %-22s %8.2f microseconds a launch of 64 threads\n", name, setting, best * 1e6);
+}
+
+static void bench_settings(void (*bench)(const char *, const void *, const char *), const char *name,
+                           const void *parameters)
+{
+    static const struct {
+        const char *name;
+        struct emu_settings settings;
+    } rows[] = {
+        {"1 worker", {.workers = 1}},
+        {"random order", {.seed = 1}},
+        {"race report", {.report_races = true}},
+    };
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture.settings = rows[i].settings;
+        bench(name, parameters, rows[i].name);
+    }
+}
+
 int main(int count, char **arguments)
 {
     static const char *const kernels[] = {"add_arrays", "polynomial", "stencil"};
@@ -43,12 +75,9 @@ int main(int count, char **arguments)
         snprintf(setting, sizeof setting, "%u workers", workers);
         fixture.settings = (struct emu_settings){.workers = workers};
         bench_kernel(kernels[i], &parameters, setting);
-        fixture.settings = (struct emu_settings){.workers = 1};
-        bench_kernel(kernels[i], &parameters, "1 worker");
-        fixture.settings = (struct emu_settings){.seed = 1};
-        bench_kernel(kernels[i], &parameters, "random order");
-        fixture.settings = (struct emu_settings){.report_races = true};
-        bench_kernel(kernels[i], &parameters, "race report");
+        bench_settings(bench_kernel, kernels[i], &parameters);
+        parameters.n = SMALL;
+        bench_settings(bench_small, kernels[i], &parameters);
         fixture_free(w);
         fixture_free(y);
         fixture_free(x);
