@@ -34,6 +34,7 @@ struct race_page {
 struct races {
     struct race_order order;
     struct race_page *pages; /* hashed by index; a power of two, free ones have no granules */
+    struct race_page *recent;
     uint64_t page_count, page_capacity;
     struct race_granule *shared; /* one a byte */
     struct arena *arena;
@@ -144,11 +145,14 @@ static struct race_page *races_page(struct races *races, uint64_t address, uint3
 {
     uint64_t index = address / PAGE_BYTES;
     uint32_t granule = bytes % PAGE_COARSE == 0 ? PAGE_COARSE : 1;
-    struct race_page *page = races_place(races->pages, races->page_capacity, index);
+    struct race_page *page = races->recent;
+    if (page != NULL && page->index == index && page->granule <= granule) return page;
+    page = races->recent = races_place(races->pages, races->page_capacity, index);
     if (page->granules != NULL) {
         if (page->granule > granule) races_refine(races, page);
         return page;
     }
+    races->recent = NULL;
     if (races->page_count * 2 >= races->page_capacity) {
         if (!races_grow(races)) return NULL;
         page = races_place(races->pages, races->page_capacity, index);
