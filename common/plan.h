@@ -63,7 +63,9 @@ struct plan_parameter { /* copies one piece of a member's parameter buffer into 
 };
 
 enum plan_effect_kind { PLAN_WRITES, PLAN_STALE };
-struct plan_effect { /* bytes [p+from, p+to) that the group writes, or leaves stale (none yet) */
+/* Bytes [p+from, p+to) around those that the members write, or leave stale (none yet). is_exact: they write no byte of the
+ * array outside; else any of the allocation. All that they write is listed, but for PLAN_WRITES_VARIABLES. */
+struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;
 };
@@ -79,7 +81,10 @@ struct plan_variant { /* one compiled form of a group; replay takes the first wh
     uint32_t registers;
 };
 
-enum plan_group_flags { PLAN_NEEDS_VERIFICATION = 1 };
+enum plan_group_flags {
+    PLAN_NEEDS_VERIFICATION = 1,
+    PLAN_WRITES_VARIABLES = 2, /* members write variables of modules, too */
+};
 struct plan_group {
     uint32_t name; /* offset in strings */
     uint32_t flags;

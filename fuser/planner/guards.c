@@ -44,7 +44,11 @@ static void collect_pointers(struct making *making)
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             const struct access_base *base = &bound.summary->bases[b];
             const struct array_binding *binding = &bound.bindings[b];
-            if (base->kind != ACCESS_BASE_ARGUMENT) continue;
+            if (base->kind != ACCESS_BASE_ARGUMENT) {
+                making->conditions->writes_variables |=
+                    base->is_written && making->group->roles[s] == PLAN_MEMBER;
+                continue;
+            }
             bool fits = base->is_bounded && binding->offset + base->from >= 0 &&
                         binding->offset + base->to <= binding->size;
             making->pointers[making->pointer_count++] = (struct pointer){s,
@@ -140,18 +144,38 @@ static bool fill_masks(struct making *making)
     return true;
 }
 
+/* What the members write of an array, as one range from its first pointer; false when they only read it. */
+static bool written_range(const struct making *making, const struct array_use *use,
+                          struct plan_effect *effect)
+{
+    bool is_written = false;
+    for (uint32_t i = 0; i < making->pointer_count; i++) {
+        const struct pointer *pointer = &making->pointers[i];
+        if (pointer->array != use->first->array || !pointer->is_written) continue;
+        if (making->group->roles[pointer->step] != PLAN_MEMBER) continue;
+        int64_t distance = pointer->array_offset - use->first->array_offset;
+        if (!is_written || distance + pointer->from < effect->from) effect->from = distance + pointer->from;
+        if (!is_written || distance + pointer->to > effect->to) effect->to = distance + pointer->to;
+        is_written = true;
+    }
+    return is_written;
+}
+
 static void note_effects(struct making *making)
 {
+    struct group_conditions *conditions = making->conditions;
     for (uint32_t i = 0; i < making->array_count; i++) {
         const struct array_use *use = &making->arrays[i];
-        if (!use->is_written) continue;
-        making->conditions->effects[making->conditions->effect_count++] = (struct plan_effect){
-            .kind = PLAN_WRITES,
-            .step = use->first->step,
-            .offset = use->first->offset,
-            .is_exact = false,
-            .from = use->is_bounded ? use->from : -use->first->array_offset,
-            .to = use->is_bounded ? use->to : use->first->array_size - use->first->array_offset};
+        struct plan_effect effect = {.kind = PLAN_WRITES,
+                                     .step = use->first->step,
+                                     .offset = use->first->offset,
+                                     .is_exact = use->is_bounded};
+        if (!written_range(making, use, &effect)) continue;
+        if (!use->is_bounded) {
+            effect.from = -use->first->array_offset;
+            effect.to = use->first->array_size - use->first->array_offset;
+        }
+        conditions->effects[conditions->effect_count++] = effect;
     }
 }
 
@@ -163,7 +187,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     for (uint32_t s = 0; s < group->step_count; s++)
         bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
     making.checks_capacity = bases * (bases + 3) / 2 + 1;
-    making.conditions = arena_alloc(arena, sizeof *making.conditions);
+    making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
     if (!making.conditions || !making.pointers || !making.arrays) return NULL;

@@ -33,7 +33,7 @@ static bool write_text(const char *directory, const char *name, const char *text
 static bool is_ours(const char *name)
 {
     size_t length = strlen(name);
-    if (!strcmp(name, "plan.bin") || !strcmp(name, "plan.json")) return true;
+    if (!strcmp(name, "plan.bin") || !strcmp(name, "plan.json") || !strcmp(name, "verified")) return true;
     return !strncmp(name, "group-", 6) && length > 3 && !strcmp(name + length - 3, ".cu");
 }
 
@@ -121,7 +121,8 @@ static bool add_group(struct search *search, struct plan_builder *builder, const
     const struct group_conditions *conditions = guards_make(search, group);
     if (!conditions) return false;
     double gain = group->projected.original_ns - group->projected.fused_ns;
-    plan_build_group(builder, group->name, 0, (uint64_t)gain);
+    plan_build_group(builder, group->name, conditions->writes_variables ? PLAN_WRITES_VARIABLES : 0,
+                     (uint64_t)gain);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)
         plan_build_effect(builder, &conditions->effects[i]);
