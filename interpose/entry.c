@@ -3,9 +3,11 @@
 #include "interpose/entry.h"
 
 #include "common/log.h"
+#include "interpose/gate.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
 #include "interpose/shim.h"
+#include "interpose/verify.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -191,14 +193,29 @@ void entry_fork_child(void)
     pthread_mutex_init(&entries.lock, NULL);
 }
 
-/* Called by the stubs. Returns where to jump. */
-void *entry_prepare(unsigned index);
-void *entry_prepare(unsigned index)
+/* Called by the stubs. Returns where to jump, or, with is_gated, what to call before entry_done. */
+struct entry_target {
+    void *function;
+    uint64_t is_gated;
+};
+struct entry_target entry_prepare(unsigned index);
+struct entry_target entry_prepare(unsigned index)
 {
     const enum entry entry = (enum entry)index;
+    bool is_gated = false;
     if (!entry_is_resolved()) entry_resolve();
-    if (entry_class(entry) == ENTRY_IS_FLUSH) shim_wall(entry);
-    return __atomic_load_n(&entry_real[index], __ATOMIC_ACQUIRE);
+    if (entry_class(entry) == ENTRY_IS_FLUSH) {
+        shim_wall(entry);
+        is_gated = gate_begin();
+        if (is_gated) verify_notice(entry);
+    }
+    return (struct entry_target){__atomic_load_n(&entry_real[index], __ATOMIC_ACQUIRE), is_gated};
+}
+
+void entry_done(void);
+void entry_done(void)
+{
+    gate_leave();
 }
 
 /* A stub of its own for a function that has no row. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the wrappers (hook_SYMBOL, called by the stubs of driver.def) share. A wrapper has the type of its
- * symbol. Its shape: shim_enter or shim_enter_flush; the real call; books, where the call succeeded;
- * shim_result where the call is documented to report errors of earlier launches. */
+ * symbol. Its shape: shim_enter or shim_enter_flush; GATE, where the call may change device memory; the real
+ * call; books, where the call succeeded; shim_result where the call is documented to report errors of earlier
+ * launches. */
 #ifndef KFUSE_INTERPOSE_HOOK_H
 #define KFUSE_INTERPOSE_HOOK_H
 
 #include "interpose/entry.h"
+#include "interpose/gate.h"
 #include "interpose/record.h"
 #include "interpose/replay.h"
 #include "interpose/shim.h"

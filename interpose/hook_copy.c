@@ -6,6 +6,7 @@
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
             record_copy(&(struct record_copy){.destination = (uint64_t)(to),                                 \
@@ -112,6 +113,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS) {                                                      \
             struct box box = box_of(copy);                                                                   \
@@ -142,6 +144,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, count *(bits / 8), value, bits / 8, hook_stream(#symbol, on), false);        \
@@ -165,6 +168,7 @@ SET_ALL(32, unsigned)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
         if (result == CUDA_SUCCESS)                                                                          \

@@ -22,6 +22,7 @@ static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape
     if (shim_has_attention(ATTENTION_SPAN)) shim_span_begin();
     if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
     if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
+    GATE;
     record.is_on = false;
     if (shim_has_attention(ATTENTION_RECORD)) record_launch_begin(&record, shape);
     is_inside = true;

@@ -105,6 +105,7 @@ HOOK(cuExternalMemoryGetMappedBuffer, CUdeviceptr *address, CUexternalMemory mem
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         return allocated(REAL(symbol) arguments, address, size, TRACE_MEMORY_ASYNC,                          \
                          hook_stream(#symbol, stream));                                                      \
     }
@@ -121,6 +122,7 @@ ALLOCATE_ASYNC(cuMemAllocFromPoolAsync_ptsz, (address, size, pool, stream), CUde
     {                                                                                                        \
         struct track_range range;                                                                            \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         bool is_known = track_memory_remove((uint64_t)(from), &range);                                       \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (is_known && result == CUDA_SUCCESS)                                                              \

@@ -111,6 +111,7 @@ HOOK(cuModuleUnload, CUmodule module)
 {
     shim_enter_flush();
     record_wall("cuModuleUnload", NULL, true);
+    GATE;
     track_module_remove(module);
     return REAL(cuModuleUnload)(module);
 }
@@ -119,6 +120,7 @@ HOOK(cuLibraryUnload, CUlibrary library)
 {
     shim_enter_flush();
     record_wall("cuLibraryUnload", NULL, true);
+    GATE;
     track_module_remove(library);
     return REAL(cuLibraryUnload)(library);
 }

@@ -96,6 +96,7 @@ DESTROY(cuStreamDestroy_v2, CUstream, TRACK_STREAM)
         record_wall(#symbol, hook_stream(#symbol, stream), false);                                           \
         track_capture_began(); /* before the driver's, so that no other thread loads a module in between */  \
         replay_await_service();                                                                              \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result != CUDA_SUCCESS) track_capture_ended();                                                   \
         return result;                                                                                       \
@@ -132,6 +133,7 @@ CAPTURE_END(cuStreamEndCapture_ptsz)
     HOOK(symbol, CUcontext context)                                                                          \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         record_wall(#symbol, NULL, true);                                                                    \
         replay_context_gone(context);                                                                        \
         track_id_forget(TRACK_CONTEXT, context);                                                             \
@@ -153,6 +155,7 @@ static void primary_released(CUdevice device)
     HOOK(symbol, CUdevice device)                                                                            \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         record_wall(#symbol, NULL, true);                                                                    \
         CUresult result = REAL(symbol)(device);                                                              \
         primary_released(device);                                                                            \

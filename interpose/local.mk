@@ -4,6 +4,7 @@ lib_LTLIBRARIES += interpose/libkfuse.la
 interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def \
 	interpose/entry.c interpose/entry.h \
+	interpose/gate.c interpose/gate.h \
 	interpose/hook.h \
 	interpose/hook_copy.c \
 	interpose/hook_entry.c \
@@ -23,7 +24,10 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/track.h \
 	interpose/track_memory.c \
 	interpose/track_module.c \
-	interpose/track_stream.c
+	interpose/track_stream.c \
+	interpose/verify.c interpose/verify.h \
+	interpose/verify_memory.c interpose/verify_memory.h \
+	interpose/verify_rest.c interpose/verify_rest.h
 # In a preloaded library thread-local variables need no call.
 interpose_libkfuse_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 interpose_libkfuse_la_LDFLAGS = -module -avoid-version -shared \

@@ -4,12 +4,15 @@
 
 #include "common/log.h"
 #include "common/plan.h"
+#include "interpose/gate.h"
 #include "interpose/match.h"
 #include "interpose/shim.h"
 #include "interpose/timer.h"
 #include "interpose/token.h"
 #include "interpose/track.h"
+#include "interpose/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,9 +62,11 @@ static __thread bool has_token;
  * between must not wait for what its own thread has. */
 static void enter(void)
 {
+    gate_step_out();
     has_token = true;
     atomic_signal_fence(memory_order_seq_cst);
     token_take(&queue.token);
+    gate_step_in();
 }
 
 static void leave(void)
@@ -135,7 +140,7 @@ static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32
                                 stream, NULL, size ? extra : NULL);
 }
 
-static void issue_original(const struct held *held)
+static CUresult issue_original(const struct held *held)
 {
     const struct match_launch *shape = &held->launch;
     CUresult result = launch(held->function, shape->grid, shape->block, shape->dynamic_shared, held->stream,
@@ -144,24 +149,50 @@ static void issue_original(const struct held *held)
         log_write(LOG_WARNING, "queue", "a launch that was held failed on release: CUDA error %d",
                   (int)result);
     shim_remember_error(result);
+    return result;
 }
 
-static void issue_role(const struct plan_step *steps, uint32_t count, enum plan_step_role role)
+/* Of the launches whose pattern is complete; the first error. */
+static CUresult issue_role(enum plan_step_role role)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (steps[i].role == role) issue_original(&queue.held[i]);
+    const struct plan_group *group = &queue.plan->groups[queue.state.group];
+    CUresult first = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        if (queue.plan->steps[group->first_step + i].role != role) continue;
+        CUresult result = issue_original(&queue.held[i]);
+        if (first == CUDA_SUCCESS) first = result;
+    }
+    return first;
 }
 
-static CUresult issue_fused(const struct plan_variant *variant, CUfunction code)
+static const struct plan_variant *matched_variant(void)
 {
+    return &queue.plan->variants[queue.plan->groups[queue.state.group].first_variant + queue.state.variant];
+}
+
+static void pack_parameters(void)
+{
+    const struct plan_variant *variant = matched_variant();
     memset(queue.parameters, 0, variant->parameter_bytes);
     for (uint32_t i = 0; i < variant->parameter_count; i++) {
         const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
         memcpy(queue.parameters + piece->destination_offset,
                queue.held[piece->step].arguments + piece->source_offset, piece->size);
     }
-    return launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
-                  queue.parameters, variant->parameter_bytes);
+}
+
+static CUresult issue_members(void)
+{
+    return issue_role(PLAN_MEMBER);
+}
+
+static CUresult issue_fused(void)
+{
+    const struct plan_variant *variant = matched_variant();
+    CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
+    return code ? launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
+                         queue.parameters, variant->parameter_bytes)
+                : CUDA_ERROR_NOT_FOUND;
 }
 
 static _Atomic uint32_t *starts_of(uint32_t group)
@@ -169,39 +200,58 @@ static _Atomic uint32_t *starts_of(uint32_t group)
     return &queue.starts[queue.plan->steps[queue.plan->groups[group].first_step].kernel];
 }
 
-static void disable(uint32_t group, CUresult result)
+static void disable(uint32_t group, const char *reason)
 {
     match_enable(queue.match, group, false);
     atomic_fetch_sub(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, false);
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
-    log_write(LOG_WARNING, "queue",
-              "group %s is off: its launch failed with CUDA error %d; the originals ran",
-              queue.plan->strings + queue.plan->groups[group].name, (int)result);
+    log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
+              queue.plan->strings + queue.plan->groups[group].name, reason);
 }
 
-/* The group whose pattern the first launches complete; a fused launch that fails is replaced by its members.
- */
+/* True when the fused kernel is what has run. */
+static bool issue_verified(uint32_t index)
+{
+    const struct verify_use use = {.group = index,
+                                   .variant = queue.state.variant,
+                                   .context = queue.context,
+                                   .arguments = queue.arguments,
+                                   .parameters = queue.parameters,
+                                   .parameters_size = matched_variant()->parameter_bytes,
+                                   .run_members = issue_members,
+                                   .run_fused = issue_fused};
+    enum verify_outcome outcome = verify_run(&use);
+    if (outcome == VERIFY_IMPOSSIBLE) disable(index, verify_reason(index));
+    return outcome == VERIFY_SAME;
+}
+
+/* True when the fused kernel has run; one that fails is replaced by its members. */
+static bool issue_unverified(uint32_t index)
+{
+    char reason[64];
+    CUresult result = issue_fused();
+    if (result == CUDA_SUCCESS) return true;
+    issue_members();
+    snprintf(reason, sizeof reason, "its launch failed with CUDA error %d", (int)result);
+    disable(index, reason);
+    verify_forget(index);
+    return false;
+}
+
+/* The group whose pattern the first launches complete. */
 static void issue_group(void)
 {
     uint32_t index = (uint32_t)queue.state.group;
-    const struct plan_group *group = &queue.plan->groups[index];
-    const struct plan_step *steps = queue.plan->steps + group->first_step;
-    CUfunction code = queue.groups[index].code[queue.state.variant];
-    issue_role(steps, group->step_count, PLAN_BEFORE);
-    CUresult result =
-        code ? issue_fused(&queue.plan->variants[group->first_variant + queue.state.variant], code)
-             : CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS) {
+    issue_role(PLAN_BEFORE);
+    pack_parameters();
+    if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
         shim_count(COUNT_FUSED);
-        account((int32_t)group->step_count);
+        account((int32_t)queue.plan->groups[index].step_count);
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
-    } else {
-        issue_role(steps, group->step_count, PLAN_MEMBER);
-        disable(index, result);
     }
-    issue_role(steps, group->step_count, PLAN_AFTER);
+    issue_role(PLAN_AFTER);
 }
 
 /* --- matching --- */

@@ -7,6 +7,7 @@
 #include "common/plan.h"
 #include "interpose/queue.h"
 #include "interpose/shim.h"
+#include "interpose/verify.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -50,7 +51,8 @@ bool replay_open(const char *directory)
     const struct plan_header *header = replay.plan.header;
     replay.groups = calloc((size_t)header->groups.count + 1, 1);
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
-    if (!replay.groups || !replay.modules || !queue_start(&replay.plan)) {
+    if (!replay.groups || !replay.modules || !queue_start(&replay.plan) ||
+        !verify_start(&replay.plan, directory)) {
         shim_latch("out of memory for the plan");
         return false;
     }
@@ -205,14 +207,15 @@ static void load_group(uint32_t index, CUcontext context)
     const struct plan_group *group = &replay.plan.groups[index];
     CUfunction code[MOST_VARIANTS];
     const char *reason = NULL;
-    if (group->flags & PLAN_NEEDS_VERIFICATION)
-        reason = "it must be verified on this device first";
+    if (!verify_allows(group))
+        reason = "it must be verified on this device first: use `kfuse run --verify`";
     else if (!group->variant_count || group->variant_count > MOST_VARIANTS)
         reason = "it has no code, or too many forms of it";
     for (uint32_t i = 0; !reason && i < group->variant_count; i++)
         reason = load_variant(group->first_variant + i, &code[i]);
     if (!reason && !queue_enable(index, context, code)) reason = "memory is out";
     replay.groups[index] = reason ? GROUP_REFUSED : GROUP_READY;
+    if (reason) verify_forget(index);
     if (reason) shim_count(COUNT_REFUSED);
     log_write(reason ? LOG_WARNING : LOG_INFO, "replay", "group %s is %s%s", string_at(group->name),
               reason ? "off: " : "ready", reason ? reason : "");

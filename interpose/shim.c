@@ -6,10 +6,12 @@
 
 #include "common/cache.h"
 #include "common/log.h"
+#include "interpose/gate.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
 #include "interpose/replay.h"
 #include "interpose/track.h"
+#include "interpose/verify.h"
 #include "profiler/recorder.h"
 
 #include <errno.h>
@@ -146,10 +148,13 @@ static void fork_child(void)
     atomic_store(&shim.mode, MODE_OFF);
     atomic_store(&shim.error, CUDA_SUCCESS);
     recorder_is_active = false;
-    shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD | ATTENTION_SPAN);
+    shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD | ATTENTION_SPAN |
+                         ATTENTION_VERIFY);
     entry_fork_child();
     track_fork_child();
     queue_fork_child();
+    gate_fork_child();
+    verify_fork_child();
 }
 
 static void open_once(void)
@@ -160,6 +165,8 @@ static void open_once(void)
     if (is_set("KFUSE_DISABLE")) {
         atomic_store(&shim.mode, MODE_OFF);
         shim_latch("KFUSE_DISABLE is set");
+    } else if (verify_is_asked()) {
+        shim_attention_set(ATTENTION_VERIFY);
     }
 }
 
@@ -182,6 +189,7 @@ void shim_begin(void)
         atomic_store(&shim.mode, replay_open(plan) ? MODE_REPLAY : MODE_OFF);
     else
         atomic_store(&shim.mode, MODE_WAITING);
+    if (atomic_load(&shim.mode) != MODE_WAITING && !replay_is_on()) shim_attention_clear(ATTENTION_VERIFY);
     shim_exit_first();
 }
 
@@ -233,7 +241,10 @@ void shim_consider_module(const char *hash_text)
 {
     if (atomic_load_explicit(&shim.mode, memory_order_acquire) != MODE_WAITING || shim_is_latched()) return;
     pthread_mutex_lock(&shim.lock);
-    if (atomic_load(&shim.mode) == MODE_WAITING) atomic_store(&shim.mode, decide(hash_text));
+    if (atomic_load(&shim.mode) == MODE_WAITING) {
+        atomic_store(&shim.mode, decide(hash_text));
+        if (!replay_is_on()) shim_attention_clear(ATTENTION_VERIFY);
+    }
     pthread_mutex_unlock(&shim.lock);
 }
 
@@ -269,6 +280,7 @@ static void write_stats(void)
     fprintf(file, "span_us %lld\n",
             (long long)(atomic_load(&span.end_ns) - atomic_load(&span.begin_ns)) / 1000);
     replay_write_stats(file);
+    verify_write_stats(file);
     fclose(file);
 }
 
@@ -285,6 +297,7 @@ static void shim_exit(void)
         log_write(LOG_WARNING, "shim", "%s cannot be named %s: %s", shim.pending, shim.final,
                   strerror(errno));
     write_stats();
+    verify_finish();
 }
 
 __attribute__((destructor)) static void shim_destructor(void)

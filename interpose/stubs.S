@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The exported symbols, x86-64 System V. Every stub leaves all argument registers as it found them and ends in a tail
- * jump, so that the real function sees the program's own call. Needs entry_real, entry_prepare, entry_dlsym (entry.c)
+ * jump, so that the real function sees the program's own call; but for calls that pass the gate of verification. Needs entry_real, entry_prepare, entry_done, entry_dlsym (entry.c)
  * and shim_attention (shim.c). r11 is free at a call; everything else is saved. */
 
 #ifdef __x86_64__
@@ -101,6 +101,7 @@ Lstub_\symbol:
 
     .hidden entry_real
     .hidden entry_prepare
+    .hidden entry_done
     .hidden entry_dlsym
     .hidden entry_real_dlsym
     .hidden shim_attention
@@ -113,8 +114,34 @@ prepare_and_jump: /* r11d: the entry's index */
     movl    %r11d, %edi
     call    entry_prepare
     movq    %rax, %r11
+    testq   %rdx, %rdx
+    jne     1f
+    .cfi_remember_state
     restore_arguments
     jmp     *%r11
+    .cfi_restore_state
+1:  restore_arguments
+    /* A call of our own, with a copy of the program's arguments on the stack: more than any entry point has. */
+    pushq   %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    movq    %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq    $128, %rsp
+    .set    at, 0
+    .rept   8
+    movups  16+at(%rbp), %xmm8
+    movups  %xmm8, at(%rsp)
+    .set    at, at + 16
+    .endr
+    call    *%r11
+    movq    %rax, (%rsp)
+    call    entry_done
+    movq    (%rsp), %rax
+    leave
+    .cfi_def_cfa %rsp, 8
+    .cfi_restore %rbp
+    ret
     .cfi_endproc
 
 /* dlsym: all but names like cuX... and nvrtcX... go to the real one, which must see its caller's return address

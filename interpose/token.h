@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue's token: one futex word. Unlike a mutex of the C library it may be reset in the child of a fork,
- * and a thread knows whether it has it. */
+ * and a thread knows whether it has it. And what other futex words here need. */
 #ifndef KFUSE_INTERPOSE_TOKEN_H
 #define KFUSE_INTERPOSE_TOKEN_H
 
@@ -22,6 +22,38 @@ static inline void futex_wait(_Atomic uint32_t *word, uint32_t value, const stru
 static inline void futex_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static inline void futex_wake_all(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* A point in time until which something is waited for. */
+static inline struct timespec deadline_in(unsigned milliseconds)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += milliseconds / 1000;
+    at.tv_nsec += milliseconds % 1000 * 1000000L;
+    if (at.tv_nsec < 1000000000L) return at;
+    at.tv_nsec -= 1000000000L;
+    at.tv_sec++;
+    return at;
+}
+
+/* The time until then, for futex_wait; false when it has passed. */
+static inline bool deadline_left(const struct timespec *deadline, struct timespec *left)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    left->tv_sec = deadline->tv_sec - now.tv_sec;
+    left->tv_nsec = deadline->tv_nsec - now.tv_nsec;
+    if (left->tv_nsec < 0) {
+        left->tv_nsec += 1000000000L;
+        left->tv_sec--;
+    }
+    return left->tv_sec >= 0;
 }
 
 static inline bool token_try(_Atomic uint32_t *token)
