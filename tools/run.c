@@ -16,6 +16,7 @@ static void print_help(void)
            "Run PROGRAM with the fused kernels of a plan. Results stay bit-identical.\n\n"
            "  -p, --plan DIR      the plan [the one in the user's cache folder for PROGRAM's modules]\n"
            "  -s, --stats FILE    write counts of launches and groups at the end; - is standard error\n"
+           "      --verify[=N]    compare the first N uses of each group with its kernels [3]\n"
            "      --hold-us N     hold a launch for at most N microseconds [100]\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
            "  -h, --help          print this text\n");
@@ -37,12 +38,15 @@ static void use_plan(const char *path)
 
 int command_run(int argc, char **argv)
 {
-    enum { HOLD = 256 };
-    static const struct option options[] = {
-        {"plan", required_argument, NULL, 'p'},     {"stats", required_argument, NULL, 's'},
-        {"hold-us", required_argument, NULL, HOLD}, {"emulate", no_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
-    const char *plan = NULL, *stats = NULL, *hold = NULL;
+    enum { HOLD = 256, VERIFY };
+    static const struct option options[] = {{"plan", required_argument, NULL, 'p'},
+                                            {"stats", required_argument, NULL, 's'},
+                                            {"hold-us", required_argument, NULL, HOLD},
+                                            {"emulate", no_argument, NULL, 'e'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"verify", optional_argument, NULL, VERIFY},
+                                            {NULL, 0, NULL, 0}};
+    const char *plan = NULL, *stats = NULL, *hold = NULL, *verify = NULL;
     uint32_t number;
     bool emulate = false;
     int option;
@@ -57,6 +61,11 @@ int command_run(int argc, char **argv)
             hold = optarg;
             if (!command_number(optarg, &number))
                 return command_usage("run", "%s: not a number of microseconds", optarg);
+            break;
+        case VERIFY:
+            verify = optarg ? optarg : "3";
+            if (!command_number(verify, &number) || !number || number > 1000000)
+                return command_usage("run", "%s: not a number of uses from 1 to 1000000", verify);
             break;
         case 'e':
             emulate = true;
@@ -83,5 +92,6 @@ int command_run(int argc, char **argv)
         setenv("KFUSE_STATS", is_file ? path : "/dev/stderr", 1);
     }
     if (hold) setenv("KFUSE_HOLD_US", hold, 1);
+    if (verify) setenv("KFUSE_VERIFY", verify, 1);
     return preload_program("run", argv + optind, emulate);
 }
