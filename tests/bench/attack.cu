@@ -535,6 +535,8 @@ int main(int argc, char **argv)
             bench_results(&bench, results, 5);
             return 0;
         }
-    fprintf(stderr, "attack: %s: no such mode\n", name);
+    fprintf(stderr, "attack: %s: no such mode; there are:", name);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) fprintf(stderr, " %s", modes[i].name);
+    fputc('\n', stderr);
     return 2;
 }

@@ -37,7 +37,7 @@ tests/bench/%: tests/bench/%.cu bench/bench.h
 	@$(MKDIR_P) tests/bench
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
 
-EXTRA_DIST += tests/bench/attack.cu
+EXTRA_DIST += tests/bench/attack.cu tests/bench/on_gpu
 cuda_programs += tests/bench/attack
 tests/bench/attack: tests/bench/attack.cu bench/bench.h
 	@$(MKDIR_P) tests/bench

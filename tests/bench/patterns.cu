@@ -567,6 +567,8 @@ int main(int argc, char **argv)
         bench_results(&bench, results, sizeof results / sizeof results[0]);
         return 0;
     }
-    fprintf(stderr, "patterns: %s: no such pattern\n", name);
+    fprintf(stderr, "patterns: %s: no such pattern; there are:", name);
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) fprintf(stderr, " %s", patterns[i].name);
+    fputc('\n', stderr);
     return 2;
 }
