@@ -4,23 +4,25 @@
 
 #include "interpose/queue.h"
 
-static bool try_to_hold(const struct record_shape *shape)
+static __thread bool is_inside; /* the driver may come by its own exported symbols */
+
+static inline bool try_to_hold(const struct record_shape *shape)
 {
-    struct track_kernel *kernel = replay_is_on() ? track_kernel_find(shape->function) : NULL;
-    return queue_launch(shape, kernel, kernel ? replay_bind(kernel) : TRACK_PLAN_NONE);
+    if (!replay_is_on() || is_inside) return false;
+    struct track_kernel *kernel = track_kernel_find(shape->function);
+    int32_t index = kernel ? replay_index(kernel) : TRACK_PLAN_NONE;
+    return queue_launch(shape, kernel, index);
 }
 
-/* Off the fast path: recording, or a kernel of the plan, or something is held. */
-static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
-                              const struct record_shape *shape, const void *rest, bool may_hold)
+/* Recording, or not held. */
+static __attribute__((noinline)) CUresult
+issue_watched(CUresult (*issue)(const struct record_shape *shape, const void *rest),
+              const struct record_shape *shape, const void *rest, bool may_hold)
 {
-    static __thread bool is_inside; /* the driver may come by its own exported symbols */
     struct record_launch record;
     CUresult result;
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (is_inside) return issue(shape, rest);
-    if (shim_has_attention(ATTENTION_SPAN)) shim_span_begin();
-    if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
     if (!may_hold && shim_has_attention(ATTENTION_QUEUE)) queue_flush();
     GATE;
     record.is_on = false;
@@ -31,6 +33,15 @@ static CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape
     record_launch_end(&record, result);
     shim_count(COUNT_ISSUED);
     return shim_result(result);
+}
+
+/* Off the fast path: recording, or a kernel of the plan, or something is held. */
+static inline CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
+                                     const struct record_shape *shape, const void *rest, bool may_hold)
+{
+    if (shim_has_attention(ATTENTION_SPAN)) shim_span_begin();
+    if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);
+    return issue_watched(issue, shape, rest, may_hold);
 }
 
 /* Nothing is held, the kernel begins no pattern of the plan, and nothing else wants to see this launch. */

@@ -3,21 +3,36 @@
  * guards and masks included, share nodes. */
 #include "interpose/match.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+enum { NONE = MATCH_NONE, SHAPE_WORDS = offsetof(struct match_launch, arguments_size) / sizeof(uint32_t) };
+_Static_assert(offsetof(struct match_launch, arguments_size) == 8 * sizeof(uint32_t),
+               "shapes are compared whole");
 
+struct word { /* of the arguments: width bytes at offset, & mask, must equal value */
+    uint32_t offset, width;
+    uint64_t mask, value;
+};
 struct node {
+    uint32_t shape[SHAPE_WORDS]; /* as match_launch begins */
+    uint32_t arguments_size;
+    uint32_t first_word, word_count; /* those that matter */
+    uint32_t guard_count;
+    const struct guard_check *guards;
     uint32_t step; /* of the plan: any of the equal ones */
     uint32_t parent, child, last_child, sibling;
-    uint32_t group;   /* the first whose pattern ends here, or NONE */
-    uint32_t enabled; /* groups that are on and end here or below */
+    uint32_t group;     /* the first whose pattern ends here, or NONE */
+    uint32_t enabled;   /* groups that are on and end here or below */
+    uint32_t open_ways; /* children of which some are on */
+    uint32_t only;      /* the one child, if no pattern ends there but goes on; else NONE */
 };
 struct match {
     const struct plan *plan;
     struct node *nodes;
-    uint32_t node_count;
+    struct word *words;
+    uint32_t node_count, word_count;
     uint32_t *leaf, *next; /* by group: its last node; the next group that ends there */
     bool *is_on;
 };
@@ -35,13 +50,59 @@ static bool steps_are_equal(const struct plan *plan, const struct plan_step *a, 
                    a->guard_count * sizeof *plan->guards);
 }
 
+/* The arguments' masks in words of 8 bytes, the last of which may overlap the one before; shorter arguments
+ * are one word. */
+static void add_words(struct match *match, struct node *node, const struct plan_step *step)
+{
+    const unsigned char *mask = match->plan->masks + step->mask, *value = mask + step->arguments_size;
+    uint32_t size = step->arguments_size, width = size < 8 ? size : 8;
+    node->first_word = match->word_count;
+    for (uint32_t i = 0; i < size; i += 8) {
+        struct word word = {.offset = i + width <= size ? i : size - width, .width = width};
+        memcpy(&word.mask, mask + word.offset, width);
+        memcpy(&word.value, value + word.offset, width);
+        if (word.mask || word.value) match->words[match->word_count++] = word;
+    }
+    node->word_count = match->word_count - node->first_word;
+}
+
+static uint32_t only_child(const struct match *match, const struct node *node)
+{
+    const struct node *child = &match->nodes[node->child];
+    bool is_only = node->child != NONE && child->sibling == NONE && child->group == NONE && child->open_ways;
+    return is_only ? node->child : NONE;
+}
+
+static void fill_node(struct match *match, struct node *node, uint32_t parent, uint32_t index)
+{
+    const struct plan_step *step = &match->plan->steps[index];
+    const struct match_launch launch = {
+        .kernel = step->kernel,
+        .grid = {step->grid[0], step->grid[1], step->grid[2]},
+        .block = {step->block[0], step->block[1], step->block[2]},
+        .dynamic_shared = step->dynamic_shared,
+    };
+    *node = (struct node){.arguments_size = step->arguments_size,
+                          .guard_count = step->guard_count,
+                          .guards = match->plan->guards + step->first_guard,
+                          .step = index,
+                          .parent = parent,
+                          .child = NONE,
+                          .last_child = NONE,
+                          .sibling = NONE,
+                          .group = NONE,
+                          .only = NONE};
+    memcpy(node->shape, &launch, sizeof node->shape);
+    add_words(match, node, step);
+}
+
 static uint32_t child_for(struct match *match, uint32_t parent, uint32_t step)
 {
     const struct plan *plan = match->plan;
     for (uint32_t i = match->nodes[parent].child; i != NONE; i = match->nodes[i].sibling)
         if (steps_are_equal(plan, &plan->steps[match->nodes[i].step], &plan->steps[step])) return i;
     uint32_t index = match->node_count++;
-    match->nodes[index] = (struct node){step, parent, NONE, NONE, NONE, NONE, 0};
+    fill_node(match, &match->nodes[index], parent, step);
     if (match->nodes[parent].child == NONE)
         match->nodes[parent].child = index;
     else
@@ -64,18 +125,27 @@ static void add_group(struct match *match, uint32_t group)
 struct match *match_create(const struct plan *plan)
 {
     uint32_t groups = plan->header->groups.count, steps = plan->header->steps.count;
+    size_t words = 1;
+    for (uint32_t i = 0; i < steps; i++) words += plan->steps[i].arguments_size / 8 + 1;
     struct match *match = calloc(1, sizeof *match);
     if (!match) return NULL;
     match->plan = plan;
     match->nodes = calloc((size_t)steps + 1, sizeof *match->nodes);
+    match->words = calloc(words, sizeof *match->words);
     match->leaf = calloc((size_t)groups + 1, sizeof *match->leaf);
     match->next = calloc((size_t)groups + 1, sizeof *match->next);
     match->is_on = calloc((size_t)groups + 1, sizeof *match->is_on);
-    if (!match->nodes || !match->leaf || !match->next || !match->is_on) {
+    if (!match->nodes || !match->words || !match->leaf || !match->next || !match->is_on) {
         match_free(match);
         return NULL;
     }
-    match->nodes[0] = (struct node){NONE, NONE, NONE, NONE, NONE, NONE, 0};
+    match->nodes[0] = (struct node){.step = NONE,
+                                    .parent = NONE,
+                                    .child = NONE,
+                                    .last_child = NONE,
+                                    .sibling = NONE,
+                                    .group = NONE,
+                                    .only = NONE};
     match->node_count = 1;
     for (uint32_t i = 0; i < groups; i++) add_group(match, i);
     return match;
@@ -85,6 +155,7 @@ void match_free(struct match *match)
 {
     if (!match) return;
     free(match->nodes);
+    free(match->words);
     free(match->leaf);
     free(match->next);
     free(match->is_on);
@@ -95,48 +166,39 @@ void match_enable(struct match *match, uint32_t group, bool is_on)
 {
     if (match->is_on[group] == is_on) return;
     match->is_on[group] = is_on;
-    for (uint32_t node = match->leaf[group]; node != NONE; node = match->nodes[node].parent)
-        match->nodes[node].enabled += is_on ? 1 : UINT32_MAX;
+    for (uint32_t at = match->leaf[group]; at != NONE; at = match->nodes[at].parent) {
+        struct node *node = &match->nodes[at];
+        bool was_on = node->enabled;
+        node->enabled += is_on ? 1 : UINT32_MAX;
+        if (node->parent != NONE && was_on != (node->enabled != 0))
+            match->nodes[node->parent].open_ways += is_on ? 1 : UINT32_MAX;
+        node->only = only_child(match, node);
+    }
 }
 
 /* --- following --- */
 
-static bool arguments_fit(const unsigned char *mask, const unsigned char *arguments, uint32_t size)
+static inline bool arguments_fit(const struct match *match, const struct node *node,
+                                 const unsigned char *arguments)
 {
-    const unsigned char *value = mask + size;
-    uint32_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-        uint64_t bits, have, want;
-        memcpy(&bits, mask + i, 8);
-        memcpy(&have, arguments + i, 8);
-        memcpy(&want, value + i, 8);
-        if ((have & bits) != want) return false;
+    const struct word *word = match->words + node->first_word;
+    for (uint32_t left = node->word_count; left; left--, word++) {
+        uint64_t bits = 0;
+        if (word->width == 8)
+            memcpy(&bits, arguments + word->offset, 8);
+        else
+            memcpy(&bits, arguments, word->width);
+        if ((bits & word->mask) != word->value) return false;
     }
-    if (i + 4 <= size) {
-        uint32_t bits, have, want;
-        memcpy(&bits, mask + i, 4);
-        memcpy(&have, arguments + i, 4);
-        memcpy(&want, value + i, 4);
-        if ((have & bits) != want) return false;
-        i += 4;
-    }
-    for (; i < size; i++)
-        if ((arguments[i] & mask[i]) != value[i]) return false;
     return true;
 }
 
-static bool step_fits(const struct plan *plan, uint32_t index, const struct match_launch *launch,
-                      const struct guard_view *view)
+static inline bool step_fits(const struct match *match, const struct node *node,
+                             const struct match_launch *launch, const struct guard_view *view)
 {
-    const struct plan_step *step = &plan->steps[index];
-    if (step->kernel != launch->kernel || step->dynamic_shared != launch->dynamic_shared ||
-        step->arguments_size != launch->arguments_size)
-        return false;
-    if (memcmp(step->grid, launch->grid, sizeof step->grid) ||
-        memcmp(step->block, launch->block, sizeof step->block))
-        return false;
-    if (!arguments_fit(plan->masks + step->mask, launch->arguments, step->arguments_size)) return false;
-    return guard_holds(plan->guards + step->first_guard, step->guard_count, view);
+    return !memcmp(node->shape, launch, sizeof node->shape) &&
+           node->arguments_size == launch->arguments_size && arguments_fit(match, node, launch->arguments) &&
+           (!node->guard_count || guard_holds(node->guards, node->guard_count, view));
 }
 
 static bool variant_for(const struct match *match, uint32_t group, const struct guard_view *view,
@@ -169,33 +231,49 @@ static void accept(const struct match *match, struct match_state *state, const s
 
 void match_start(struct match_state *state)
 {
-    *state = (struct match_state){.path_count = 1, .paths = {0}, .group = -1};
+    state->depth = 0;
+    state->only = NONE;
+    state->path_count = 1;
+    state->paths[0] = 0;
+    state->group = -1;
 }
 
 bool match_take(const struct match *match, struct match_state *state, const struct match_launch *launch,
                 const struct guard_view *view)
 {
+    const struct node *nodes = match->nodes;
     uint32_t paths[MATCH_PATHS], count = 0;
     for (uint32_t i = 0; i < state->path_count; i++) {
-        for (uint32_t at = match->nodes[state->paths[i]].child; at != NONE; at = match->nodes[at].sibling) {
-            const struct node *node = &match->nodes[at];
-            if (!node->enabled || count == MATCH_PATHS) continue;
-            if (step_fits(match->plan, node->step, launch, view)) paths[count++] = at;
+        for (uint32_t at = nodes[state->paths[i]].child; at != NONE; at = nodes[at].sibling) {
+            if (!nodes[at].enabled || count == MATCH_PATHS) continue;
+            if (step_fits(match, &nodes[at], launch, view)) paths[count++] = at;
         }
     }
     if (!count) return false;
     state->depth++;
     state->path_count = count;
-    state->paths[0] = paths[0];
-    if (count > 1) memcpy(state->paths, paths, count * sizeof *paths);
-    for (uint32_t i = 0; i < count; i++) accept(match, state, &match->nodes[paths[i]], view);
+    state->only = count == 1 ? nodes[paths[0]].only : NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        state->paths[i] = paths[i];
+        if (nodes[paths[i]].group != NONE) accept(match, state, &nodes[paths[i]], view);
+    }
+    return true;
+}
+
+bool match_take_only(const struct match *match, struct match_state *state, const struct match_launch *launch,
+                     const struct guard_view *view)
+{
+    uint32_t at = state->only;
+    if (at == MATCH_NONE || !step_fits(match, &match->nodes[at], launch, view)) return false;
+    state->depth++;
+    state->paths[0] = at;
+    state->only = match->nodes[at].only;
     return true;
 }
 
 bool match_is_final(const struct match *match, const struct match_state *state)
 {
     for (uint32_t i = 0; i < state->path_count; i++)
-        for (uint32_t at = match->nodes[state->paths[i]].child; at != NONE; at = match->nodes[at].sibling)
-            if (match->nodes[at].enabled) return false;
+        if (match->nodes[state->paths[i]].open_ways) return false;
     return true;
 }

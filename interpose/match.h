@@ -11,14 +11,16 @@
 #include <stdint.h>
 
 struct match;
-struct match_launch { /* what a step is compared with */
+struct match_launch { /* what a step is compared with; the first eight words at once */
     uint32_t kernel;  /* of the plan */
     uint32_t grid[3], block[3], dynamic_shared, arguments_size;
     const unsigned char *arguments;
 };
+enum { MATCH_NONE = UINT32_MAX };
 enum { MATCH_PATHS = 16 }; /* followed at once; more are dropped, the last ones first */
 struct match_state {
     uint32_t depth; /* launches taken */
+    uint32_t only;  /* MATCH_NONE, or the one step that can come next, with which no pattern ends */
     uint32_t path_count, paths[MATCH_PATHS];
     int64_t group; /* whose pattern is complete, or -1 */
     uint32_t variant, group_depth;
@@ -35,6 +37,9 @@ void match_start(struct match_state *state);
  * was, when no path goes on. */
 bool match_take(const struct match *match, struct match_state *state, const struct match_launch *launch,
                 const struct guard_view *view);
+/* The same where state.only says that there is one step to compare with. */
+bool match_take_only(const struct match *match, struct match_state *state, const struct match_launch *launch,
+                     const struct guard_view *view);
 /* No further launch can be taken, whatever it is. */
 bool match_is_final(const struct match *match, const struct match_state *state);
 

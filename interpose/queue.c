@@ -25,6 +25,7 @@ struct held {
 };
 struct group {
     CUfunction *code; /* by variant */
+    bool passes_over; /* launches that are no members */
     _Atomic bool is_on;
     _Atomic uint64_t uses;
 };
@@ -44,6 +45,7 @@ static struct queue {
     struct match_state state; /* of the first state.depth held launches */
     const unsigned char **arguments;
     uint32_t *sizes;
+    struct guard_view view; /* of arguments and sizes */
     uint64_t tickets;
     _Atomic uint64_t oldest; /* ticket of held[0], or 0 */
     int32_t balance;         /* what holding has brought of late, in launches */
@@ -176,8 +178,8 @@ static void pack_parameters(void)
     memset(queue.parameters, 0, variant->parameter_bytes);
     for (uint32_t i = 0; i < variant->parameter_count; i++) {
         const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
-        memcpy(queue.parameters + piece->destination_offset,
-               queue.held[piece->step].arguments + piece->source_offset, piece->size);
+        track_copy_argument(queue.parameters + piece->destination_offset,
+                            queue.held[piece->step].arguments + piece->source_offset, piece->size);
     }
 }
 
@@ -244,14 +246,14 @@ static bool issue_unverified(uint32_t index)
 static void issue_group(void)
 {
     uint32_t index = (uint32_t)queue.state.group;
-    issue_role(PLAN_BEFORE);
+    if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
     if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
         shim_count(COUNT_FUSED);
         account((int32_t)queue.plan->groups[index].step_count);
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
     }
-    issue_role(PLAN_AFTER);
+    if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
 }
 
 /* --- matching --- */
@@ -268,17 +270,22 @@ static void drop(uint32_t count)
     match_start(&queue.state);
 }
 
-static bool take_next(void)
+typedef bool take_function(const struct match *match, struct match_state *state,
+                           const struct match_launch *launch, const struct guard_view *view);
+static inline bool take_by(take_function *take)
 {
     uint32_t depth = queue.state.depth;
-    queue.arguments[depth] = queue.held[depth].arguments;
-    queue.sizes[depth] = queue.held[depth].launch.arguments_size;
-    queue.held[depth].launch.arguments = queue.held[depth].arguments;
-    struct guard_view view = {.arguments = queue.arguments,
-                              .argument_sizes = queue.sizes,
-                              .steps = depth + 1,
-                              .allocation = track_memory_plain};
-    return match_take(queue.match, &queue.state, &queue.held[depth].launch, &view);
+    struct held *held = &queue.held[depth];
+    queue.arguments[depth] = held->arguments;
+    queue.sizes[depth] = held->launch.arguments_size;
+    held->launch.arguments = held->arguments;
+    queue.view.steps = depth + 1;
+    return take(queue.match, &queue.state, &held->launch, &queue.view);
+}
+
+static bool take_next(void)
+{
+    return take_by(match_take);
 }
 
 /* Issues all that need not be held any longer: everything when is_end, else what no pattern can take. With
@@ -343,7 +350,7 @@ static bool is_holdable(CUstream stream, bool is_first)
 }
 
 /* Copies the launch behind those that are held. */
-static bool append(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
+static inline bool append(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     struct held *held = &queue.held[queue.count];
     long size =
@@ -406,6 +413,17 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     return true;
 }
 
+/* With the token: the usual way of hold, for a launch in the middle of a pattern. False: nothing is done. */
+static bool follow(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
+{
+    if (queue.state.only == MATCH_NONE || queue.state.depth != queue.count) return false;
+    if (queue.held[0].stream != shape->stream || !append(shape, kernel, index)) return false;
+    bool is_default = same_stream(shape->stream, NULL);
+    if ((!is_default || track_current_context() == queue.context) && take_by(match_take_only)) return true;
+    queue.count--;
+    return false;
+}
+
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (has_token) return false;
@@ -418,6 +436,11 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
         return false;
     }
     enter();
+    if (follow(shape, kernel, (uint32_t)index)) {
+        leave();
+        shim_count(COUNT_HELD);
+        return true;
+    }
     bool is_held = hold(shape, kernel, (uint32_t)index);
     publish();
     leave();
@@ -502,6 +525,8 @@ bool queue_start(const struct plan *plan)
     queue.match = match_create(plan);
     if (!queue.match || !reserve(plan)) return false;
     queue.plan = plan;
+    queue.view = (struct guard_view){
+        .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
     match_start(&queue.state);
     return true;
 }
@@ -517,6 +542,10 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     publish();
     queue.context = context;
     queue.groups[group].code = copy;
+    queue.groups[group].passes_over = false;
+    for (uint32_t i = 0; i < queue.plan->groups[group].step_count; i++)
+        if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
+            queue.groups[group].passes_over = true;
     match_enable(queue.match, group, true);
     atomic_fetch_add(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, true);

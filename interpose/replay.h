@@ -21,6 +21,11 @@ static inline bool replay_is_on(void)
 
 /* The plan's index of a kernel, or TRACK_PLAN_NONE; looks once a kernel, at its first launch. */
 int32_t replay_bind(struct track_kernel *kernel);
+static inline int32_t replay_index(struct track_kernel *kernel)
+{
+    int32_t index = atomic_load_explicit(&kernel->plan, memory_order_acquire);
+    return index != TRACK_PLAN_UNBOUND ? index : replay_bind(kernel);
+}
 
 /* A module was loaded: groups may have become possible. */
 void replay_module_loaded(const struct track_module *module);

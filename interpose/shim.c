@@ -28,6 +28,7 @@
 enum shim_mode { MODE_UNDECIDED, MODE_WAITING, MODE_OFF, MODE_RECORD, MODE_REPLAY };
 
 _Atomic uint32_t shim_attention = ATTENTION_START;
+atomic_bool shim_has_latched;
 struct shim_count_slot shim_counts[COUNT_SLOTS];
 __thread struct shim_count_slot *shim_own_counts;
 
@@ -36,7 +37,6 @@ static struct shim {
     atomic_flag has_begun;
     pthread_mutex_t lock; /* of the decision in the default mode */
     _Atomic int mode;
-    atomic_bool is_latched;
     _Atomic int error;                       /* CUresult */
     bool is_child;                           /* of a fork: nothing of ours runs any more */
     char pending[PATH_MAX], final[PATH_MAX]; /* a trace under its temporary name and its own; or empty */
@@ -54,15 +54,10 @@ void shim_attention_clear(uint32_t bits)
 
 /* --- latch and errors --- */
 
-bool shim_is_latched(void)
-{
-    return atomic_load_explicit(&shim.is_latched, memory_order_acquire);
-}
-
 void shim_latch(const char *reason)
 {
     shim_count(COUNT_REFUSED);
-    if (atomic_exchange(&shim.is_latched, true)) return;
+    if (atomic_exchange(&shim_has_latched, true)) return;
     log_write(LOG_WARNING, "shim", "launches pass through unchanged from now on: %s", reason);
 }
 
@@ -144,7 +139,7 @@ static bool is_set(const char *variable)
 static void fork_child(void)
 {
     shim.is_child = true;
-    atomic_store(&shim.is_latched, true);
+    atomic_store(&shim_has_latched, true);
     atomic_store(&shim.mode, MODE_OFF);
     atomic_store(&shim.error, CUDA_SUCCESS);
     recorder_is_active = false;
@@ -289,7 +284,7 @@ static void shim_exit(void)
 {
     static atomic_bool is_done;
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
-    atomic_store(&shim.is_latched, true); /* first: other threads may go on launching */
+    atomic_store(&shim_has_latched, true); /* first: other threads may go on launching */
     if (shim_has_attention(ATTENTION_QUEUE)) queue_finish();
     recorder_close(TRACE_END_EXIT);
     shim_attention_clear(ATTENTION_RECORD);

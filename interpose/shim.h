@@ -36,7 +36,11 @@ void shim_exit_first(void);
 void shim_consider_module(const char *hash_text);
 
 /* True once everything passes through for good. */
-bool shim_is_latched(void);
+extern atomic_bool shim_has_latched;
+static inline bool shim_is_latched(void)
+{
+    return atomic_load_explicit(&shim_has_latched, memory_order_acquire);
+}
 /* Passes everything through from now on; says why in the log, once. What is held is issued by the next call
  * or by the timer. */
 void shim_latch(const char *reason);

@@ -75,9 +75,29 @@ void track_kernel_alias(void *handle, struct track_kernel *kernel);
 struct track_kernel *track_kernel_find(const void *handle);
 /* Attributes and parameters, from the driver; false when it will not say. */
 bool track_kernel_describe(struct track_kernel *kernel);
+/* Nearly all are pointers and numbers. */
+static inline void track_copy_argument(void *to, const void *from, uint32_t size)
+{
+    if (size == 8)
+        __builtin_memcpy(to, from, 8);
+    else if (size == 4)
+        __builtin_memcpy(to, from, 4);
+    else
+        __builtin_memcpy(to, from, size);
+}
 /* The parameter buffer of a launch: from kernelParams, or from the packed form. The bytes written, or -1. */
-long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
-                            size_t capacity);
+long track_kernel_pack(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
+                       size_t capacity);
+static inline long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra,
+                                          void *buffer, size_t capacity)
+{
+    bool is_usual = parameters && __atomic_load_n(&kernel->is_described, __ATOMIC_ACQUIRE) &&
+                    !kernel->has_padding && kernel->record.parameter_bytes <= capacity;
+    if (!is_usual) return track_kernel_pack(kernel, parameters, extra, buffer, capacity);
+    const struct trace_parameter *at = kernel->parameters, *end = at + kernel->record.parameter_count;
+    for (; at < end; at++) track_copy_argument((char *)buffer + at->offset, *parameters++, at->size);
+    return kernel->record.parameter_bytes;
+}
 
 /* --- streams, events, contexts, threads, captures: track_stream.c --- */
 enum track_handle_kind { TRACK_CONTEXT, TRACK_STREAM, TRACK_EVENT, TRACK_HANDLE_KINDS };
@@ -87,7 +107,11 @@ void track_id_forget(enum track_handle_kind kind, const void *handle);
 uint32_t track_thread_id(void);
 void track_capture_began(void);
 void track_capture_ended(void);
-bool track_is_capturing(void);
+extern _Atomic int track_captures; /* under way */
+static inline bool track_is_capturing(void)
+{
+    return atomic_load_explicit(&track_captures, memory_order_acquire) > 0;
+}
 CUcontext track_current_context(void);
 
 void track_fork_child(void);

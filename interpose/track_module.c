@@ -445,28 +445,16 @@ static long packed_arguments(void **extra, void *buffer, size_t capacity)
     return (long)size;
 }
 
-/* Nearly all are pointers and numbers. */
-static inline void copy_argument(void *to, const void *from, uint32_t size)
-{
-    if (size == 8)
-        memcpy(to, from, 8);
-    else if (size == 4)
-        memcpy(to, from, 4);
-    else
-        memcpy(to, from, size);
-}
-
-long track_kernel_arguments(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
-                            size_t capacity)
+long track_kernel_pack(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
+                       size_t capacity)
 {
     if (!__atomic_load_n(&kernel->is_described, __ATOMIC_ACQUIRE)) return -1;
     uint32_t bytes = kernel->record.parameter_bytes;
     if (bytes > capacity) return -1;
     if (kernel->has_padding) memset(buffer, 0, bytes);
     if (parameters) {
-        for (uint32_t i = 0; i < kernel->record.parameter_count; i++)
-            copy_argument((char *)buffer + kernel->parameters[i].offset, parameters[i],
-                          kernel->parameters[i].size);
+        const struct trace_parameter *at = kernel->parameters, *end = at + kernel->record.parameter_count;
+        for (; at < end; at++) track_copy_argument((char *)buffer + at->offset, *parameters++, at->size);
         return bytes;
     }
     if (!bytes) return 0;

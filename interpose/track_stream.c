@@ -18,8 +18,8 @@ static struct {
     struct handle_id *ids[TRACK_HANDLE_KINDS];
     uint32_t last[TRACK_HANDLE_KINDS];
     _Atomic uint32_t threads;
-    _Atomic int captures;
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
+_Atomic int track_captures;
 
 uint32_t track_id(enum track_handle_kind kind, const void *handle)
 {
@@ -59,19 +59,13 @@ uint32_t track_thread_id(void)
 
 void track_capture_began(void)
 {
-    atomic_fetch_add(&streams.captures, 1);
+    atomic_fetch_add(&track_captures, 1);
 }
 
 void track_capture_ended(void)
 {
-    int captures = atomic_load(&streams.captures);
-    while (captures > 0 && !atomic_compare_exchange_weak(&streams.captures, &captures, captures - 1))
-        continue;
-}
-
-bool track_is_capturing(void)
-{
-    return atomic_load_explicit(&streams.captures, memory_order_acquire) > 0;
+    int captures = atomic_load(&track_captures);
+    while (captures > 0 && !atomic_compare_exchange_weak(&track_captures, &captures, captures - 1)) continue;
 }
 
 CUcontext track_current_context(void)
