@@ -36,7 +36,8 @@ static struct queue {
     struct match *match;
     struct group *groups;
     _Atomic uint32_t groups_on;
-    _Atomic uint32_t *starts; /* by kernel of the plan: groups that are on and begin with it */
+    _Atomic uint64_t
+        *starts; /* by kernel of the plan: queue_shape of all first steps of groups that are on */
     CUcontext context;
     struct held *held; /* capacity of them, all buffers taken */
     uint32_t count, capacity, buffer_size;
@@ -115,15 +116,17 @@ static void account(int32_t gain)
               queue.pause);
 }
 
-bool queue_starts_with(uint32_t kernel)
+uint64_t queue_starts_with(uint32_t kernel)
 {
-    return atomic_load_explicit(&queue.starts[kernel], memory_order_relaxed) != 0;
+    return atomic_load_explicit(&queue.starts[kernel], memory_order_relaxed);
 }
 
 /* A launch that finds the queue empty. */
-static bool may_start(uint32_t index)
+static bool may_start(const struct record_shape *shape, uint32_t index)
 {
-    if (!queue_starts_with(index)) return false;
+    const unsigned *grid = shape->grid, *block = shape->block;
+    uint64_t bit = queue_shape(grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+    if (!(queue_starts_with(index) & bit)) return false;
     uint32_t paused = atomic_load_explicit(&queue.paused, memory_order_relaxed);
     if (!paused) return true;
     atomic_store_explicit(&queue.paused, paused - 1, memory_order_relaxed);
@@ -197,16 +200,26 @@ static CUresult issue_fused(void)
                 : CUDA_ERROR_NOT_FOUND;
 }
 
-static _Atomic uint32_t *starts_of(uint32_t group)
+/* With the token: after a group that begins with the same kernel was switched. */
+static void note_starts(uint32_t switched)
 {
-    return &queue.starts[queue.plan->steps[queue.plan->groups[group].first_step].kernel];
+    const struct plan *plan = queue.plan;
+    uint32_t kernel = plan->steps[plan->groups[switched].first_step].kernel;
+    uint64_t starts = 0;
+    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
+        const struct plan_step *step = &plan->steps[plan->groups[i].first_step];
+        if (step->kernel != kernel || !atomic_load(&queue.groups[i].is_on)) continue;
+        starts |= queue_shape(step->grid[0], step->grid[1], step->grid[2], step->block[0], step->block[1],
+                              step->block[2]);
+    }
+    atomic_store(&queue.starts[kernel], starts);
 }
 
 static void disable(uint32_t group, const char *reason)
 {
     match_enable(queue.match, group, false);
-    atomic_fetch_sub(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, false);
+    note_starts(group);
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
     log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
@@ -430,7 +443,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= PLAIN_SHARED;
-    if (may_hold && !oldest()) may_hold = may_start((uint32_t)index);
+    if (may_hold && !oldest()) may_hold = may_start(shape, (uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
         return false;
@@ -547,8 +560,8 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
         if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
             queue.groups[group].passes_over = true;
     match_enable(queue.match, group, true);
-    atomic_fetch_add(starts_of(group), 1);
     atomic_store(&queue.groups[group].is_on, true);
+    note_starts(group);
     leave();
     atomic_fetch_add(&queue.groups_on, 1);
     return true;
