@@ -19,6 +19,7 @@ dist_check_SCRIPTS += \
 	tests/bench/plan_other.sh \
 	tests/bench/plan_wrong_code.sh \
 	tests/bench/preload.sh \
+	tests/bench/programs.sh \
 	tests/bench/read_only.sh \
 	tests/bench/shallow.sh \
 	tests/bench/stream_capture.sh \
