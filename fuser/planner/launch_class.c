@@ -102,7 +102,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     class->no_member = class->summary ? class->summary->no_member : NULL;
 }
 
-static struct launch_class *add_class(struct launch_classes *classes, const struct program_launch *launch)
+static struct launch_class *append_class(struct launch_classes *classes, const struct program_launch *launch)
 {
     struct arena *arena = classes->program->arena;
     if (classes->count == classes->capacity) {
@@ -116,7 +116,6 @@ static struct launch_class *add_class(struct launch_classes *classes, const stru
     if (!class) return NULL;
     *class = (struct launch_class){.id = classes->count, .kernel = launch->record->kernel, .example = launch};
     classes->classes[classes->count++] = class;
-    analyse(classes, class);
     return class;
 }
 
@@ -150,9 +149,71 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
         bucket->classes = grown;
         bucket->capacity = capacity;
     }
-    struct launch_class *class = add_class(classes, launch);
-    if (class) bucket->classes[bucket->count++] = class->id;
+    struct launch_class *class = append_class(classes, launch);
+    if (!class) return NULL;
+    analyse(classes, class);
+    bucket->classes[bucket->count++] = class->id;
     return class;
+}
+
+/* --- launches that need no analysis of their own --- */
+
+struct spared_kernel {
+    struct launch_class *first[2];  /* with and without dynamic shared memory, which no member may have */
+    struct launch_class *spared[2]; /* made when needed */
+};
+
+static bool has_dynamic_shared(const struct program_launch *launch)
+{
+    return launch->record->dynamic_shared > 0;
+}
+
+/* What can't be a member is a matter of the kernel's instructions, so its first launch tells. */
+static bool find_first(struct launch_classes *classes, struct spared_kernel *kernels)
+{
+    const struct program *program = classes->program;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        const struct program_launch *launch = &program->launches[i];
+        struct launch_class **first = &kernels[launch->record->kernel].first[has_dynamic_shared(launch)];
+        if (!*first && !(*first = classify(classes, launch))) return false;
+    }
+    return true;
+}
+
+static bool may_be_member(const struct spared_kernel *kernels, const struct program_launch *launch)
+{
+    return !kernels[launch->record->kernel].first[has_dynamic_shared(launch)]->no_member;
+}
+
+/* Sets is_between[launch] where a launch that may be a member comes before it in its window, and one after.
+ */
+static void find_between(const struct program *program, const struct spared_kernel *kernels, bool *is_between)
+{
+    for (uint32_t i = 0, end; i < program->launch_count; i = end) {
+        uint32_t first = UINT32_MAX, last = 0, window = program->launches[i].window;
+        for (end = i; end < program->launch_count && program->launches[end].window == window; end++) {
+            if (!may_be_member(kernels, &program->launches[end])) continue;
+            if (first == UINT32_MAX) first = end;
+            last = end;
+        }
+        for (uint32_t k = i; k < end; k++) is_between[k] = k > first && k < last;
+    }
+}
+
+static struct launch_class *class_for(struct launch_classes *classes, struct spared_kernel *kernels,
+                                      const struct program_launch *launch, bool is_between)
+{
+    struct spared_kernel *kernel = &kernels[launch->record->kernel];
+    bool with = has_dynamic_shared(launch);
+    const struct launch_class *first = kernel->first[with];
+    if (is_between || first->refusal || !first->no_member || special_launch(launch->record))
+        return classify(classes, launch);
+    struct launch_class **spared = &kernel->spared[with];
+    if (!*spared && (*spared = append_class(classes, launch))) {
+        (*spared)->refusal = (*spared)->no_member = first->no_member;
+        (*spared)->is_spared = true;
+    }
+    return *spared;
 }
 
 bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
@@ -161,10 +222,13 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
 {
     *classes = (struct launch_classes){.program = program, .ctx = ctx};
     classes->of_launch = arena_calloc(program->arena, program->launch_count + 1, sizeof *classes->of_launch);
-    if (!classes->of_launch) return false;
+    struct spared_kernel *kernels = arena_calloc(program->arena, program->kernel_count + 1, sizeof *kernels);
+    bool *is_between = arena_calloc(program->arena, program->launch_count + 1, sizeof *is_between);
+    if (!classes->of_launch || !kernels || !is_between || !find_first(classes, kernels)) return false;
+    find_between(program, kernels, is_between);
     for (uint32_t i = 0; i < program->launch_count; i++) {
         const struct program_launch *launch = &program->launches[i];
-        struct launch_class *class = classify(classes, launch);
+        struct launch_class *class = class_for(classes, kernels, launch, is_between[i]);
         if (!class) return false;
         classes->of_launch[i] = class->id;
         class->launches++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launch classes: launches of one kernel that the analysis can't tell apart (same shape, same values of every
- * argument word that shapes addresses or control flow). The analysis runs once a class. */
+ * argument word that shapes addresses or control flow). The analysis runs once a class, and for a kernel that
+ * can't be a member, where nothing stands on both sides of a launch that could be fused across it, once in
+ * all. */
 #ifndef KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
 #define KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
 
@@ -15,6 +17,8 @@ struct launch_class {
     struct access_summary *summary; /* NULL with a refusal */
     const char *refusal;            /* nothing may be reordered across such a launch */
     const char *no_member;          /* it may be passed over, not fused */
+    bool is_spared; /* launches of a kernel that is no member, where no group could pass over them: not
+                       analysed */
     uint64_t launches, timed_launches, time_ns;
 };
 

@@ -12,7 +12,7 @@ struct pairs {
     struct launch_classes *classes;
     struct pair_entry *entries;            /* uthash by key */
     const struct array_binding **bindings; /* per launch, made when first asked for */
-    uint32_t computed; /* those that may meet, which take time */
+    uint32_t computed;                     /* those that may meet, which take time */
 };
 
 bool pairs_open(struct pairs *pairs, struct launch_classes *classes);

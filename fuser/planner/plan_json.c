@@ -28,7 +28,7 @@ static const char *first_reason(const struct search *search, uint32_t kernel, bo
 {
     for (uint32_t i = 0; i < search->classes->count; i++) {
         const struct launch_class *class = search->classes->classes[i];
-        const char *reason = refusal ? class->refusal : class->no_member;
+        const char *reason = !refusal ? class->no_member : class->is_spared ? NULL : class->refusal;
         if (class->kernel == kernel && reason) return reason;
     }
     return NULL;
@@ -287,11 +287,17 @@ static json_t *apart_json(struct search *search)
     return list;
 }
 
+/* A launch was spared because the analysis of another one of its kernel said that it may be. */
+static bool is_understood(const struct launch_class *class)
+{
+    return !class->refusal || class->is_spared;
+}
+
 static uint64_t count_analysed(const struct search *search)
 {
     uint64_t analysed = 0;
     for (uint32_t i = 0; i < search->program->launch_count; i++)
-        analysed += !search->classes->classes[search->classes->of_launch[i]]->refusal;
+        analysed += is_understood(search->classes->classes[search->classes->of_launch[i]]);
     return analysed;
 }
 

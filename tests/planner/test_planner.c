@@ -261,6 +261,27 @@ static void test_launches_of_a_dropped_group(void **state)
     assert_said("\"launches\": 1,\n   \"reason\": \"it is used too rarely");
 }
 
+/* A kernel that is no member is analysed for each of its shapes only where a group could pass over it. */
+static void test_launches_that_need_no_analysis(void **state)
+{
+    (void)state;
+    start();
+    for (uint32_t n = 1; n < 5; n++) written_launch(&trace, WRITTEN_BARRIER, B, 0.5f, 100 * n);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    for (uint32_t n = 5; n < 8; n++) written_launch(&trace, WRITTEN_BARRIER, B, 0.5f, 100 * n);
+    assert_planned(8, 8);
+    assert_int_equal(summary.kernels_analysed, 2);
+    assert_said("\"launches_analysed\": 8");
+    assert_said("a barrier of the block");
+    start();
+    written_launch(&trace, WRITTEN_BARRIER, B, 0.5f, 100);
+    written_wall(&trace);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_BARRIER, B, 0.5f, 200);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    assert_planned(4, 3);
+}
+
 /* A pointer that lies in the array before the one that is meant, as when elements are counted from 1. */
 static void test_pointer_outside_its_array(void **state)
 {
@@ -344,6 +365,7 @@ int main(void)
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_loading_must_pay),
         TEST(test_launches_of_a_dropped_group),
+        TEST(test_launches_that_need_no_analysis),
         TEST(test_pointer_outside_its_array),
         TEST(test_array_over_another),
         TEST(test_module_without_ptx),
