@@ -269,15 +269,21 @@ static uint64_t member_traffic(const struct search_group *planned)
     return bytes;
 }
 
-static void project(struct search *search, struct search_group *planned)
+static struct projected project_saving(struct search *search, const struct search_group *planned,
+                                       uint64_t bytes_saved, uint32_t registers, uint32_t threads)
 {
     uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
+    double share = traffic ? (double)bytes_saved / (double)traffic : 0;
+    return projection_group(&search->projection, times, planned->member_count, share, registers, threads);
+}
+
+static void project(struct search *search, struct search_group *planned)
+{
     const uint32_t *block = planned->group->block;
-    double share = traffic ? (double)planned->group->bytes_saved / (double)traffic : 0;
-    planned->projected = projection_group(&search->projection, times, planned->member_count, share,
-                                          planned->code.registers, block[0] * block[1] * block[2]);
+    planned->projected = project_saving(search, planned, planned->group->bytes_saved, planned->code.registers,
+                                        block[0] * block[1] * block[2]);
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -292,26 +298,36 @@ static void release_group(struct search_group *planned)
     planned->group = NULL;
 }
 
+/* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
+ * saves, taken as the most that this one can; out, what this one does. */
+static const char *decide_whole(struct search *search, struct search_group *planned, uint64_t *bytes_saved)
+{
+    static const char gains_little[] = "the projected gain is below the margin";
+    struct projected most = project_saving(search, planned, *bytes_saved, 0, 0);
+    if (!gains_enough(search, &most)) return gains_little;
+    search->settled++;
+    planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
+    if (!planned->group) return "out of memory";
+    if (planned->group->refusal) return planned->group->refusal;
+    project(search, planned);
+    *bytes_saved = planned->group->bytes_saved;
+    return gains_enough(search, &planned->projected) ? NULL : gains_little;
+}
+
 /* Decides the draft whole; on refusal gives up its last member and tries again. Not compiled yet. */
 static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
+    uint64_t bytes_saved = UINT64_MAX;
     while (members_of(draft) >= 2) {
         if (search->settled == SEARCH_MOST_SETTLED) {
             draft->reason = "the trace holds too many different situations to plan them all";
             return NULL;
         }
-        search->settled++;
-        struct search_group *planned = arena_alloc(search->arena, sizeof *planned);
+        struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
         if (!planned || !assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
         planned->name = group_name(search, draft);
-        planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
-        const char *refusal = planned->group ? planned->group->refusal : "out of memory";
-        if (!refusal) {
-            project(search, planned);
-            if (!gains_enough(search, &planned->projected))
-                refusal = "the projected gain is below the margin";
-        }
+        const char *refusal = decide_whole(search, planned, &bytes_saved);
         if (!refusal) return planned;
         draft->reason = arena_strdup(search->arena, refusal);
         release_group(planned);
