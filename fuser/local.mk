@@ -46,9 +46,11 @@ libfuser_la_SOURCES += \
 	fuser/codegen/codegen.h \
 	fuser/codegen/collect.c \
 	fuser/codegen/compile.c \
+	fuser/codegen/cubin.c fuser/codegen/cubin.h \
 	fuser/codegen/machine_code.c fuser/codegen/machine_code.h \
 	fuser/codegen/machine_code.def \
 	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \
+	fuser/codegen/reference.c fuser/codegen/reference.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/source.c fuser/codegen/source.h
 

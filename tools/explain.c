@@ -85,6 +85,7 @@ static void print_members(const json_t *group)
         print_shape(json_object_get(member, "block"));
         const char *remap = json_string_value(json_array_get(remaps, i));
         printf("%s%s\n", remap ? "  threads: " : "", remap ? remap : "");
+        if (*plan_file_text(member, "exactness")) printf("      %s\n", plan_file_text(member, "exactness"));
     }
     json_array_foreach(json_object_get(group, "passed_over"), i, member) printf(
         "  passed over: %s (issued %s the group)\n",
@@ -96,6 +97,8 @@ static void print_group(const json_t *group, bool in_full)
     printf("group %s: %zu launches become one\n", plan_file_text(group, "name"),
            json_array_size(json_object_get(group, "members")));
     print_members(group);
+    if (json_is_string(json_object_get(group, "to_be_verified")))
+        printf("  runs after verification on the device only: %s\n", plan_file_text(group, "to_be_verified"));
     print_gain(group);
     if (!in_full) return;
     printf("  grid ");

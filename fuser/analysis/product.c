@@ -3,6 +3,7 @@
 #include "fuser/analysis/product.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* True when a register was not marked before. */
 static bool mark_operand(const struct ptx_operand *operand, bool *registers)
@@ -143,4 +144,128 @@ enum product_state product_of_store(const struct ptx_function *function, uint32_
     free(derived);
     free(products);
     return state;
+}
+
+/* A new value, or none: products end here. Selections and bit operations pass them on; so do conversions
+ * between floating-point types. */
+static bool computes_value(const struct ptx_instruction *instruction)
+{
+    switch ((int)instruction->opcode) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_MUL:
+    case PTX_OP_FMA:
+    case PTX_OP_MAD:
+    case PTX_OP_DIV:
+    case PTX_OP_RCP:
+    case PTX_OP_SQRT:
+    case PTX_OP_RSQRT:
+    case PTX_OP_SIN:
+    case PTX_OP_COS:
+    case PTX_OP_LG2:
+    case PTX_OP_EX2:
+    case PTX_OP_TANH:
+        return has_float_type(instruction);
+    case PTX_OP_SETP:
+    case PTX_OP_SET:
+    case PTX_OP_TESTP:
+        return true;
+    case PTX_OP_CVT:
+        return instruction->type_count == 2 &&
+               ptx_type_is_float(instruction->types[0]) != ptx_type_is_float(instruction->types[1]);
+    }
+    return false;
+}
+
+/* These are one instruction of the device, the same for every compiler; the others are expanded. */
+static bool is_hardware_function(const struct ptx_instruction *instruction)
+{
+    if (instruction->types[0] != PTX_F32 && instruction->types[0] != PTX_F64) return false;
+    switch ((int)instruction->opcode) {
+    case PTX_OP_RCP:
+    case PTX_OP_RSQRT:
+    case PTX_OP_EX2:
+    case PTX_OP_LG2:
+        return ptx_has_modifier(instruction, PTX_MOD_FTZ);
+    case PTX_OP_TANH:
+        return true;
+    }
+    return false;
+}
+
+static bool is_expansion(const struct ptx_instruction *instruction)
+{
+    if (!has_float_type(instruction)) return false;
+    bool is_approximate =
+        ptx_has_modifier(instruction, PTX_MOD_APPROX) || ptx_has_modifier(instruction, PTX_MOD_FULL);
+    return (is_approximate && !is_hardware_function(instruction)) || is_fast_division(instruction);
+}
+
+static bool is_sum(const struct ptx_instruction *instruction)
+{
+    return (instruction->opcode == PTX_OP_ADD || instruction->opcode == PTX_OP_SUB) &&
+           has_float_type(instruction) && !is_rounded(instruction);
+}
+
+/* The last instruction from which control may go back: what stands before it may run again after it. */
+static uint32_t last_backward_branch(const struct ptx_function *function)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (ptx_is_branch(&function->instructions[i])) {
+            const struct ptx_instruction *branch = &function->instructions[i];
+            for (uint32_t k = 0; k < branch->operand_count; k++) {
+                int32_t label = branch->operands[k].label;
+                bool is_known = branch->operands[k].kind == PTX_OPERAND_LABEL && label >= 0;
+                if (!is_known || function->labels[label].instruction <= i) last = i;
+            }
+        }
+    return last;
+}
+
+/* Marks all that may hold the value of one product; the first sum that it reaches. */
+static uint32_t follow_product(const struct ptx_function *function, uint32_t product, uint32_t last_branch,
+                               bool *holds)
+{
+    uint32_t stored = PRODUCT_NOWHERE; /* the first instruction that may put it into memory */
+    mark_operand(&function->instructions[product].operands[0], holds);
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (uint32_t i = 0; i < function->instruction_count; i++) {
+            const struct ptx_instruction *instruction = &function->instructions[i];
+            uint32_t first = has_destination(instruction) ? 1 : 0;
+            bool reads = reads_any(instruction, holds, first);
+            if (reads && is_sum(instruction)) return i;
+            enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+            bool is_memory = class == PTX_CLASS_MEMORY || class == PTX_CLASS_ATOMIC;
+            if (reads && is_memory && !ptx_is_load(instruction) && i < stored) {
+                stored = i;
+                grown = true;
+            }
+            if (is_memory && first)
+                reads |= stored != PRODUCT_NOWHERE && (i > stored || last_branch >= stored);
+            if (reads && first && !computes_value(instruction))
+                grown |= mark_operand(&instruction->operands[0], holds);
+        }
+    }
+    return PRODUCT_NOWHERE;
+}
+
+bool product_find_choice(const struct ptx_function *function, struct product_choice *choice)
+{
+    bool *holds = malloc(function->register_count + 1);
+    uint32_t last_branch = last_backward_branch(function);
+    *choice = (struct product_choice){PRODUCT_NOWHERE, PRODUCT_NOWHERE, PRODUCT_NOWHERE};
+    bool followed = holds;
+    for (uint32_t i = 0; followed && i < function->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &function->instructions[i];
+        if (instruction->opcode == PTX_OP_CALL || instruction->opcode == PTX_OP_UNKNOWN) followed = false;
+        if (is_expansion(instruction) && choice->expansion == PRODUCT_NOWHERE) choice->expansion = i;
+        if (!is_product(instruction) || choice->sum != PRODUCT_NOWHERE) continue;
+        memset(holds, 0, function->register_count + 1);
+        choice->sum = follow_product(function, i, last_branch, holds);
+        choice->product = choice->sum == PRODUCT_NOWHERE ? PRODUCT_NOWHERE : i;
+    }
+    free(holds);
+    return followed;
 }

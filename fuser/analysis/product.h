@@ -13,6 +13,16 @@ enum product_state {
     PRODUCT_ROUND,   /* it may be one; each of them goes into stores alone: give them .rn */
     PRODUCT_BLOCKED, /* it may be one that has other uses, or that cannot be given .rn */
 };
+/* Where a compiler may choose how a kernel rounds. An index of an instruction, or PRODUCT_NOWHERE. */
+#define PRODUCT_NOWHERE UINT32_MAX
+struct product_choice {
+    uint32_t product, sum; /* an unrounded product whose value may reach an unrounded sum */
+    uint32_t expansion;    /* an operation that each compiler expands as it likes (div.full, sin.approx) */
+};
+/* Follows every product through registers and memory; whatever does not compute a new floating-point value
+ * passes its operands on. False when the function cannot be followed (calls, unknown instructions) or memory
+ * is out. */
+bool product_find_choice(const struct ptx_function *function, struct product_choice *choice);
 /* Looks at the value that a store instruction stores, through moves, negations and selections. round (may be
  * NULL; one flag an instruction) receives the products to be rounded, added to what it holds. */
 enum product_state product_of_store(const struct ptx_function *function, uint32_t store, bool *round);

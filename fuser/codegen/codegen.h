@@ -17,6 +17,12 @@ struct codegen_alias {
     uint32_t member, offset;           /* this 8-byte pointer ... */
     uint32_t same_member, same_offset; /* ... equals this one of an earlier member */
 };
+/* The machine code that a member is known to have in the program. */
+struct codegen_reference {
+    const void *cubin; /* NULL: none is known */
+    size_t cubin_size;
+    const char *kernel;
+};
 struct codegen_request {
     const struct group *group;
     const char *name;       /* of the kernel: a C identifier that contains the members' names */
@@ -24,6 +30,7 @@ struct codegen_request {
     uint32_t max_registers; /* 0: no cap beyond the block's size */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
+    const struct codegen_reference *references; /* one a member, may be NULL */
 };
 struct codegen_result {
     struct arena *arena;
@@ -36,6 +43,7 @@ struct codegen_result {
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
     const char *error;    /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
+    const char *unproven; /* NULL, or why its machine code could not be compared with that of its members */
     bool has_no_compiler; /* the error is that there is no NVRTC: no group can be compiled */
 };
 /* Writes the source only. */

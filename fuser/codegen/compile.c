@@ -42,6 +42,7 @@ struct alone {
     struct group_drop *drops;
     uint32_t drop_count;
     char name[32];
+    const struct codegen_reference *reference; /* its code in the program, or NULL: it is compiled */
 };
 
 static bool is_forwarded(const struct group *group, const struct group_drop *drop)
@@ -65,14 +66,18 @@ static bool find_dead_stores(const struct group *group, uint32_t member, struct 
 }
 
 /* Fills alone, which has room for every member; the count, or 0 when memory is out. */
-static uint32_t distinct_members(const struct group *group, struct alone *alone, struct arena *arena)
+static uint32_t distinct_members(const struct codegen_request *request, struct alone *alone,
+                                 struct arena *arena)
 {
+    const struct group *group = request->group;
     uint32_t count = 0;
     for (uint32_t member = 0; member < group->member_count; member++) {
         struct alone *own = &alone[count];
         *own =
             (struct alone){.function = group->members[member].summary->function, .uses = 1, .member = member};
         if (!find_dead_stores(group, member, own, arena)) return 0;
+        const struct codegen_reference *reference = request->references ? &request->references[member] : NULL;
+        if (reference && reference->cubin && !own->drop_count) own->reference = reference;
         uint32_t i = 0;
         while (i < count && (alone[i].function != own->function || alone[i].drop_count || own->drop_count))
             i++;
@@ -109,24 +114,39 @@ static bool write_alone(const struct codegen_request *request, const struct alon
     return source_write_kernel(&own, &scratch, out);
 }
 
+static bool count_alone(const struct nvrtc_output *parts, const struct alone *alone,
+                        struct machine_code_counts *counts)
+{
+    if (alone->reference)
+        return machine_code_count(alone->reference->cubin, alone->reference->cubin_size,
+                                  alone->reference->kernel, counts);
+    return machine_code_count(parts->cubin, parts->cubin_size, alone->name, counts);
+}
+
 static const char *compare_counts(struct codegen_result *result, const struct nvrtc_output *parts,
                                   const struct alone *alone, uint32_t alone_count)
 {
-    for (int class = 0; class < MACHINE_CODE_CLASSES; class ++) {
-        int64_t expected = 0;
-        int64_t fused = machine_code_count(result->cubin, result->cubin_size, result->entry, class);
-        for (uint32_t i = 0; i < alone_count; i++) {
-            int64_t own = machine_code_count(parts->cubin, parts->cubin_size, alone[i].name, class);
-            if (own < 0 || fused < 0) return "the compiled kernel cannot be read";
-            expected += own * alone[i].uses;
-        }
-        if (fused != expected)
+    struct machine_code_counts fused, sum = {0}, own;
+    if (!machine_code_count(result->cubin, result->cubin_size, result->entry, &fused))
+        return "the compiled kernel cannot be read";
+    for (uint32_t i = 0; i < alone_count; i++) {
+        if (!count_alone(parts, &alone[i], &own)) return "the code of a member cannot be read";
+        for (int class = 0; class < MACHINE_CODE_CLASSES; class ++)
+            sum.of[class] += own.of[class] * alone[i].uses;
+        if (own.unknown && !sum.unknown) sum.first_unknown = own.first_unknown;
+        sum.unknown += own.unknown;
+    }
+    for (int class = 0; class < MACHINE_CODE_CLASSES; class ++)
+        if (fused.of[class] != sum.of[class])
             return arena_printf(
                 result->arena,
                 "not bit-exact for certain: the fused kernel has %lld %s instructions, its members "
                 "together have %lld; the group is left apart",
-                (long long)fused, machine_code_class_name(class), (long long)expected);
-    }
+                (long long)fused.of[class], machine_code_class_name(class), (long long)sum.of[class]);
+    if (fused.unknown || sum.unknown)
+        result->unproven = arena_printf(
+            result->arena, "the machine code has instructions of unknown meaning (opcode 0x%03x)",
+            fused.unknown ? fused.first_unknown : sum.first_unknown);
     return NULL;
 }
 
@@ -151,11 +171,16 @@ static const char *check_contraction(const struct codegen_request *request, stru
     size_t length;
     FILE *out = alone ? open_memstream(&text, &length) : NULL;
     if (!out) return "out of memory";
-    uint32_t count = distinct_members(request->group, alone, arena);
+    uint32_t count = distinct_members(request, alone, arena), compiled = 0;
     bool written = count > 0;
-    for (uint32_t i = 0; i < count; i++) written = write_alone(request, &alone[i], arena, out) && written;
-    struct nvrtc_output parts = {.error = "the members could not be compiled alone"};
-    if (!fclose(out) && written)
+    for (uint32_t i = 0; i < count; i++) {
+        if (alone[i].reference) continue;
+        written = write_alone(request, &alone[i], arena, out) && written;
+        compiled++;
+    }
+    struct nvrtc_output parts = {.error = written ? NULL : "the members could not be compiled alone"};
+    if (fclose(out)) parts.error = "out of memory";
+    if (!parts.error && compiled)
         nvrtc_compile(arena, "members.cu", text, architecture_of(request, arena), 0, &parts);
     free(text);
     return parts.error ? parts.error : compare_counts(result, &parts, alone, count);

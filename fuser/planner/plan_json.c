@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
 #include "config.h"
+#include "fuser/planner/exactness.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/plan_write.h"
 
@@ -134,8 +135,9 @@ static void append_steps(const struct search *search, const struct search_group 
         const char *name = kernel_of(search, planned->launches[s])->name;
         if (planned->roles[s] == PLAN_MEMBER) {
             json_array_append_new(members,
-                                  json_pack("{s:i,s:s,s:o,s:o}", "kernel", (int)record->kernel, "name", name,
-                                            "grid", three(record->grid), "block", three(record->block)));
+                                  json_pack("{s:i,s:s,s:o,s:o,s:s}", "kernel", (int)record->kernel, "name",
+                                            name, "grid", three(record->grid), "block", three(record->block),
+                                            "exactness", planned->exactness[member]->text));
             json_array_append_new(remaps, json_string(remap_text(search, &planned->group->remaps[member++])));
         } else {
             json_array_append_new(passed, json_pack("{s:i,s:s,s:s}", "kernel", (int)record->kernel, "name",
@@ -158,6 +160,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "grid", three(planned->group->grid));
     json_object_set_new(group, "block", three(planned->group->block));
     json_object_set_new(group, "remaps", remaps);
+    json_object_set_new(group, "to_be_verified", text_or_null(planned->unproven));
     json_object_set_new(group, "registers", json_integer(planned->code.registers));
     json_object_set_new(group, "original_ns", json_integer((json_int_t)planned->projected.original_ns));
     json_object_set_new(group, "projected_ns", json_integer((json_int_t)planned->projected.fused_ns));

@@ -121,8 +121,9 @@ static bool add_group(struct search *search, struct plan_builder *builder, const
     const struct group_conditions *conditions = guards_make(search, group);
     if (!conditions) return false;
     double gain = group->projected.original_ns - group->projected.fused_ns;
-    plan_build_group(builder, group->name, conditions->writes_variables ? PLAN_WRITES_VARIABLES : 0,
-                     (uint64_t)gain);
+    uint32_t flags = (conditions->writes_variables ? PLAN_WRITES_VARIABLES : 0) |
+                     (group->unproven ? PLAN_NEEDS_VERIFICATION : 0);
+    plan_build_group(builder, group->name, flags, (uint64_t)gain);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)
         plan_build_effect(builder, &conditions->effects[i]);

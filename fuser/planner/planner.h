@@ -11,7 +11,9 @@
  *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]           refusals are
  * texts or null groups:  [ name, source, uses, members: [ kernel, name, grid, block ], passed_over: [ kernel,
  * name, role ], grid, block, remaps: [ text ], registers, original_ns, projected_ns, bytes_saved, forwards: [
- * text ], drops: [ text ], guards: [ text ] ] pairs:   [ first, second (kernel ids), count, class, group
+ * text ], drops: [ text ], guards: [ text ] ]; a member has exactness too (a text: the argument of exactness.h), a
+ * group to_be_verified (text or null)
+ *   pairs:   [ first, second (kernel ids), count, class, group
  * (name or null), reason ]      neighbouring launches */
 #ifndef KFUSE_FUSER_PLANNER_PLANNER_H
 #define KFUSE_FUSER_PLANNER_PLANNER_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see ends_window. */
-#include "fuser/planner/program.h"
+#include "fuser/planner/exactness.h"
+#include "fuser/codegen/cubin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,8 +335,24 @@ static bool are_options_special(const struct program_module *module)
     return false;
 }
 
-/* Code and PTX of one image can differ by __CUDA_ARCH__: only PTX of the architecture that runs may be used.
- */
+/* The machine code that the driver takes: of the device's generation, and the nearest to it. Two of one
+ * number (sm_90 and sm_90a) are both kept. NULL, or why the module is left alone. */
+static const char *find_loaded(struct program *program, struct program_module *module, uint32_t sm)
+{
+    struct cubin cubin;
+    uint32_t best = 0, count = ptx_machine_code_of_image(program->arena, module->image,
+                                                         module->record->stored_size, &module->loaded);
+    for (uint32_t i = 0; i < count; i++)
+        if (module->loaded[i].sm / 10 == sm / 10 && module->loaded[i].sm <= sm && module->loaded[i].sm > best)
+            best = module->loaded[i].sm;
+    for (uint32_t i = 0; i < count; i++)
+        if (best && module->loaded[i].sm == best) module->loaded[module->loaded_count++] = module->loaded[i];
+    for (uint32_t i = 0; i < module->loaded_count; i++)
+        if (cubin_open(&cubin, module->loaded[i].bytes, module->loaded[i].size) && cubin_is_debug(&cubin))
+            return "its module is debug code (nvcc -G)";
+    return NULL;
+}
+
 static const char *examine_image(struct program *program, struct program_module *module,
                                  const struct ptx_text **text)
 {
@@ -350,17 +367,12 @@ static const char *examine_image(struct program *program, struct program_module 
         return "its module holds no PTX: build it with -arch=sm_NN (not -arch=native), which embeds PTX too";
     uint32_t sm = program->device.compute_major * 10 + program->device.compute_minor;
     struct ptx_text *texts = NULL;
-    struct ptx_machine_code *cubins = NULL;
     uint32_t count = ptx_texts_of_image(arena, module->image, record->stored_size, &texts);
     *text = ptx_text_for(texts, count, sm);
     if (!*text) return arena_printf(arena, "its module holds no PTX for sm_%u", sm);
-    uint32_t cubin_count = ptx_machine_code_of_image(arena, module->image, record->stored_size, &cubins);
-    for (uint32_t i = 0; i < cubin_count && !program->device.is_emulated; i++)
-        if (cubins[i].sm / 10 == sm / 10 && cubins[i].sm <= sm && cubins[i].sm != (*text)->sm)
-            return arena_printf(
-                arena, "its module runs machine code of sm_%u but holds PTX of sm_%u: build both alike",
-                cubins[i].sm, (*text)->sm);
-    return NULL;
+    const char *refusal = program->device.is_emulated ? NULL : find_loaded(program, module, sm);
+    module->is_other_architecture = module->loaded_count && module->loaded[0].sm != (*text)->sm;
+    return refusal;
 }
 
 static void examine_module(struct program *program, struct program_module *module)
@@ -382,6 +394,22 @@ static void examine_module(struct program *program, struct program_module *modul
         module->refusal = "its module is debug code (nvcc -G)";
 }
 
+/* Code and PTX of one image may be two programs (__CUDA_ARCH__), and everything that is known of a kernel is
+ * known of its PTX: where the architectures differ, only what compiles to the loaded code is taken. To
+ * compare results would not do: the other program may write where this one does not. */
+static const char *why_another_program(struct program *program, struct program_kernel *kernel)
+{
+    const struct program_module *module = &program->modules[kernel->record->module];
+    if (!module->is_other_architecture) return NULL;
+    const struct exactness *exactness = exactness_of(program, kernel);
+    if (exactness && exactness->kind == EXACTNESS_SAME_CODE) return NULL;
+    return arena_printf(
+        program->arena,
+        "its module runs machine code of sm_%u but holds PTX of sm_%u, which compiles to other code: "
+        "build both alike (nvcc -arch=sm_%u)",
+        module->loaded[0].sm, module->ptx->sm, module->loaded[0].sm);
+}
+
 const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel)
 {
     if (kernel->is_examined) return kernel->function;
@@ -399,6 +427,8 @@ const struct ptx_function *program_function(struct program *program, struct prog
         kernel->refusal = "its PTX does not contain it";
     else if (kernel->function->unreadable)
         kernel->refusal = kernel->function->unreadable;
+    else
+        kernel->refusal = why_another_program(program, kernel);
     if (kernel->refusal) kernel->function = NULL;
     return kernel->function;
 }

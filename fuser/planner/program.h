@@ -7,6 +7,7 @@
 
 #include "common/arena.h"
 #include "common/trace.h"
+#include "fuser/codegen/nvrtc.h"
 #include "ptx/ptx.h"
 
 #include <stdbool.h>
@@ -19,7 +20,15 @@ struct program_module {
     struct ptx_module *ptx;            /* parsed when first asked for */
     const char *refusal;               /* why none of its kernels can be fused */
     bool is_examined;
+    struct ptx_machine_code
+        *loaded;                /* the image's code for the device: one, or several that it may choose from */
+    uint32_t loaded_count;      /* 0: the driver compiles the PTX */
+    bool is_other_architecture; /* the PTX was made for another architecture than the loaded code */
+    struct nvrtc_output
+        reference; /* of the launched kernels compiled alone, once is_compiled: see exactness.c */
+    bool is_compiled;
 };
+struct exactness;
 
 struct program_kernel {
     const struct trace_kernel *record;
@@ -28,7 +37,8 @@ struct program_kernel {
     const struct ptx_function *function; /* NULL with a refusal */
     const char *refusal;
     bool is_examined;
-    uint64_t launches, time_ns; /* over the whole trace; time of the launches that have one */
+    const struct exactness *exactness; /* NULL until asked for: see exactness.h */
+    uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */
     uint64_t timed_launches;
 };
 

@@ -3,6 +3,8 @@
  * kernel (it conflicts with no earlier member) or after it (with no later one). */
 #include "fuser/planner/search.h"
 
+#include "fuser/planner/exactness.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,12 +209,34 @@ static uint32_t find_aliases(const struct search_group *planned, struct codegen_
     return count;
 }
 
+/* The argument for every member, and its code in the program where that is known to be what its PTX compiles
+ * to. */
+static bool find_exactness(struct search *search, struct search_group *planned,
+                           struct codegen_reference *references)
+{
+    planned->exactness = arena_calloc(search->arena, planned->member_count + 1, sizeof *planned->exactness);
+    for (uint32_t m = 0; planned->exactness && m < planned->member_count; m++) {
+        const struct launch_class *class = class_of(search, planned->launches[planned->member_steps[m]]);
+        struct program_kernel *kernel = &search->program->kernels[class->kernel];
+        const struct exactness *exactness = exactness_of(search->program, kernel);
+        if (!exactness) return false;
+        planned->exactness[m] = exactness;
+        references[m] =
+            (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel};
+        if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
+            planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
+    }
+    return planned->exactness;
+}
+
 static void compile(struct search *search, struct search_group *planned)
 {
     uint32_t bases = 0;
     for (uint32_t m = 0; m < planned->member_count; m++) bases += planned->bound[m].summary->base_count;
     struct codegen_alias *aliases = arena_calloc(search->arena, bases + 1, sizeof *aliases);
-    if (!aliases) {
+    struct codegen_reference *references =
+        arena_calloc(search->arena, planned->member_count + 1, sizeof *references);
+    if (!aliases || !references || !find_exactness(search, planned, references)) {
         planned->code.error = "out of memory";
         return;
     }
@@ -223,8 +247,10 @@ static void compile(struct search *search, struct search_group *planned)
         .sm = device->compute_major * 10 + device->compute_minor,
         .aliases = aliases,
         .alias_count = find_aliases(planned, aliases),
+        .references = references,
     };
     codegen_compile(&request, &planned->code);
+    if (!planned->unproven && !device->is_emulated) planned->unproven = planned->code.unproven;
 }
 
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)

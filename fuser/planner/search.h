@@ -28,9 +28,11 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
     uint32_t largest_gap_ns;
     bool is_compiled;
-    const char *refusal; /* why it did not compile well, or was dropped */
-    bool is_dropped;     /* does not pay over the run: no smaller group in its place */
-    bool is_kept;        /* in the plan */
+    const struct exactness **exactness; /* one a member, once compiled */
+    const char *unproven;               /* why it must be verified on the device first, or NULL */
+    const char *refusal;                /* why it did not compile well, or was dropped */
+    bool is_dropped;                    /* does not pay over the run: no smaller group in its place */
+    bool is_kept;                       /* in the plan */
 };
 
 struct search {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Why a kernel that is carried as PTX computes the bits that the program's own kernel does (design: section
+ * 7). The reference is the machine code that the program runs: the image's code for the device, or what the
+ * driver's compiler makes of the image's PTX where it holds none. Decided once a kernel; what is compiled is
+ * compiled once a module. */
+#ifndef KFUSE_FUSER_PLANNER_EXACTNESS_H
+#define KFUSE_FUSER_PLANNER_EXACTNESS_H
+
+#include "fuser/planner/program.h"
+
+enum exactness_kind {
+    EXACTNESS_EMULATED,  /* the device runs the PTX itself */
+    EXACTNESS_NO_CHOICE, /* no compiler has a choice: no unrounded product reaches an unrounded sum */
+    EXACTNESS_SAME_CODE, /* our compiler makes the program's code of the PTX, byte for byte */
+    EXACTNESS_UNPROVEN,  /* its groups must be verified on the device that they run on */
+};
+struct exactness {
+    enum exactness_kind kind;
+    const char *text;   /* "exact: ..." or "to be verified: ..." */
+    const char *kernel; /* SAME_CODE: the name of its code in cubin */
+    const void *cubin;
+    size_t cubin_size;
+};
+
+/* The kernel has a function (program_function). Never NULL except when memory is out. */
+const struct exactness *exactness_of(struct program *program, struct program_kernel *kernel);
+
+#endif
