@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The objects behind handles: one free list per kind. Memory that held an object is never given back, so a
- * stale handle can be looked at. */
+ * The objects behind handles. Memory that held an object is never given back, and is not used again before
+ * many others of its kind have gone, so that a stale handle is recognised. */
 #include "emulator/driver.h"
 
 #include <stdlib.h>
@@ -16,15 +16,21 @@ static const size_t object_sizes[DRIVER_KINDS] = {
     [DRIVER_NODE] = sizeof(struct driver_node),       [DRIVER_EXEC] = sizeof(struct driver_graph),
     [DRIVER_POOL] = sizeof(struct driver_object),
 };
-static struct driver_object *object_free[DRIVER_KINDS];
+enum { OBJECTS_APART = 64 };
+static struct { /* free ones, oldest first */
+    struct driver_object *first, *last;
+    unsigned count;
+} object_free[DRIVER_KINDS];
 
 void *driver_object_create(enum driver_kind kind)
 {
-    struct driver_object *object = object_free[kind];
-    if (object)
-        object_free[kind] = object->next;
-    else
+    struct driver_object *object = object_free[kind].first;
+    if (object_free[kind].count > OBJECTS_APART) {
+        object_free[kind].first = object->next;
+        object_free[kind].count--;
+    } else {
         object = malloc(object_sizes[kind]);
+    }
     if (!object) return NULL;
     memset(object, 0, object_sizes[kind]);
     object->magic = object_magic;
@@ -38,8 +44,12 @@ void driver_object_destroy(void *handle)
     if (!object) return;
     enum driver_kind kind = object->kind;
     object->kind = DRIVER_FREE;
-    object->next = object_free[kind];
-    object_free[kind] = object;
+    object->next = NULL;
+    if (object_free[kind].count++)
+        object_free[kind].last->next = object;
+    else
+        object_free[kind].first = object;
+    object_free[kind].last = object;
 }
 
 bool driver_object_is(const void *handle, enum driver_kind kind)
