@@ -61,6 +61,8 @@ void driver_context_close(struct driver_context *context)
         next = module->next;
         if (module->context == context) driver_module_close(module);
     }
+    for (struct driver_module *module = driver.modules; module && context->is_primary; module = module->next)
+        if (module->library) emu_program_reset(module->program); /* a library is loaded into the next one */
     driver_memory_close(context);
     context->is_alive = false;
     context->legacy = NULL;

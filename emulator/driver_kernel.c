@@ -267,6 +267,15 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CU
     return occupancy_blocks(numBlocks, func, blockSize, dynamicSMemSize);
 }
 
+/* The program's function may call the driver. */
+static size_t occupancy_shared(CUoccupancyB2DSize shared_of, int threads)
+{
+    driver_unlock();
+    size_t bytes = shared_of(threads);
+    driver_lock();
+    return bytes;
+}
+
 /* The block size with most resident threads; the largest of equals. */
 static CUresult occupancy_best(int *grid, int *block, CUfunction handle, CUoccupancyB2DSize shared_of,
                                size_t shared, int limit)
@@ -278,7 +287,7 @@ static CUresult occupancy_best(int *grid, int *block, CUfunction handle, CUoccup
     if (limit > 0 && limit < most) most = limit;
     for (int size = (most + 31) / 32 * 32; size > 0; size -= 32) {
         int threads = size < most ? size : most;
-        size_t bytes = shared_of ? shared_of(threads) : shared;
+        size_t bytes = shared_of ? occupancy_shared(shared_of, threads) : shared;
         int blocks = (int)emu_clock_occupancy(&function->info, (uint32_t)threads, (uint32_t)bytes);
         if (blocks * threads <= best) continue;
         best = blocks * threads;

@@ -19,6 +19,9 @@ static CUresult launch_check(const struct driver_function *function, const uint3
     uint32_t threads = block[0] * block[1] * block[2];
     if (!launch_fits(grid, block)) return CUDA_ERROR_INVALID_VALUE;
     if (function->info.max_threads && threads > function->info.max_threads) return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < 3; i++)
+        if (function->info.required[i] && block[i] != function->info.required[i])
+            return CUDA_ERROR_INVALID_VALUE;
     if (dynamic_shared > (uint32_t)function->dynamic_shared) return CUDA_ERROR_INVALID_VALUE;
     if (function->info.static_shared + dynamic_shared > emu_clock_device.shared_per_block_optin)
         return CUDA_ERROR_INVALID_VALUE;

@@ -30,6 +30,8 @@ struct emu_program;
  * function with an unknown opcode loads; launching it fails. */
 struct emu_program *emu_program_load(const char *name, const char *ptx, char **error);
 void emu_program_unload(struct emu_program *program);
+/* Gives variables their first values again. */
+void emu_program_reset(struct emu_program *program);
 
 struct emu_kernel; /* belongs to its program */
 const struct emu_kernel *emu_program_kernel(const struct emu_program *program, const char *name);
@@ -44,6 +46,7 @@ struct emu_kernel_info {
     uint32_t registers; /* estimate: most 32-bit registers live at once */
     uint32_t static_shared, local_bytes, constant_bytes, max_threads;
     uint32_t parameter_count, parameter_bytes;
+    uint32_t required[3]; /* the only block that it may be launched with; 0: any */
 };
 void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info);
 /* Offset and size of a parameter in the parameter buffer. */

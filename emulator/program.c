@@ -46,6 +46,30 @@ static bool program_relocate(const struct emu_program *program, const struct pro
     return true;
 }
 
+/* What the variables hold at first. */
+static bool program_values(const struct emu_program *program, char **error)
+{
+    for (uint32_t i = 0; i < program->variable_count; i++) {
+        const struct ptx_variable *variable = program->variables[i].variable;
+        void *place = (void *)(uintptr_t)program->variables[i].address;
+        if (variable->initial != NULL)
+            memcpy(place, variable->initial, variable->size);
+        else
+            memset(place, 0, variable->size);
+    }
+    for (uint32_t i = 0; i < program->variable_count; i++) {
+        if (!program_relocate(program, &program->variables[i], error)) return false;
+    }
+    return true;
+}
+
+static uint32_t program_threads(const uint32_t dimensions[3])
+{
+    uint32_t threads = dimensions[0];
+    for (int i = 1; i < 3; i++) threads *= dimensions[i] ? dimensions[i] : 1;
+    return threads;
+}
+
 static bool program_variables(struct emu_program *program, char **error)
 {
     struct ptx_module *module = program->module;
@@ -61,16 +85,16 @@ static bool program_variables(struct emu_program *program, char **error)
                 *error = NULL;
             return false;
         }
-        if (variable->initial != NULL)
-            memcpy((void *)(uintptr_t)address, variable->initial, variable->size);
-        else
-            memset((void *)(uintptr_t)address, 0, variable->size);
         program->variables[program->variable_count++] = (struct program_variable){variable, address};
     }
-    for (uint32_t i = 0; i < program->variable_count; i++) {
-        if (!program_relocate(program, &program->variables[i], error)) return false;
-    }
-    return true;
+    return program_values(program, error);
+}
+
+void emu_program_reset(struct emu_program *program)
+{
+    char *error = NULL;
+    program_values(program, &error); /* as when it was loaded */
+    free(error);
 }
 
 static bool program_kernels(struct emu_program *program)
@@ -174,9 +198,11 @@ void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *in
                                      .parameter_count = function->parameter_count,
                                      .parameter_bytes = function->parameter_bytes,
                                      .max_threads = 1024};
-    if (function->maxntid[0] != 0)
-        info->max_threads = function->maxntid[0] * (function->maxntid[1] ? function->maxntid[1] : 1) *
-                            (function->maxntid[2] ? function->maxntid[2] : 1);
+    if (function->maxntid[0] != 0) info->max_threads = program_threads(function->maxntid);
+    if (function->reqntid[0] != 0) {
+        info->max_threads = program_threads(function->reqntid);
+        for (int i = 0; i < 3; i++) info->required[i] = function->reqntid[i] ? function->reqntid[i] : 1;
+    }
     if (code == NULL) return;
     info->registers = kernel->registers;
     info->static_shared = code->shared_bytes;
