@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* What cuda.h declares is exported; all else is hidden. */
 #pragma GCC visibility push(default)
@@ -110,17 +111,19 @@ struct driver_stream {
     uint64_t submitted, completed; /* sequence numbers: everything up to completed is done */
     uint64_t clock_ns;             /* virtual time when what has run ended */
     struct driver_capture *capture;
+    struct driver_stream *next_host; /* while its host function waits to be run */
 };
 struct driver_event {
     struct driver_object object;
     struct driver_context *context;
+    uint64_t context_id; /* a context that was reset has another one */
     unsigned flags;
     uint64_t id;
     struct driver_stream *stream; /* of the last record; read only where sequence > done */
     uint64_t sequence, done;      /* of the last record, of the last one that has run; 0: none */
     uint64_t time_ns;
-    struct driver_capture *capture; /* recorded in a capture: what it stands for there */
-    struct driver_node **nodes;
+    uint64_t capture_id;        /* of the capture that it was recorded in, also after its end; 0: none */
+    struct driver_node **nodes; /* what it stands for there */
     size_t node_count;
 };
 
@@ -132,6 +135,7 @@ struct driver_copy { /* rows of width bytes, height rows a slice, depth slices *
     size_t destination_pitch, source_pitch, destination_slice, source_slice;
     enum emu_copy_kind kind;
     bool source_is_pageable, destination_is_pageable;
+    bool is_on_device, is_on_host; /* both sides are; managed memory is neither */
 };
 struct driver_fill {
     uint64_t destination;
@@ -207,6 +211,12 @@ void driver_run_context(const struct driver_context *context);
 void driver_run_all(void);
 /* Runs one operation that is ready, if there is one. For calls that poll. */
 void driver_run_some(void);
+/* Runs all that are ready. */
+void driver_run_ready(void);
+/* The first operation of the stream has been run. */
+void driver_finish(struct driver_stream *stream);
+/* Whether what is submitted now runs before the call returns. */
+bool driver_runs_at_once(void);
 /* A number that the seed fixes, below limit. */
 uint64_t driver_random(uint64_t limit);
 
@@ -236,21 +246,40 @@ enum driver_needs {
     DRIVER_UNCAPTURED = 8, /* and no capture forbids it in this thread */
     DRIVER_USUAL = DRIVER_OPEN | DRIVER_CURRENT | DRIVER_SOUND,
 };
-/* Takes the lock, also when it refuses: driver_leave gives it back in any case. */
-CUresult driver_enter(unsigned needs);
-void driver_leave(const int *entered);
+/* Takes the lock, also when it refuses for lack of a need, and tells so in *entered; driver_leave gives it
+ * back. Refuses without the lock at the end of the process (whoever called exit may have it) and in host
+ * functions. */
+CUresult driver_enter(unsigned needs, bool *entered);
+void driver_leave(const bool *entered);
 #define DRIVER_ENTER(needs)                                                                                  \
-    __attribute__((cleanup(driver_leave), unused)) const int driver_entered = 0;                             \
+    __attribute__((cleanup(driver_leave), unused)) bool driver_entered = false;                              \
     do {                                                                                                     \
-        CUresult driver_result = driver_enter(needs);                                                        \
+        CUresult driver_result = driver_enter(needs, &driver_entered);                                       \
         if (driver_result != CUDA_SUCCESS) return driver_result;                                             \
     } while (0)
 /* Around a call into the program, which may call the driver. */
 void driver_unlock(void);
 void driver_lock(void);
-/* Waits until another thread has completed something. */
-void driver_pause(void);
-void driver_wake(void);
+enum driver_news {
+    NEWS_DONE,
+    NEWS_HOST,
+    NEWS_KINDS
+}; /* an operation is complete; a host function is to be run */
+/* Waits for news from another thread. */
+void driver_pause(enum driver_news news);
+/* The same; false when milliseconds since the first call with this deadline (zeroed before) have passed. */
+bool driver_pause_for(enum driver_news news, struct timespec *deadline, unsigned milliseconds);
+void driver_wake(enum driver_news news);
+/* At the end of the process: from now on every entry point says CUDA_ERROR_DEINITIALIZED. */
+void driver_close(void);
+
+/* --- host functions: driver_host.c
+ * ------------------------------------------------------------------------------- */
+/* Set while the calling thread runs a host function of the program. */
+extern _Thread_local bool driver_is_in_host_function;
+/* Gives the stream's first operation to the thread that runs host functions. Waits a moment for it, so that
+ * short ones are done in the same order on every run; one that waits for the program does not hold it up. */
+void driver_host_start(struct driver_stream *stream);
 
 /* Says something to whoever runs the emulator: in the log, and on standard error unless that was turned off.
  */
@@ -283,6 +312,8 @@ CUresult driver_capture_add(struct driver_stream *stream, struct driver_operatio
 CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
 CUresult driver_capture_join(struct driver_stream *stream, struct driver_event *event);
 void driver_capture_spoil(struct driver_capture *capture);
+void driver_capture_spoil_event(const struct driver_event *event); /* the capture that it was recorded in */
+void driver_capture_leave(struct driver_stream *stream);           /* the stream is going */
 
 /* --- graphs: driver_graph.c
  * --------------------------------------------------------------------------------------- */
@@ -321,9 +352,13 @@ uint64_t driver_memory_allocate(struct driver_context *context, size_t size, enu
                                 unsigned flags, void *pool);
 CUresult driver_memory_free(uint64_t address);
 void driver_memory_close(const struct driver_context *context);
-/* Whether size bytes at address may be copied: inside one allocation, or plain host memory (then
- * *is_pageable). */
-CUresult driver_memory_check(uint64_t address, size_t size, bool *is_pageable, bool *is_host);
+struct driver_place {
+    bool is_pageable, is_host, is_managed; /* pageable memory is the host's */
+};
+/* Whether size bytes at address may be copied: inside one allocation, or plain host memory. */
+CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place *place);
+/* The bytes from the first to the last one of height rows and depth slices, or SIZE_MAX. */
+size_t driver_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t slice);
 CUresult driver_copy_create(struct driver_operation **operation, struct driver_copy copy);
 CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_copy *copy);
 CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);

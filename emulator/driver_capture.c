@@ -121,31 +121,39 @@ CUresult driver_capture_record(struct driver_stream *stream, struct driver_event
     if (!event->nodes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (member->count) memcpy(event->nodes, member->nodes, member->count * sizeof *event->nodes);
     event->node_count = member->count;
-    event->capture = stream->capture;
+    event->capture_id = stream->capture->id;
     return CUDA_SUCCESS;
 }
 
-static bool capture_is_live(const struct driver_capture *capture)
+/* The capture that an event was recorded in; NULL when it has ended. */
+static struct driver_capture *capture_of(const struct driver_event *event)
 {
-    for (const struct driver_capture *each = captures; each; each = each->next)
-        if (each == capture) return true;
-    return false;
+    struct driver_capture *capture = captures;
+    while (capture && capture->id != event->capture_id) capture = capture->next;
+    return capture;
+}
+
+void driver_capture_spoil_event(const struct driver_event *event)
+{
+    struct driver_capture *capture = capture_of(event);
+    if (capture) driver_capture_spoil(capture);
 }
 
 CUresult driver_capture_join(struct driver_stream *stream, struct driver_event *event)
 {
-    if (event->capture && !capture_is_live(event->capture)) driver_event_forget(event); /* it has ended */
-    if (!event->capture) {
+    struct driver_capture *capture = capture_of(event);
+    if (!capture) {
+        driver_event_forget(event);
         if (!stream->capture || event->sequence == 0) return CUDA_SUCCESS;
         driver_capture_spoil(stream->capture);
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
-    if (stream->is_legacy || (stream->capture && stream->capture != event->capture)) {
-        driver_capture_spoil(event->capture);
+    if (stream->is_legacy || (stream->capture && stream->capture != capture)) {
+        driver_capture_spoil(capture);
         return stream->is_legacy ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_ERROR_STREAM_CAPTURE_MERGE;
     }
-    if (event->capture->is_spoiled) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!stream->capture && !capture_enlist(event->capture, stream)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (capture->is_spoiled) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!stream->capture && !capture_enlist(capture, stream)) return CUDA_ERROR_OUT_OF_MEMORY;
     struct driver_member *member = member_of(stream);
     struct driver_node **nodes = malloc((member->count + event->node_count + 1) * sizeof *nodes);
     if (!nodes) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -218,6 +226,26 @@ static void capture_end(struct driver_capture *capture)
     }
     free(capture->members);
     free(capture);
+}
+
+static void member_remove(struct driver_capture *capture, struct driver_member *member)
+{
+    member->stream->capture = NULL;
+    free(member->nodes);
+    *member = capture->members[--capture->member_count];
+}
+
+void driver_capture_leave(struct driver_stream *stream)
+{
+    struct driver_capture *capture = stream->capture;
+    if (!capture) return;
+    if (capture->origin == stream) {
+        driver_graph_free(capture->graph);
+        capture_end(capture);
+        return;
+    }
+    driver_capture_spoil(capture);
+    member_remove(capture, member_of(stream));
 }
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)

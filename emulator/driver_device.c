@@ -4,6 +4,7 @@
 #include "emulator/driver.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char device_name[] = "kfuse emulator (H100 model)";
@@ -20,6 +21,7 @@ CUresult cuInit(unsigned int Flags)
     for (uint64_t capacity = device_memory; !emu_memory_open(capacity); capacity /= 2)
         if (capacity < LEAST_MEMORY) return CUDA_ERROR_OUT_OF_MEMORY;
     driver.is_initialised = true;
+    atexit(driver_close); /* before what the program has registered up to now, as NVIDIA's driver does */
     return CUDA_SUCCESS;
 }
 

@@ -7,7 +7,9 @@
 static CUresult event_of(CUevent handle, struct driver_event **event)
 {
     *event = (struct driver_event *)handle;
-    return driver_object_is(handle, DRIVER_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    bool is_alive = driver_object_is(handle, DRIVER_EVENT) && (*event)->context->is_alive &&
+                    (*event)->context->id == (*event)->context_id;
+    return is_alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 #define EVENT_OF(handle)                                                                                     \
@@ -26,6 +28,7 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
     struct driver_event *event = driver_object_create(DRIVER_EVENT);
     if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
     event->context = driver_current();
+    event->context_id = event->context->id;
     event->flags = Flags;
     event->id = ++driver.identity;
     *phEvent = (CUevent)event;
@@ -37,7 +40,7 @@ void driver_event_forget(struct driver_event *event)
     free(event->nodes);
     event->nodes = NULL;
     event->node_count = 0;
-    event->capture = NULL;
+    event->capture_id = 0;
 }
 
 CUresult cuEventDestroy_v2(CUevent hEvent)
@@ -87,8 +90,8 @@ CUresult cuEventQuery(CUevent hEvent)
 {
     DRIVER_ENTER(DRIVER_USUAL);
     EVENT_OF(hEvent);
-    if (event->capture) {
-        driver_capture_spoil(event->capture);
+    if (event->capture_id) {
+        driver_capture_spoil_event(event);
         return CUDA_ERROR_CAPTURED_EVENT;
     }
     driver_run_some();
@@ -100,8 +103,8 @@ CUresult cuEventSynchronize(CUevent hEvent)
 {
     DRIVER_ENTER(DRIVER_USUAL);
     EVENT_OF(hEvent);
-    if (event->capture) {
-        driver_capture_spoil(event->capture);
+    if (event->capture_id) {
+        driver_capture_spoil_event(event);
         return CUDA_ERROR_CAPTURED_EVENT;
     }
     if (!event_is_done(event)) driver_run_until(event->stream, event->sequence);
@@ -112,9 +115,9 @@ CUresult cuEventSynchronize(CUevent hEvent)
 CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
     DRIVER_ENTER(DRIVER_USUAL);
-    const struct driver_event *start = (struct driver_event *)hStart, *end = (struct driver_event *)hEnd;
+    struct driver_event *start, *end;
     if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
-    if (!driver_object_is(start, DRIVER_EVENT) || !driver_object_is(end, DRIVER_EVENT))
+    if (event_of(hStart, &start) != CUDA_SUCCESS || event_of(hEnd, &end) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_HANDLE;
     if (start->sequence == 0 || end->sequence == 0) return CUDA_ERROR_INVALID_HANDLE;
     if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
@@ -132,7 +135,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     EVENT_OF(hEvent);
     if (Flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (Flags) return CUDA_ERROR_NOT_SUPPORTED;
-    if (event->capture || stream->capture) return driver_capture_join(stream, event);
+    if (event->capture_id || stream->capture) return driver_capture_join(stream, event);
     if (event->sequence == 0) return CUDA_SUCCESS;
     struct driver_operation *operation = driver_operation_create(OPERATION_EMPTY);
     if (!operation) return CUDA_ERROR_OUT_OF_MEMORY;

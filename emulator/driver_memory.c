@@ -12,7 +12,7 @@ struct memory_record {
     struct driver_context *context;
     enum emu_memory_kind kind;
     unsigned flags;
-    bool is_registered;
+    bool is_registered, is_leaving; /* leaving: a stream will free it */
     void *pool;
     UT_hash_handle hh;
 };
@@ -79,18 +79,21 @@ void driver_memory_close(const struct driver_context *context)
     }
 }
 
-CUresult driver_memory_check(uint64_t address, size_t size, bool *is_pageable, bool *is_host)
+CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place *place)
 {
     struct emu_allocation allocation;
     uint64_t start, end;
-    *is_pageable = *is_host = false;
+    *place = (struct driver_place){0};
     if (emu_memory_find(address, &allocation)) {
-        *is_host = allocation.kind == EMU_MEMORY_HOST;
-        return address + size <= allocation.start + allocation.size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        place->is_host = allocation.kind == EMU_MEMORY_HOST;
+        place->is_managed = allocation.kind == EMU_MEMORY_MANAGED;
+        return size <= allocation.size - (address - allocation.start) ? CUDA_SUCCESS
+                                                                      : CUDA_ERROR_INVALID_VALUE;
     }
     emu_memory_reserved(&start, &end);
-    if (address == 0 || (address >= start && address < end)) return CUDA_ERROR_INVALID_VALUE;
-    *is_pageable = *is_host = true;
+    if (address == 0 || address + size < address || (address >= start && address < end))
+        return CUDA_ERROR_INVALID_VALUE;
+    place->is_pageable = place->is_host = true;
     return CUDA_SUCCESS;
 }
 
@@ -119,8 +122,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
     if (!pPitch || WidthInBytes == 0 || Height == 0) return CUDA_ERROR_INVALID_VALUE;
     if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
         return CUDA_ERROR_INVALID_VALUE;
-    size_t pitch = (WidthInBytes + 511) / 512 * 512;
-    CUresult result = memory_allocate(dptr, pitch * Height, EMU_MEMORY_DEVICE, 0);
+    size_t pitch = (WidthInBytes + 511) / 512 * 512, size;
+    if (pitch < WidthInBytes || __builtin_mul_overflow(pitch, Height, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = memory_allocate(dptr, size, EMU_MEMORY_DEVICE, 0);
     if (result == CUDA_SUCCESS) *pPitch = pitch;
     return result;
 }
@@ -224,11 +228,12 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     struct driver_stream *stream;
     CUresult result = driver_stream_of(hStream, &stream);
     if (result != CUDA_SUCCESS) return result;
-    const struct memory_record *record = record_at(dptr);
-    if (!record || record->kind == EMU_MEMORY_HOST) return CUDA_ERROR_INVALID_VALUE;
+    struct memory_record *record = record_at(dptr);
+    if (!record || record->kind == EMU_MEMORY_HOST || record->is_leaving) return CUDA_ERROR_INVALID_VALUE;
     struct driver_operation *operation = driver_operation_create(OPERATION_FREE);
     if (!operation) return CUDA_ERROR_OUT_OF_MEMORY;
     operation->address = dptr;
+    record->is_leaving = !stream->capture;
     return driver_submit(stream, operation);
 }
 
@@ -321,10 +326,10 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 CUresult cuMemFreeHost(void *p)
 {
     DRIVER_ENTER(DRIVER_USUAL | DRIVER_UNCAPTURED);
-    struct memory_record *record = record_at((uint64_t)p);
     if (!p) return CUDA_SUCCESS;
+    driver_run_all(); /* first: other threads may run meanwhile */
+    struct memory_record *record = record_at((uint64_t)p);
     if (!record || record->kind != EMU_MEMORY_HOST || record->is_registered) return CUDA_ERROR_INVALID_VALUE;
-    driver_run_all();
     emu_memory_release(record->start);
     record_remove(record);
     return driver_current()->error;
@@ -348,9 +353,9 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
 CUresult cuMemHostUnregister(void *p)
 {
     DRIVER_ENTER(DRIVER_USUAL | DRIVER_UNCAPTURED);
+    driver_run_all();
     struct memory_record *record = record_at((uint64_t)p);
     if (!record || !record->is_registered) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    driver_run_all();
     emu_memory_release(record->start);
     record_remove(record);
     return driver_current()->error;

@@ -177,20 +177,6 @@ static uint64_t operation_fill(const struct driver_fill *fill)
     return emu_clock_copy_ns((uint64_t)fill->width * fill->height * fill->element, EMU_COPY_SET);
 }
 
-/* The program's function runs without the lock; the stream is marked as running, so that nothing overtakes
- * it. */
-static uint64_t operation_host(struct driver_stream *stream, const struct driver_callback *host)
-{
-    CUresult error = stream->context->error;
-    driver_unlock();
-    if (host->callback)
-        host->callback((CUstream)stream, error, host->data);
-    else if (error == CUDA_SUCCESS)
-        host->function(host->data);
-    driver_lock();
-    return 0;
-}
-
 static uint64_t operation_event(const struct driver_operation *operation, uint64_t start_ns)
 {
     struct driver_event *event = operation->record.event;
@@ -214,13 +200,12 @@ uint64_t driver_operation_run(struct driver_stream *stream, const struct driver_
         return is_sound ? operation_copy(operation) : 0;
     case OPERATION_FILL:
         return is_sound ? operation_fill(&operation->fill) : 0;
-    case OPERATION_HOST:
-        return operation_host(stream, &operation->host);
     case OPERATION_EVENT:
         return operation_event(operation, start_ns);
     case OPERATION_FREE:
         if (is_sound) driver_memory_free(operation->address);
         return 0;
+    case OPERATION_HOST: /* driver_host.c */
     case OPERATION_EMPTY:
         return 0;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Streams' queues. An operation may run when all before it in its stream and all that it waits for are done:
  * an event's record, and the rules of the legacy default stream. Without a seed an operation runs where it is
- * submitted, as if the device were infinitely fast; with one, it waits until something synchronises, and then
- * any operation that may run is taken at random. Sequence numbers are unique over all streams and never
- * reused.
+ * submitted, as if the device were infinitely fast (behind a host function that has not ended: when it has);
+ * with one, it waits until something synchronises, and then any operation that may run is taken at random.
+ * Sequence numbers are unique over all streams and never reused.
  *
  * Time: an operation starts when its stream, what it waits for, and the host that submitted it allow. */
 #include "emulator/driver.h"
@@ -85,6 +85,17 @@ static struct driver_stream *choose(void)
     return chosen;
 }
 
+void driver_finish(struct driver_stream *stream)
+{
+    struct driver_operation *operation = stream->first;
+    stream->is_running = false;
+    stream->first = operation->next;
+    if (!stream->first) stream->last = NULL;
+    stream->completed = operation->sequence;
+    driver_operation_free(operation);
+    driver_wake(NEWS_DONE);
+}
+
 static bool run_one(void)
 {
     struct driver_stream *stream = choose();
@@ -92,14 +103,19 @@ static bool run_one(void)
     struct driver_operation *operation = stream->first;
     stream->is_running = true;
     uint64_t start = start_ns(stream, operation);
+    if (operation->kind == OPERATION_HOST) {
+        stream->clock_ns = start;
+        driver_host_start(stream);
+        return true;
+    }
     stream->clock_ns = start + driver_operation_run(stream, operation, start);
-    stream->is_running = false;
-    stream->first = operation->next;
-    if (!stream->first) stream->last = NULL;
-    stream->completed = operation->sequence;
-    driver_operation_free(operation);
-    driver_wake();
+    driver_finish(stream);
     return true;
+}
+
+void driver_run_ready(void)
+{
+    while (run_one()) continue;
 }
 
 void driver_run_some(void)
@@ -116,7 +132,7 @@ static void host_reaches(uint64_t time_ns)
 void driver_run_until(const struct driver_stream *stream, uint64_t sequence)
 {
     while (stream->completed < sequence)
-        if (!run_one()) driver_pause(); /* another thread is in a callback */
+        if (!run_one()) driver_pause(NEWS_DONE); /* a host function is running */
     host_reaches(stream->clock_ns);
 }
 
@@ -135,7 +151,7 @@ static bool all_done(const struct driver_context *context)
 static void run_context(const struct driver_context *context)
 {
     while (!all_done(context))
-        if (!run_one()) driver_pause();
+        if (!run_one()) driver_pause(NEWS_DONE);
     for (const struct driver_stream *stream = driver.streams; stream; stream = stream->next)
         if (!context || stream->context == context) host_reaches(stream->clock_ns);
 }
@@ -143,6 +159,11 @@ static void run_context(const struct driver_context *context)
 void driver_run_context(const struct driver_context *context)
 {
     run_context(context);
+}
+
+bool driver_runs_at_once(void)
+{
+    return driver.options.seed == 0 && all_done(NULL);
 }
 
 void driver_run_all(void)
@@ -178,7 +199,7 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_operation *op
     CUresult result = enqueue(stream, operation);
     uint64_t host_ns = driver.host_ns;
     while (result == CUDA_SUCCESS && driver.options.seed == 0 && !is_done(stream))
-        if (!run_one()) driver_pause();
+        if (!run_one()) break; /* behind a host function, which will run it */
     driver.host_ns = host_ns;
     return result;
 }
@@ -191,6 +212,6 @@ CUresult driver_submit_and_wait(struct driver_stream *stream, struct driver_oper
     else
         driver_operation_free(operation);
     if (result != CUDA_SUCCESS) return result;
-    driver_run_stream(stream);
+    driver_run_until(stream, stream->submitted);
     return stream->context->error;
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ struct driver driver;
 _Thread_local bool driver_is_per_thread;
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t state_change = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t state_news[NEWS_KINDS] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+static atomic_bool state_is_closed;
 
 /* KFUSE_EMULATOR: options, separated by commas.
  *   seed=N           operations wait in their streams until something synchronises, and then run in a random
@@ -23,8 +25,8 @@ static pthread_cond_t state_change = PTHREAD_COND_INITIALIZER;
  *                    kernel run in a random order too. N (not 0) fixes every choice.
  *   races=1          report unordered conflicting accesses of one launch
  *   races=error      the same, and the launch fails (CUDA_ERROR_LAUNCH_FAILED)
- *   packed=1         arrays lie side by side, as on a GPU; running over an end is seen only where nothing follows
- *   workers=N        host threads that run the blocks of a kernel; 0, the default: one per processor
+ *   packed=1         arrays lie side by side, as on a GPU; running over an end is seen only where nothing
+ * follows workers=N        host threads that run the blocks of a kernel; 0, the default: one per processor
  *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT); 0:
  * never quiet            faults go to the log alone, not to standard error trap-on-fault=1  raise SIGTRAP at
  * a fault or a race, for a debugger */
@@ -71,9 +73,17 @@ __attribute__((constructor)) static void options_read(void)
     driver.random = driver.options.seed;
 }
 
-CUresult driver_enter(unsigned needs)
+void driver_close(void)
 {
+    atomic_store(&state_is_closed, true);
+}
+
+CUresult driver_enter(unsigned needs, bool *entered)
+{
+    if (atomic_load(&state_is_closed)) return CUDA_ERROR_DEINITIALIZED;
+    if (driver_is_in_host_function && (needs & DRIVER_CURRENT)) return CUDA_ERROR_NOT_PERMITTED;
     pthread_mutex_lock(&state_lock);
+    *entered = true;
     CUresult result = CUDA_SUCCESS;
     struct driver_context *context = driver_current();
     if ((needs & DRIVER_OPEN) && !driver.is_initialised)
@@ -86,13 +96,13 @@ CUresult driver_enter(unsigned needs)
         result = context->error;
     else if ((needs & DRIVER_UNCAPTURED) && driver_capture_forbids())
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (result != CUDA_SUCCESS) driver_is_per_thread = false;
     return result;
 }
 
-void driver_leave(const int *entered)
+void driver_leave(const bool *entered)
 {
-    (void)entered;
+    driver_is_per_thread = false;
+    if (!*entered) return;
     pthread_mutex_unlock(&state_lock);
     driver_activity_deliver();
 }
@@ -107,14 +117,25 @@ void driver_lock(void)
     pthread_mutex_lock(&state_lock);
 }
 
-void driver_pause(void)
+void driver_pause(enum driver_news news)
 {
-    pthread_cond_wait(&state_change, &state_lock);
+    pthread_cond_wait(&state_news[news], &state_lock);
 }
 
-void driver_wake(void)
+bool driver_pause_for(enum driver_news news, struct timespec *deadline, unsigned milliseconds)
 {
-    pthread_cond_broadcast(&state_change);
+    if (deadline->tv_sec == 0) {
+        clock_gettime(CLOCK_REALTIME, deadline);
+        uint64_t nanoseconds = (uint64_t)deadline->tv_nsec + milliseconds * 1000000ull;
+        deadline->tv_sec += (time_t)(nanoseconds / 1000000000);
+        deadline->tv_nsec = (long)(nanoseconds % 1000000000);
+    }
+    return pthread_cond_timedwait(&state_news[news], &state_lock, deadline) == 0;
+}
+
+void driver_wake(enum driver_news news)
+{
+    pthread_cond_broadcast(&state_news[news]);
 }
 
 void driver_say(const char *format, ...)
@@ -135,10 +156,11 @@ void driver_say(const char *format, ...)
 
 CUresult driver_unsupported(struct driver_unsupported *entry)
 {
+    driver_is_per_thread = false;
+    if (atomic_load(&state_is_closed)) return CUDA_ERROR_DEINITIALIZED;
     driver_lock();
     if (!entry->is_said) log_write(LOG_WARNING, "emulator", "%s is not supported", entry->name);
     entry->is_said = true;
-    driver_is_per_thread = false;
     driver_unlock();
     return CUDA_ERROR_NOT_SUPPORTED;
 }

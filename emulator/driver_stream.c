@@ -27,7 +27,7 @@ struct driver_stream *driver_stream_open(struct driver_context *context, unsigne
 
 void driver_stream_close(struct driver_stream *stream)
 {
-    if (stream->capture) driver_capture_spoil(stream->capture);
+    driver_capture_leave(stream);
     driver_run_stream(stream);
     if (stream->previous)
         stream->previous->next = stream->next;

@@ -61,6 +61,7 @@ emulator_libcuda_la_SOURCES = \
 	emulator/driver_event.c \
 	emulator/driver_fill.c \
 	emulator/driver_graph.c \
+	emulator/driver_host.c \
 	emulator/driver_kernel.c \
 	emulator/driver_launch.c \
 	emulator/driver_memory.c \

@@ -27,9 +27,13 @@ tests_emulator_bench_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 
 # --- the driver
-c_tests += tests/emulator/test_driver
+c_tests += tests/emulator/test_driver tests/emulator/test_handles tests/emulator/test_streams
 tests_emulator_test_driver_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS) -lpthread
+tests_emulator_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_handles_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
+tests_emulator_test_streams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_streams_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/emulator/run_image
 tests_emulator_run_image_SOURCES = tests/emulator/run_image.c
 tests_emulator_run_image_LDADD = emulator/libcuda.la
