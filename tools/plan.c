@@ -23,6 +23,7 @@ static void print_help(void)
         "  -o, --output DIR      the plan [TRACE with .kfplan in place of .kftrace]\n"
         "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
         "      --max-members N   launches in one group, at most [16]\n"
+        "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
         "  -q, --quiet           print nothing but errors\n"
         "  -h, --help            print this text\n\n"
         "Next: kfuse run -p DIR -- PROGRAM\n");
@@ -101,10 +102,11 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256 };
+    enum { MAX_MEMBERS = 256, KEEP_LOSING };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
+                                                 {"keep-losing", no_argument, NULL, KEEP_LOSING},
                                                  {"quiet", no_argument, NULL, 'q'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -125,6 +127,9 @@ int command_plan(int argc, char **argv)
         case MAX_MEMBERS:
             if (!command_number(optarg, &options.max_members) || options.max_members < 2)
                 return command_usage("plan", "%s: a group has at least 2 members", optarg);
+            break;
+        case KEEP_LOSING:
+            options.keeps_losing = true;
             break;
         case 'q':
             is_quiet = true;

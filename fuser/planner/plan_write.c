@@ -123,7 +123,7 @@ static bool add_group(struct search *search, struct plan_builder *builder, const
     double gain = group->projected.original_ns - group->projected.fused_ns;
     uint32_t flags = (conditions->writes_variables ? PLAN_WRITES_VARIABLES : 0) |
                      (group->unproven ? PLAN_NEEDS_VERIFICATION : 0);
-    plan_build_group(builder, group->name, flags, (uint64_t)gain);
+    plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)
         plan_build_effect(builder, &conditions->effects[i]);

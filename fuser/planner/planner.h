@@ -27,6 +27,7 @@ struct planner_options {
     const char *plan_path; /* folder; created; an older plan in it is replaced */
     double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
     uint32_t max_members;  /* of one group; 16 unless told */
+    bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

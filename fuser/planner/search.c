@@ -102,7 +102,8 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
         dependent |= conflict->class == CONFLICT_THREAD;
         shares |= conflict->shared_bytes > 0;
     }
-    if (dependent || shares || launch_class_time(class_of(search, candidate)) < SMALL_KERNEL_NS) return true;
+    if (dependent || shares || search->options->keeps_losing) return true;
+    if (launch_class_time(class_of(search, candidate)) < SMALL_KERNEL_NS) return true;
     draft->reason = "they share no data, and each is too long for the launch alone to matter";
     return false;
 }
@@ -314,7 +315,8 @@ static void project(struct search *search, struct search_group *planned)
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
 {
-    return projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
+    return search->options->keeps_losing ||
+           projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
 }
 
 static void release_group(struct search_group *planned)
@@ -525,6 +527,7 @@ static bool loading_pays(const struct search *search, const struct search_group 
 
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
+    if (search->options->keeps_losing) return NULL;
     if (!holding_pays(search, group))
         return "holding the launches would leave the device idle for longer than the gain";
     if (!loading_pays(search, group))
