@@ -11,6 +11,7 @@ include tests/codegen/local.mk
 include tests/planner/local.mk
 include tests/tools/local.mk
 include tests/bench/local.mk
+include tests/referee/local.mk
 check_PROGRAMS += $(c_tests)
 TESTS += $(c_tests) $(dist_check_SCRIPTS)
 TEST_EXTENSIONS = .sh

@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs that failed once (cases/*.program), and a few that are drawn.
+. "$top_srcdir/tests/tools/functions.sh"
+referee=$top_builddir/tests/referee/referee
+for file in "$top_srcdir"/tests/referee/cases/*.program; do
+    [ -e "$file" ] || continue
+    expect 0 "$referee" "$file"
+done
+expect 0 "$referee" --count "${REFEREE_COUNT:-40}" --seed "${REFEREE_SEED:-1}" --batch 20 --failures "$work"
+cat "$work/out"

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Compiles the kernels of a batch in one call of NVRTC, as its time is spent on the call, and cuts the PTX
+ * up. */
+#include "fuser/codegen/nvrtc.h"
+#include "tests/referee/judge.h"
+#include "tests/referee/script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char architecture[] = "compute_90";
+
+/* One module for each program: the head of the text, and the entries that are named after the program. */
+static const char *cut_out(struct arena *arena, const char *ptx, uint32_t number)
+{
+    static const char mark[] = "\t// .globl\t";
+    const char *first = strstr(ptx, mark);
+    char prefix[32];
+    if (!first) return NULL;
+    snprintf(prefix, sizeof prefix, "p%uk", number);
+    char *text = arena_alloc(arena, strlen(ptx) + 1);
+    if (!text) return NULL;
+    size_t size = (size_t)(first - ptx);
+    memcpy(text, ptx, size);
+    for (const char *at = first; at;) {
+        const char *next = strstr(at + 1, mark), *end = next ? next : at + strlen(at);
+        if (strncmp(at + strlen(mark), prefix, strlen(prefix)) == 0) {
+            memcpy(text + size, at, (size_t)(end - at));
+            size += (size_t)(end - at);
+        }
+        at = next;
+    }
+    return text;
+}
+
+static const char *compile_text(struct batch *batch, const char *source, const char **error)
+{
+    struct nvrtc_output output;
+    nvrtc_compile(batch->arena, "random.cu", source, architecture, 0, &output);
+    *error = output.error;
+    return output.error ? NULL : output.ptx;
+}
+
+static void compile_one(struct batch *batch, struct judge_program *program)
+{
+    const char *error, *ptx = compile_text(batch, program->script->source, &error);
+    program->ptx = ptx;
+    if (!ptx) batch_fail(batch, program, "compile: %.*s", 200, error);
+}
+
+void compile_batch(struct batch *batch)
+{
+    size_t size = 1;
+    const char *error, *ptx;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct judge_program *program = &batch->programs[i];
+        program->ptx = program->script->ptx;
+        if (program->script->source) size += strlen(program->script->source);
+    }
+    char *source = arena_alloc(batch->arena, size), *at = source;
+    for (uint32_t i = 0; source && i < batch->count; i++)
+        if (batch->programs[i].script->source) at = stpcpy(at, batch->programs[i].script->source);
+    ptx = source && *source ? compile_text(batch, source, &error) : NULL;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct judge_program *program = &batch->programs[i];
+        if (program->ptx || !program->script->source) continue;
+        if (ptx) program->ptx = cut_out(batch->arena, ptx, program->number);
+        if (!program->ptx) compile_one(batch, program);
+    }
+}

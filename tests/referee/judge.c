@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The passes of a batch. Each runs every program that has not failed yet in one process; one that dies on the
+ * way fails, and the pass goes on behind it. */
+#include "tests/referee/judge.h"
+
+#include "tests/referee/random.h"
+#include "tests/referee/script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PASS_SECONDS = 300, SETTINGS_MOST = 8 };
+
+struct setting {
+    const char *name, *value;
+};
+struct pass {
+    const char *kind; /* of its failures */
+    bool is_replay;   /* the part of a program that is not recorded, too */
+    bool has_kfuse;
+    struct setting settings[SETTINGS_MOST];
+    uint32_t setting_count;
+};
+
+static void pass_set(struct pass *pass, const char *name, const char *value)
+{
+    if (value && pass->setting_count < SETTINGS_MOST)
+        pass->settings[pass->setting_count++] = (struct setting){name, value};
+}
+
+/* --- batches --- */
+
+struct batch *batch_read(const char *text, const char **error)
+{
+    struct arena *arena = arena_create();
+    struct batch *batch = arena ? arena_alloc(arena, sizeof *batch) : NULL;
+    uint32_t capacity = 0;
+    *error = NULL;
+    if (!batch) return NULL;
+    batch->arena = arena;
+    for (const char *cursor = text;;) {
+        const struct script *script = script_read(arena, &cursor, error);
+        if (!script) break;
+        if (batch->count == capacity) {
+            capacity = 2 * capacity + 16;
+            batch->programs =
+                arena_grow(arena, batch->programs, batch->count, capacity, sizeof *batch->programs);
+        }
+        batch->programs[batch->count++] =
+            (struct judge_program){.text = arena_strndup(arena, script->text, script->text_size),
+                                   .number = script->number,
+                                   .script = script};
+    }
+    return batch; /* with what came before an error */
+}
+
+void batch_free(struct batch *batch)
+{
+    if (batch) arena_free(batch->arena);
+}
+
+void batch_fail(struct batch *batch, struct judge_program *program, const char *format, ...)
+{
+    va_list arguments;
+    if (program->is_failed) return;
+    va_start(arguments, format);
+    char *why = arena_vprintf(batch->arena, format, arguments);
+    va_end(arguments);
+    for (char *c = why; c && *c; c++)
+        if (*c == '\n') *c = ' ';
+    program->is_failed = true;
+    program->why = why;
+}
+
+bool judge_has_failed(const struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        if (batch->programs[i].is_failed) return true;
+    return false;
+}
+
+bool judge_same_kind(const char *why, const char *other)
+{
+    size_t length = strcspn(why, " :");
+    return strcspn(other, " :") == length && memcmp(why, other, length) == 0;
+}
+
+void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs)
+{
+    for (uint32_t i = 0; i < batch->refusal_count; i++)
+        if (strcmp(batch->refusals[i].reason, reason) == 0) {
+            batch->refusals[i].pairs += pairs;
+            return;
+        }
+    if (batch->refusal_count == sizeof batch->refusals / sizeof *batch->refusals) return;
+    batch->refusals[batch->refusal_count++] =
+        (struct judge_refusal){arena_strdup(batch->arena, reason), pairs};
+}
+
+/* --- processes --- */
+
+static void in_child(const struct judge *judge, const struct pass *pass, const char *out, const char *err)
+{
+    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",    "KFUSE_STATS", "KFUSE_LOG",
+                                        "LD_PRELOAD",   "KFUSE_DISABLE", "KFUSE_DENY",  "KFUSE_EMULATOR"};
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
+    if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
+    if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
+    for (uint32_t i = 0; i < pass->setting_count; i++)
+        setenv(pass->settings[i].name, pass->settings[i].value, 1);
+    int out_file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int err_file = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (out_file < 0 || err_file < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(126);
+    alarm(PASS_SECONDS);
+}
+
+/* The wait status; *out and *err what was printed, in the arena. */
+static int run_process(const struct judge *judge, struct arena *arena, const struct pass *pass,
+                       char *const arguments[], const char **out, const char **err)
+{
+    const char *out_path = arena_printf(arena, "%s/out", judge->folder);
+    const char *err_path = arena_printf(arena, "%s/err", judge->folder);
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        in_child(judge, pass, out_path, err_path);
+        execv(arguments[0], arguments);
+        fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    char *out_text = script_read_file(out_path), *err_text = script_read_file(err_path);
+    *out = arena_strdup(arena, out_text ? out_text : "");
+    *err = arena_strdup(arena, err_text ? err_text : "");
+    free(out_text);
+    free(err_text);
+    return status;
+}
+
+static const char *status_text(struct arena *arena, int status, const char *err)
+{
+    const char *last = err + strlen(err);
+    while (last > err && last[-1] == '\n') last--;
+    const char *end = last;
+    while (last > err && last[-1] != '\n') last--;
+    if (end - last > 400) end = last + 400;
+    if (WIFSIGNALED(status))
+        return arena_printf(arena, "signal %d, %.*s", WTERMSIG(status), (int)(end - last), last);
+    return arena_printf(arena, "exit status %d, %.*s", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+                        (int)(end - last), last);
+}
+
+/* --- programs through the player --- */
+
+static bool write_programs(const char *path, const struct batch *batch, uint32_t first)
+{
+    FILE *file = fopen(path, "we");
+    uint32_t written = 0;
+    if (!file) return false;
+    for (uint32_t i = first; i < batch->count; i++) {
+        const struct judge_program *program = &batch->programs[i];
+        const char *at = program->text, *source = strstr(at, "\nsource\n");
+        if (program->is_failed) continue;
+        written++;
+        if (source) { /* what was compiled takes its place */
+            fwrite(at, 1, (size_t)(source - at), file);
+            fprintf(file, "\nptx\n%s\nend\n", program->ptx);
+            at = strstr(source, "\nend\n") + 5;
+        }
+        fputs(at, file);
+    }
+    return fclose(file) == 0 && written;
+}
+
+static const char *line_after(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+/* What one program printed, or NULL where it did not end. */
+static const char *block_of(struct arena *arena, const char *out, uint32_t number)
+{
+    char head[32], tail[32];
+    snprintf(head, sizeof head, "program %u\n", number);
+    snprintf(tail, sizeof tail, "done %u\n", number);
+    const char *start = strstr(out, head);
+    while (start && start > out && start[-1] != '\n') start = strstr(start + 1, head);
+    if (!start) return NULL;
+    start = line_after(start);
+    const char *end = start;
+    while (*end && strncmp(end, "program ", 8) && strncmp(end, tail, strlen(tail))) end = line_after(end);
+    if (strncmp(end, tail, strlen(tail)) != 0) return NULL;
+    return arena_strndup(arena, start, (size_t)(end - start));
+}
+
+static const char *first_difference(struct arena *arena, const char *is, const char *should)
+{
+    while (*is && *should) {
+        size_t is_size = (size_t)(line_after(is) - is), should_size = (size_t)(line_after(should) - should);
+        if (is_size != should_size || memcmp(is, should, is_size) != 0) break;
+        is += is_size;
+        should += should_size;
+    }
+    return arena_printf(arena, "\"%.*s\", not \"%.*s\"", (int)strcspn(is, "\n"), is,
+                        (int)strcspn(should, "\n"), should);
+}
+
+/* texts[i] is what program i must print; where it is NULL it becomes what it does print. */
+static void run_pass(const struct judge *judge, struct batch *batch, const struct pass *pass,
+                     const char **texts)
+{
+    char *path = arena_printf(batch->arena, "%s/programs", judge->folder);
+    char *player = arena_strdup(batch->arena, judge->player), replay[] = "--replay";
+    char *arguments[] = {player, pass->is_replay ? replay : path, pass->is_replay ? path : NULL, NULL};
+    for (uint32_t first = 0; first < batch->count;) {
+        const char *out, *err;
+        if (!write_programs(path, batch, first)) return;
+        int status = run_process(judge, batch->arena, pass, arguments, &out, &err);
+        for (; first < batch->count; first++) {
+            struct judge_program *program = &batch->programs[first];
+            if (program->is_failed) continue;
+            const char *block = block_of(batch->arena, out, program->number);
+            if (!block) {
+                const char *error = strstr(out, "\nerror ");
+                batch_fail(batch, program, "%s: %.*s %s", pass->kind,
+                           error ? (int)strcspn(error + 1, "\n") : 0, error ? error + 1 : "",
+                           status_text(batch->arena, status, err));
+                first++;
+                break;
+            }
+            if (!texts[first]) texts[first] = block;
+            if (strcmp(block, texts[first]) != 0)
+                batch_fail(batch, program, "%s: %s", pass->kind,
+                           first_difference(batch->arena, block, texts[first]));
+        }
+    }
+}
+
+/* --- passes --- */
+
+static const char *schedule(const struct judge *judge, struct arena *arena, uint32_t number, bool is_packed)
+{
+    struct random random = {judge->seed + number * 7919u};
+    if (judge->is_gpu) return NULL;
+    return number ? arena_printf(arena, "quiet=0,races=error,packed=%d,seed=%u", is_packed,
+                                 1 + random_below(&random, 1000000))
+                  : arena_printf(arena, "quiet=0,races=error,packed=%d", is_packed);
+}
+
+/* Without kfuse: in order, and at random where that is possible; a program must say the same. */
+static void run_alone(const struct judge *judge, struct batch *batch, const char **whole,
+                      const char **recorded)
+{
+    struct pass plain = {.kind = "plain", .is_replay = true}, part = {.kind = "plain"};
+    struct pass shuffled = {.kind = "order", .is_replay = true};
+    pass_set(&plain, "KFUSE_EMULATOR", schedule(judge, batch->arena, 0, true));
+    pass_set(&part, "KFUSE_EMULATOR", schedule(judge, batch->arena, 0, true));
+    pass_set(&shuffled, "KFUSE_EMULATOR", schedule(judge, batch->arena, 1, false));
+    run_pass(judge, batch, &plain, whole);
+    run_pass(judge, batch, &shuffled, whole);
+    run_pass(judge, batch, &part, recorded);
+}
+
+static bool make_plan(const struct judge *judge, struct batch *batch, const char *trace, const char *plan)
+{
+    const char *out, *err;
+    const struct pass pass = {.kind = "plan"};
+    char *arguments[] = {arena_strdup(batch->arena, judge->tools),
+                         "plan",
+                         "--quiet",
+                         "--keep-losing",
+                         "-o",
+                         (char *)plan,
+                         (char *)trace,
+                         NULL};
+    int status = run_process(judge, batch->arena, &pass, arguments, &out, &err);
+    if (status == 0) return true;
+    for (uint32_t i = 0; i < batch->count; i++)
+        batch_fail(batch, &batch->programs[i], "plan: %s", status_text(batch->arena, status, err));
+    return false;
+}
+
+static void run_planned(const struct judge *judge, struct batch *batch, const char *plan, const char **whole)
+{
+    const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
+    for (uint32_t number = 0; number < judge->schedules; number++) {
+        struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
+        bool is_hurried = number % 2 == 1; /* what is held is released by the timer mostly */
+        pass_set(&replay, "KFUSE_PLAN", plan);
+        pass_set(&replay, "KFUSE_STATS", stats);
+        pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
+        pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch->arena, number + 2, !is_hurried));
+        unlink(stats);
+        run_pass(judge, batch, &replay, whole);
+        refusals_read(batch, number ? NULL : plan, stats);
+    }
+}
+
+void judge_batch(const struct judge *judge, struct batch *batch)
+{
+    struct arena *arena = batch->arena;
+    const char *trace = arena_printf(arena, "%s/app.kftrace", judge->folder);
+    const char *plan = arena_printf(arena, "%s/app.kfplan", judge->folder);
+    const char **whole = arena_calloc(arena, batch->count + 1, sizeof *whole);
+    const char **recorded = arena_calloc(arena, batch->count + 1, sizeof *recorded);
+    if (!whole || !recorded) abort();
+    compile_batch(batch);
+    for (uint32_t i = 0; i < batch->count && !judge->skips_soundness; i++) {
+        if (batch->programs[i].is_failed) continue;
+        char *text = observe_program(batch, &batch->programs[i]);
+        if (!judge->is_gpu) whole[i] = arena_strdup(arena, text);
+        free(text);
+    }
+    run_alone(judge, batch, whole, recorded);
+    struct pass record = {.kind = "record", .has_kfuse = true};
+    pass_set(&record, "KFUSE_RECORD", trace);
+    pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
+    pass_set(&record, "KFUSE_EMULATOR", schedule(judge, arena, 0, true));
+    run_pass(judge, batch, &record, recorded);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (batch->programs[i].is_failed) continue;
+        if (make_plan(judge, batch, trace, plan)) run_planned(judge, batch, plan, whole);
+        break;
+    }
+}

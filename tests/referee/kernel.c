@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Draws kernels by lot and writes them as CUDA C, one statement a line (so that shrinking can leave lines
+ * out). */
+#include "tests/referee/kernel.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct kernel_type types[] = {
+    {"float", 4},         {"float", 4},  {"double", 8},  {"int", 4},         {"unsigned short", 2},
+    {"unsigned char", 1}, {"float2", 8}, {"float4", 16}, {"signed char", 1}, {"long long", 8},
+};
+static const struct kernel_type *const float_type = &types[0], *const double_type = &types[2],
+                                       *const int_type = &types[3];
+
+struct text {
+    char bytes[8192];
+    size_t size;
+};
+
+struct writer {
+    struct kernel *kernel;
+    struct random *random;
+    const struct kernel_theme *theme;
+    struct text text;
+    uint32_t values; /* v0, v1 ... */
+    bool is_written[KERNEL_POINTERS];
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct writer *writer, const char *format, ...)
+{
+    struct text *text = &writer->text;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text->bytes + text->size, sizeof text->bytes - text->size, format, arguments);
+    va_end(arguments);
+    if (length > 0 && text->size + (size_t)length < sizeof text->bytes) text->size += (size_t)length;
+}
+
+/* --- what accesses look like in C --- */
+
+static void write_element(struct writer *writer, const struct kernel_access *access)
+{
+    static const char *const line[KERNEL_MAPS] = {
+        [MAP_OWN] = "i",
+        [MAP_SHIFT] = "i + (%d)",
+        [MAP_OFFSET] = "i + o",
+        [MAP_TIMES] = "%d * i + %d",
+        [MAP_REVERSE] = "n - 1 - i",
+        [MAP_NEGATIVE] = "-1 - i",
+        [MAP_HALF] = "i / %d",
+        [MAP_MODULO] = "i %% %d",
+        [MAP_WRAP] = "(i + %d) %% n",
+        [MAP_CLAMP] = "min(max((int)i + (%d), 0), n - 1)",
+        [MAP_CONSTANT] = "%d",
+        [MAP_XOR] = "i ^ %d",
+        [MAP_ROW] = "i * %d + j",
+        [MAP_COLUMN] = "j * n + i",
+        [MAP_WINDOW] = "i + j",
+        [MAP_TURNED] = "i",
+        [MAP_GATHER] = "(unsigned)g[i] & %d",
+    };
+    static const char *const plane[KERNEL_MAPS] = {
+        [MAP_OWN] = "y * m + x",
+        [MAP_SHIFT] = "y * m + x + (%d)",
+        [MAP_OFFSET] = "(y + (%d)) * m + x",
+        [MAP_REVERSE] = "h * m - 1 - (y * m + x)",
+        [MAP_CLAMP] = "y * m + min(max((int)x + (%d), 0), n - 1)",
+        [MAP_TURNED] = "x * h + y",
+        [MAP_CONSTANT] = "%d",
+    };
+    const char *format = writer->kernel->shape == KERNEL_PLANE ? plane[access->map] : line[access->map];
+    say(writer, "p%u[", access->pointer);
+    for (int number = 0; *format; format++) {
+        if (*format != '%') {
+            say(writer, "%c", *format);
+        } else if (*++format == '%') {
+            say(writer, "%%");
+        } else {
+            say(writer, "%d", number++ ? access->d : access->c);
+        }
+    }
+    say(writer, "]");
+}
+
+static void write_guard(struct writer *writer, const struct kernel_access *access)
+{
+    const char *i = writer->kernel->shape == KERNEL_PLANE ? "x" : "i";
+    switch (access->guard) {
+    case GUARD_INNER:
+        say(writer, "if (%s > 0 && %s + 1 < n) ", i, i);
+        break;
+    case GUARD_EVEN:
+        say(writer, "if (%s %% 2 == 0) ", i);
+        break;
+    case GUARD_BELOW:
+        say(writer, "if (%s < %d) ", i, access->d);
+        break;
+    case GUARD_FROM_OFFSET:
+        say(writer, "if (%s >= o) ", i);
+        break;
+    case GUARD_DATA:
+        say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
+            writer->kernel->value == 'd' ? "double" : "float");
+        break;
+    case GUARD_NONE:
+    case KERNEL_GUARDS:
+        break;
+    }
+}
+
+static const char *value_type(const struct writer *writer)
+{
+    return writer->kernel->value == 'd' ? "double" : writer->kernel->value == 'i' ? "unsigned" : "float";
+}
+
+static bool is_vector(const struct writer *writer, const struct kernel_access *access)
+{
+    return strncmp(writer->kernel->pointers[access->pointer].type->name, "float", 5) == 0 &&
+           writer->kernel->pointers[access->pointer].type->size > 4;
+}
+
+/* --- drawing accesses --- */
+
+static const struct kernel_type *draw_type(struct writer *writer)
+{
+    if (random_chance(writer->random, 75))
+        return writer->kernel->value == 'd'   ? double_type
+               : writer->kernel->value == 'i' ? int_type
+                                              : float_type;
+    return &types[random_below(writer->random, sizeof types / sizeof *types)];
+}
+
+static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
+{
+    struct kernel *kernel = writer->kernel;
+    bool is_new = !kernel->pointer_count || random_chance(writer->random, percent_new);
+    if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
+        return random_below(writer->random, kernel->pointer_count);
+    kernel->pointers[kernel->pointer_count].type = draw_type(writer);
+    return kernel->pointer_count++;
+}
+
+static enum kernel_map draw_map(struct writer *writer, bool is_write)
+{
+    struct random *random = writer->random;
+    if (writer->kernel->shape == KERNEL_PLANE) {
+        if (random_chance(random, 75)) return MAP_OWN;
+        if (is_write) return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_REVERSE, MAP_TURNED);
+        return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_REVERSE, MAP_CLAMP, MAP_TURNED,
+                         MAP_CONSTANT);
+    }
+    if (random_chance(random, is_write ? 82 : 68)) return MAP_OWN;
+    if (is_write)
+        return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_REVERSE, MAP_WRAP, MAP_NEGATIVE,
+                         MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_CONSTANT);
+    return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_REVERSE, MAP_NEGATIVE, MAP_HALF,
+                     MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_CLAMP, MAP_CONSTANT, MAP_XOR, MAP_ROW, MAP_COLUMN,
+                     MAP_WINDOW, MAP_GATHER);
+}
+
+static enum kernel_guard draw_guard(struct writer *writer)
+{
+    if (random_chance(writer->random, 78)) return GUARD_NONE;
+    return (enum kernel_guard)(1 + random_below(writer->random, KERNEL_GUARDS - 1));
+}
+
+static void draw_constants(struct writer *writer, struct kernel_access *access)
+{
+    struct random *random = writer->random;
+    int32_t length = writer->theme->length;
+    access->d = (int32_t)random_below(random, 3);
+    if (access->guard == GUARD_BELOW) access->d = 1 + (int32_t)random_below(random, (uint32_t)length);
+    switch (access->map) {
+    case MAP_SHIFT:
+        access->c = random_of(random, -2, -1, -1, 1, 1, 2, 7, 32);
+        break;
+    case MAP_OFFSET:
+        access->c = random_of(random, -1, 1, 2);
+        break;
+    case MAP_TIMES:
+    case MAP_HALF:
+        access->c = random_of(random, 2, 2, 3, 4);
+        break;
+    case MAP_MODULO:
+        access->c = random_of(random, 2, 8, 32, 100, 128);
+        break;
+    case MAP_WRAP:
+        access->c = random_of(random, 1, 1, 5, 64);
+        break;
+    case MAP_CLAMP:
+        access->c = random_of(random, -1, 1, 2, -3);
+        break;
+    case MAP_XOR:
+        access->c = random_of(random, 1, 1, 2, 3, 16, 32);
+        break;
+    case MAP_CONSTANT:
+        access->c = random_of(random, 0, 0, 1, 5, 31);
+        if (!access->is_write) break;
+        access->guard = GUARD_BELOW;
+        access->d = 1;
+        break;
+    case MAP_ROW:
+    case MAP_COLUMN:
+    case MAP_WINDOW:
+        access->c = access->trips = random_of(random, 2, 3, 4);
+        break;
+    case MAP_GATHER:
+        access->c = random_of(random, 15, 31, 127);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The pointer whose elements say where a gather reads: touched at i, before. */
+static bool draw_index(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    if (kernel->pointer_count == KERNEL_POINTERS || kernel->access_count + 2 > KERNEL_ACCESSES) return false;
+    uint32_t pointer = kernel->pointer_count++;
+    kernel->pointers[pointer].type = int_type;
+    kernel->accesses[kernel->access_count++] = (struct kernel_access){.pointer = pointer, .map = MAP_OWN};
+    say(writer, "const int *g = (const int *)p%u;\n", pointer);
+    return true;
+}
+
+static struct kernel_access *draw_access(struct writer *writer, bool is_write)
+{
+    struct kernel *kernel = writer->kernel;
+    if (kernel->access_count + 2 > KERNEL_ACCESSES) return NULL;
+    struct kernel_access access = {.is_write = is_write};
+    access.map = draw_map(writer, is_write);
+    access.guard = draw_guard(writer);
+    if (kernel->index == 'u' && access.map == MAP_NEGATIVE) access.map = MAP_OWN;
+    if (!writer->values && access.guard == GUARD_DATA) access.guard = GUARD_NONE;
+    for (uint32_t a = 0; a < kernel->access_count && access.map == MAP_GATHER; a++)
+        if (kernel->accesses[a].map == MAP_GATHER) access.map = MAP_OWN; /* one index array a kernel */
+    if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
+    access.pointer = draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
+    draw_constants(writer, &access);
+    kernel->accesses[kernel->access_count] = access;
+    return &kernel->accesses[kernel->access_count++];
+}
+
+/* --- statements --- */
+
+static void write_load(struct writer *writer)
+{
+    const char *type = value_type(writer);
+    bool is_nested = writer->kernel->shape == KERNEL_BLOCK;
+    struct kernel_access *access = draw_access(writer, false);
+    if (!access) return;
+    uint32_t value = writer->values;
+    say(writer, "%s v%u = 0; ", type, value);
+    if (is_nested) say(writer, "if (in) ");
+    if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
+    write_guard(writer, access);
+    if (access->trips) say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+    if (is_vector(writer, access)) {
+        bool is_wide = writer->kernel->pointers[access->pointer].type->size == 16;
+        say(writer, "{ %s w = ", is_wide ? "float4" : "float2");
+        write_element(writer, access);
+        say(writer, "; v%u += (%s)(w.x - w.y%s); }\n", value, type, is_wide ? " + w.z * w.w" : "");
+    } else {
+        say(writer, "v%u %s (%s)", value, access->trips ? "+=" : "=", type);
+        write_element(writer, access);
+        say(writer, ";\n");
+    }
+    writer->values++;
+}
+
+static void write_compute(struct writer *writer)
+{
+    static const char *const of_floats[] = {
+        "A * B + C",       "A + B",           "A - B * S",     "A * S",         "A * S + T",
+        "fmaf(A, S, B)",   "fminf(A, B + T)", "fabsf(A) - C",  "A > B ? A : C", "A / (fabsf(B) + 1.0f)",
+        "sqrtf(fabsf(A))", "A + (float)(I)",  "A * B - C * S", "A * A + B * B", "rsqrtf(fabsf(A) + T * T)",
+    };
+    static const char *const of_doubles[] = {
+        "A * B + C",     "A + B",       "A - B * S",         "A * S + T",       "fma(A, (double)S, B)",
+        "A > B ? A : C", "fabs(A) - C", "A / (B * B + 1.0)", "A + (double)(I)",
+    };
+    static const char *const of_integers[] = {
+        "A * 3u + B", "A ^ B",     "A >> 3", "(A << 2) + C",       "A & 1023u",         "A % 7u",
+        "A / 3u",     "min(A, B)", "A + I",  "__umulhi(A, B) + C", "A > B ? A - B : C", "__popc(A) + B",
+        "~A | B",
+    };
+    struct random *random = writer->random;
+    const char *const *forms = writer->kernel->value == 'd'   ? of_doubles
+                               : writer->kernel->value == 'i' ? of_integers
+                                                              : of_floats;
+    uint32_t count = writer->kernel->value == 'd'   ? sizeof of_doubles / sizeof *of_doubles
+                     : writer->kernel->value == 'i' ? sizeof of_integers / sizeof *of_integers
+                                                    : sizeof of_floats / sizeof *of_floats;
+    if (!writer->values) return;
+    say(writer, "%s v%u = ", value_type(writer), writer->values);
+    for (const char *at = forms[random_below(random, count)]; *at; at++) {
+        if (*at >= 'A' && *at <= 'C')
+            say(writer, "v%u", random_below(random, writer->values));
+        else if (strchr("SIT", *at))
+            say(writer, "%s",
+                *at == 'S'                              ? "s"
+                : *at == 'T'                            ? "t"
+                : writer->kernel->shape == KERNEL_PLANE ? "x"
+                                                        : "i");
+        else
+            say(writer, "%c", *at);
+    }
+    say(writer, ";\n");
+    writer->values++;
+}
+
+static void write_store(struct writer *writer)
+{
+    if (!writer->values) return;
+    struct kernel_access *access = draw_access(writer, true);
+    if (!access) return;
+    writer->is_written[access->pointer] = true;
+    uint32_t value =
+        random_chance(writer->random, 70) ? writer->values - 1 : random_below(writer->random, writer->values);
+    const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
+    if (writer->kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
+    write_guard(writer, access);
+    if (access->trips) say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+    write_element(writer, access);
+    if (is_vector(writer, access) && type->size == 16)
+        say(writer, " = make_float4(v%u, s, v%u, t);\n", value, random_below(writer->random, writer->values));
+    else if (is_vector(writer, access))
+        say(writer, " = make_float2(v%u, v%u);\n", value, random_below(writer->random, writer->values));
+    else
+        say(writer, " = (%s)(v%u%s);\n", type->name, value, access->trips ? " + j" : "");
+}
+
+static void write_atomic(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    if (kernel->pointer_count == KERNEL_POINTERS || kernel->access_count + 2 > KERNEL_ACCESSES) return;
+    uint32_t pointer = kernel->pointer_count++;
+    kernel->pointers[pointer].type = int_type;
+    writer->is_written[pointer] = true;
+    struct kernel_access access = {.pointer = pointer,
+                                   .map =
+                                       random_of(writer->random, MAP_CONSTANT, MAP_MODULO, MAP_OWN, MAP_HALF),
+                                   .c = random_of(writer->random, 1, 8, 32),
+                                   .is_write = true,
+                                   .is_atomic = true};
+    kernel->accesses[kernel->access_count++] = access;
+    if (kernel->shape == KERNEL_PLANE) kernel->accesses[kernel->access_count - 1].map = MAP_CONSTANT;
+    if (kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
+    say(writer, "atomicAdd(&");
+    write_element(writer, &kernel->accesses[kernel->access_count - 1]);
+    say(writer, ", %d);\n", random_of(writer->random, 1, 3, -2));
+}
+
+/* A loop without memory, whose trips are a number or come from data. */
+static void write_loop(struct writer *writer)
+{
+    if (!writer->values) return;
+    uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
+    const char *type = value_type(writer);
+    say(writer, "%s v%u = v%u; for (int j = 0; j < ", type, to, from);
+    if (random_chance(writer->random, 50))
+        say(writer, "((int)v%u & 3)", from);
+    else
+        say(writer, "%d", random_of(writer->random, 2, 5, 12));
+    say(writer, "; j++) v%u = v%u * (%s)s + (%s)%s;\n", to, to, type, type, "1");
+}
+
+static void write_exchange(struct writer *writer)
+{
+    if (!writer->values) return;
+    uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
+    const char *type = value_type(writer);
+    if (random_chance(writer->random, 50)) {
+        say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
+            random_of(writer->random, 1, 2, 16));
+        return;
+    }
+    say(writer, "__shared__ %s s%u[1024];\n", type, to);
+    say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
+    say(writer, "__syncthreads();\n");
+    say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
+}
+
+static void write_body(struct writer *writer)
+{
+    struct random *random = writer->random;
+    for (uint32_t i = 0, count = 1 + random_below(random, 2); i < count || !writer->values; i++)
+        write_load(writer);
+    for (uint32_t i = 0, count = 1 + random_below(random, 5); i < count; i++) {
+        uint32_t what = random_below(random, 100);
+        if (writer->kernel->shape == KERNEL_BLOCK && what < 45)
+            write_exchange(writer);
+        else if (what < 60)
+            write_compute(writer);
+        else if (what < 80)
+            write_load(writer);
+        else if (what < 90)
+            write_store(writer);
+        else if (what < 96)
+            write_loop(writer);
+        else
+            write_atomic(writer);
+    }
+    write_store(writer);
+    if (random_chance(random, 15)) write_store(writer);
+}
+
+/* --- the kernel around it --- */
+
+static void write_parameters(struct writer *writer, struct text *body)
+{
+    const struct kernel *kernel = writer->kernel;
+    struct text kept = writer->text;
+    writer->text.size = 0;
+    if (kernel->has_struct)
+        say(writer, "struct %s_arguments { %s *p0; int n; float s; };\n", kernel->name,
+            kernel->pointers[0].type->name);
+    say(writer, "extern \"C\" __global__ void %s(", kernel->name);
+    if (kernel->has_struct) say(writer, "%s_arguments q, ", kernel->name);
+    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) {
+        const struct kernel_pointer *pointer = &kernel->pointers[p];
+        if (pointer->is_variable) continue;
+        if (pointer->is_read_only)
+            say(writer, "const %s *__restrict__ p%u, ", pointer->type->name, p);
+        else
+            say(writer, "%s *p%u, ", pointer->type->name, p);
+    }
+    if (!kernel->has_struct) say(writer, "int n, ");
+    say(writer, "int m, int o, int h, ");
+    if (!kernel->has_struct) say(writer, "float s, ");
+    say(writer, "float t)\n{\n");
+    if (kernel->has_struct) say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
+    *body = writer->text;
+    writer->text = kept;
+}
+
+static void write_shape(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    const char *type = kernel->index == 'u' ? "unsigned" : kernel->index == 'l' ? "long long" : "int";
+    const char *first = "blockIdx.x * blockDim.x + threadIdx.x";
+    switch (kernel->shape) {
+    case KERNEL_LINE:
+        say(writer, "%s i = %s;\n", type, first);
+        if (!kernel->is_exact) say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");
+        break;
+    case KERNEL_STRIDE:
+        say(writer, "for (%s i = %s; i < n; i += gridDim.x * blockDim.x) {\n", type, first);
+        break;
+    case KERNEL_CHUNK:
+        say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
+        break;
+    case KERNEL_PLANE:
+        say(writer, "%s x = %s, y = blockIdx.y * blockDim.y + threadIdx.y;\n", type, first);
+        say(writer, kernel->returns ? "if (x >= n || y >= h) return;\n" : "if (x < n && y < h) {\n");
+        break;
+    case KERNEL_BLOCK:
+        say(writer, "%s i = %s;\nbool in = i < n;\n", type, first);
+        break;
+    case KERNEL_SHAPES:
+        break;
+    }
+}
+
+static void choose_shape(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    uint32_t what = random_below(writer->random, 100);
+    kernel->shape = what < 62   ? KERNEL_LINE
+                    : what < 74 ? KERNEL_STRIDE
+                    : what < 80 ? KERNEL_CHUNK
+                    : what < 93 ? KERNEL_PLANE
+                                : KERNEL_BLOCK;
+    kernel->index = "iiiiuul"[random_below(writer->random, 7)];
+    if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, 12);
+    kernel->returns = random_chance(writer->random, 40);
+    kernel->value =
+        random_chance(writer->random, 75) ? writer->theme->value : "ffdi"[random_below(writer->random, 4)];
+}
+
+static void finish_pointers(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    for (uint32_t p = 0; p < kernel->pointer_count; p++)
+        kernel->pointers[p].is_read_only = !writer->is_written[p] && random_chance(writer->random, 40);
+    kernel->has_struct = random_chance(writer->random, 12);
+    if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
+}
+
+struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
+                           uint32_t program, uint32_t index)
+{
+    struct kernel *kernel = arena_alloc(arena, sizeof *kernel);
+    static _Thread_local struct writer writer;
+    if (!kernel) return NULL;
+    memset(&writer, 0, sizeof writer);
+    writer.kernel = kernel;
+    writer.random = random;
+    writer.theme = theme;
+    kernel->name = arena_printf(arena, "p%uk%u", program, index);
+    choose_shape(&writer);
+    write_shape(&writer);
+    write_body(&writer);
+    bool is_open = kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK ||
+                   (!kernel->returns &&
+                    (kernel->shape == KERNEL_PLANE || (kernel->shape == KERNEL_LINE && !kernel->is_exact)));
+    say(&writer, is_open ? "}\n}\n" : "}\n");
+    finish_pointers(&writer);
+    static _Thread_local struct text head;
+    write_parameters(&writer, &head);
+    kernel->text =
+        arena_printf(arena, "%.*s%.*s", (int)head.size, head.bytes, (int)writer.text.size, writer.text.bytes);
+    return kernel;
+}

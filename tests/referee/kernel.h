@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A random kernel: its CUDA C, and the same accesses as data, so that a launch of it can be enumerated. */
+#ifndef KFUSE_TESTS_REFEREE_KERNEL_H
+#define KFUSE_TESTS_REFEREE_KERNEL_H
+
+#include "common/arena.h"
+#include "tests/referee/random.h"
+
+enum { KERNEL_POINTERS = 5, KERNEL_ACCESSES = 16 };
+
+enum kernel_shape {                /* how threads share the elements out */
+                    KERNEL_LINE,   /* thread i has element i; a guard, a return or an exact fit */
+                    KERNEL_STRIDE, /* a grid-stride loop */
+                    KERNEL_CHUNK,  /* thread i has m elements in turn: i * m + j */
+                    KERNEL_PLANE,  /* thread (x, y) */
+                    KERNEL_BLOCK,  /* as LINE, with values exchanged in the block or the warp */
+                    KERNEL_SHAPES
+};
+enum kernel_map {               /* element that an access touches */
+                  MAP_OWN,      /* i */
+                  MAP_SHIFT,    /* i + c */
+                  MAP_OFFSET,   /* i + o, o an argument */
+                  MAP_TIMES,    /* c * i + d */
+                  MAP_REVERSE,  /* n - 1 - i */
+                  MAP_NEGATIVE, /* -1 - i */
+                  MAP_HALF,     /* i / c */
+                  MAP_MODULO,   /* i % c */
+                  MAP_WRAP,     /* (i + c) % n */
+                  MAP_CLAMP,    /* min(max(i + c, 0), n - 1) */
+                  MAP_CONSTANT, /* c */
+                  MAP_XOR,      /* i ^ c */
+                  MAP_ROW,      /* i * c + j, j a loop's counter */
+                  MAP_COLUMN,   /* j * n + i */
+                  MAP_WINDOW,   /* i + j */
+                  MAP_TURNED,   /* x * h + y */
+                  MAP_GATHER,   /* index[i] & c */
+                  KERNEL_MAPS
+};
+enum kernel_guard {
+    GUARD_NONE,
+    GUARD_INNER,
+    GUARD_EVEN,
+    GUARD_BELOW,
+    GUARD_FROM_OFFSET,
+    GUARD_DATA,
+    KERNEL_GUARDS
+};
+
+struct kernel_type {
+    const char *name;
+    uint32_t size;
+};
+struct kernel_pointer {
+    const struct kernel_type *type;
+    bool is_read_only; /* const __restrict__ */
+    bool is_variable;  /* a variable of the module in place of an argument */
+};
+struct kernel_access {
+    uint32_t pointer;
+    enum kernel_map map;
+    enum kernel_guard guard;
+    int32_t c, d, trips; /* trips: of the loop over j */
+    bool is_write, is_atomic;
+};
+struct kernel {
+    const char *name, *text;
+    enum kernel_shape shape;
+    char index;             /* type of the element index: i, u or l */
+    bool is_exact, returns; /* every thread has an element; the others return at once */
+    bool has_struct;        /* pointer 0, n and s come in one */
+
+    struct kernel_pointer pointers[KERNEL_POINTERS];
+    struct kernel_access accesses[KERNEL_ACCESSES];
+    uint32_t pointer_count, access_count;
+    char value; /* type of what is computed: f, d or i */
+};
+
+/* What the maps and guards see in one launch. */
+struct kernel_numbers {
+    int32_t n, m, o; /* of a PLANE: width, pitch (m) and h = height */
+    int32_t h;
+    float s, t;
+    uint32_t grid[3], block[3];
+};
+
+/* What one kernel is to fit: the usual length of arrays and so on. */
+struct kernel_theme {
+    int32_t length, width, height;
+    uint32_t block;
+    char value;
+};
+
+struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
+                           uint32_t program, uint32_t index);
+
+/* Calls visit for every access of every thread: thread is its number in the launch, from and to the bytes,
+ * relative to the pointer. Accesses that data decides are visited as if they all happened; for_any: any
+ * thread may touch any of the bytes. Ends early when visit says false, and returns what it said. */
+typedef bool (*kernel_visit)(void *context, const struct kernel_access *access, int32_t thread, int64_t from,
+                             int64_t to, bool for_any);
+bool kernel_enumerate(const struct kernel *kernel, const struct kernel_numbers *numbers, kernel_visit visit,
+                      void *context);
+
+#endif

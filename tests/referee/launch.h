@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Binds a kernel to arrays by lot, and tells whether the launch is sound: inside its arrays, free of races.
+ */
+#ifndef KFUSE_TESTS_REFEREE_LAUNCH_H
+#define KFUSE_TESTS_REFEREE_LAUNCH_H
+
+#include "tests/referee/kernel.h"
+
+enum { LAUNCH_ARRAYS = 10 };
+
+struct launch_place {
+    uint32_t array;
+    int64_t offset;
+};
+struct launch_arrays {
+    uint32_t count;
+    int64_t sizes[LAUNCH_ARRAYS]; /* bytes */
+};
+struct launch {
+    const struct kernel *kernel;
+    struct kernel_numbers numbers;
+    struct launch_place places[KERNEL_POINTERS];
+    uint32_t stream;
+};
+
+/* Draws places for all pointers until the launch is sound; false when none were found. */
+bool launch_bind(struct launch *launch, const struct launch_arrays *arrays, struct random *random);
+/* Draws a place for one pointer; the others stay. */
+bool launch_bind_one(struct launch *launch, const struct launch_arrays *arrays, struct random *random,
+                     uint32_t pointer);
+bool launch_is_sound(const struct launch *launch, const struct launch_arrays *arrays);
+/* Whether it reads or writes (or writes) something of an array. */
+bool launch_touches(const struct launch *launch, uint32_t array, bool writes);
+
+#endif

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The random-program referee: HACKING.md tells how to use it.
+check_PROGRAMS += tests/referee/referee tests/referee/player
+tests_referee_referee_SOURCES = \
+	tests/analysis/soundness.c tests/analysis/soundness.h \
+	tests/referee/compile.c \
+	tests/referee/generate.c tests/referee/generate.h \
+	tests/referee/judge.c tests/referee/judge.h \
+	tests/referee/kernel.c tests/referee/kernel.h tests/referee/kernel_map.c \
+	tests/referee/launch.c tests/referee/launch.h \
+	tests/referee/observe.c \
+	tests/referee/random.h \
+	tests/referee/referee.c \
+	tests/referee/refusals.c \
+	tests/referee/script.c tests/referee/script.h \
+	tests/referee/shrink.c
+tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_referee_referee_LDADD = libfuser.la libengine.la $(JANSSON_LIBS)
+tests_referee_player_SOURCES = tests/referee/player.c tests/referee/script.c tests/referee/script.h
+tests_referee_player_LDADD = libcommon.la -ldl
+
+# make fuzz COUNT=n SEED=s: goes on where it was interrupted; failing programs come to tests/referee/failures, smaller.
+COUNT = 500
+SEED = 1
+.PHONY: fuzz
+fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) tools/kfuse tests/referee/referee tests/referee/player
+	@$(MKDIR_P) tests/referee/failures
+	tests/referee/referee --count $(COUNT) --seed $(SEED) --state tests/referee/fuzz-$(SEED).state \
+		--failures tests/referee/failures --table tests/referee/fuzz-$(SEED).tsv
+
+# Programs that failed once, and a few drawn ones.
+dist_check_SCRIPTS += tests/referee/cases.sh
+clean-local: clean-referee
+clean-referee:
+	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.tsv
+.PHONY: clean-referee

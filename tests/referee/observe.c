@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Runs a program on the emulator's engine, in this process and in program order. Every launch that differs
+ * from those before it is watched: its accesses must lie in the relations of the analysis, and equal those
+ * that claim to be exact. */
+#include "common/hash.h"
+#include "emulator/memory.h"
+#include "tests/analysis/soundness.h"
+#include "tests/referee/judge.h"
+#include "tests/referee/script.h"
+
+#include <isl/options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICE_BYTES = 1 << 28, LAUNCH_STEPS = 50 * 1000 * 1000, WATCHED_MOST = 256 };
+
+struct observation {
+    struct batch *batch;
+    struct judge_program *program;
+    struct emu_program *module;
+    struct ptx_module *ptx;
+    isl_ctx *ctx;
+    uint64_t arrays[SCRIPT_ARRAYS], sizes[SCRIPT_ARRAYS];
+    uint64_t seen[WATCHED_MOST]; /* hashes of the launches that were watched */
+    uint32_t seen_count;
+    FILE *out;
+};
+
+static void *host(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+static uint64_t address_of(const struct observation *seen, struct script_place place)
+{
+    return seen->arrays[place.array] + (uint64_t)place.offset;
+}
+
+/* --- one launch --- */
+
+static bool is_new(struct observation *seen, const struct script_launch *launch)
+{
+    uint64_t parts[3] = {hash_check(launch->kernel, strlen(launch->kernel)),
+                         hash_check(launch->grid, sizeof launch->grid + sizeof launch->block),
+                         hash_check(launch->arguments, launch->size)};
+    uint64_t hash = hash_check(parts, sizeof parts);
+    for (uint32_t i = 0; i < launch->pointer_count; i++) hash = hash * 31 + launch->pointers[i].array;
+    for (uint32_t i = 0; i < seen->seen_count; i++)
+        if (seen->seen[i] == hash) return false;
+    if (seen->seen_count == WATCHED_MOST) return false;
+    seen->seen[seen->seen_count++] = hash;
+    return true;
+}
+
+static struct soundness_base base_place(const struct observation *seen, const struct script_launch *launch,
+                                        const struct access_base *base)
+{
+    uint64_t size = 0;
+    struct soundness_base place = {0};
+    if (base->kind == ACCESS_BASE_VARIABLE &&
+        emu_program_variable(seen->module, base->variable, &place.address, &size))
+        return (struct soundness_base){place.address, place.address, place.address + size};
+    for (uint32_t i = 0; base->kind == ACCESS_BASE_ARGUMENT && i < launch->pointer_count; i++) {
+        uint32_t array = launch->pointers[i].array;
+        int64_t offset;
+        if (launch->pointers[i].offset != base->argument_offset) continue;
+        memcpy(&offset, launch->arguments + launch->pointers[i].offset, sizeof offset);
+        uint64_t start = seen->arrays[array];
+        return (struct soundness_base){start + (uint64_t)offset, start, start + seen->sizes[array]};
+    }
+    return place;
+}
+
+static struct access_summary *analyse(struct observation *seen, const struct script_launch *launch,
+                                      const unsigned char *arguments)
+{
+    struct launch_pointer pointers[SCRIPT_POINTERS];
+    struct launch_input input = {.function = ptx_find_function(seen->ptx, launch->kernel),
+                                 .dynamic_shared = launch->shared,
+                                 .arguments = arguments,
+                                 .arguments_size = launch->size,
+                                 .pointers = pointers,
+                                 .pointer_count = launch->pointer_count};
+    memcpy(input.grid, launch->grid, sizeof input.grid);
+    memcpy(input.block, launch->block, sizeof input.block);
+    for (uint32_t i = 0; i < launch->pointer_count; i++) pointers[i].offset = launch->pointers[i].offset;
+    return input.function ? access_analyse(seen->ctx, &input) : NULL;
+}
+
+static void fail(struct observation *seen, const struct script_operation *operation, const char *kind,
+                 const char *what)
+{
+    batch_fail(seen->batch, seen->program, "%s: line %u, %s: %.300s", kind, operation->line,
+               operation->launch->kernel, what);
+}
+
+static void run_watched(struct observation *seen, const struct script_operation *operation,
+                        struct emu_launch *own, const struct emu_settings *settings)
+{
+    const struct script_launch *launch = operation->launch;
+    struct access_summary *summary = analyse(seen, launch, own->parameters);
+    struct soundness_base *bases = calloc(summary ? summary->base_count + 1 : 1, sizeof *bases);
+    struct soundness soundness = {.summary = summary, .bases = bases};
+    bool is_known = summary && !summary->refusal && bases;
+    struct emu_counts counts;
+    struct emu_fault fault = {0};
+    for (uint32_t b = 0; is_known && b < summary->base_count; b++)
+        bases[b] = base_place(seen, launch, &summary->bases[b]);
+    if (!emu_run(settings, own, &counts, &fault, is_known ? soundness_watch : NULL, &soundness))
+        fail(seen, operation, "program", fault.message);
+    unsigned compared = 0;
+    if (is_known && soundness_check(&soundness, &compared) > 0)
+        fail(seen, operation, "soundness", "the launch did what the analysis does not know");
+    seen->program->watched += is_known;
+    seen->program->compared += compared;
+    if (!is_known) judge_count_refusal(seen->batch, summary ? summary->refusal : "no summary", 1);
+    access_summary_free(summary);
+    free(bases);
+}
+
+static void launch(struct observation *seen, const struct script_operation *operation)
+{
+    const struct script_launch *wanted = operation->launch;
+    unsigned char arguments[SCRIPT_ARGUMENT_BYTES];
+    struct emu_settings settings = {.report_races = true, .workers = 1, .step_limit = LAUNCH_STEPS};
+    struct emu_launch own = {.kernel = emu_program_kernel(seen->module, wanted->kernel),
+                             .dynamic_shared = wanted->shared,
+                             .parameters = arguments};
+    struct emu_counts counts;
+    struct emu_fault fault = {0};
+    memcpy(arguments, wanted->arguments, sizeof arguments);
+    for (uint32_t i = 0; i < wanted->pointer_count; i++) {
+        uint64_t pointer;
+        memcpy(&pointer, arguments + wanted->pointers[i].offset, sizeof pointer);
+        pointer += seen->arrays[wanted->pointers[i].array];
+        memcpy(arguments + wanted->pointers[i].offset, &pointer, sizeof pointer);
+    }
+    memcpy(own.grid, wanted->grid, sizeof own.grid);
+    memcpy(own.block, wanted->block, sizeof own.block);
+    if (!own.kernel)
+        fail(seen, operation, "program", "no such kernel");
+    else if (is_new(seen, wanted))
+        run_watched(seen, operation, &own, &settings);
+    else if (!emu_run(&settings, &own, &counts, &fault, NULL, NULL))
+        fail(seen, operation, "program", fault.message);
+}
+
+/* --- everything else --- */
+
+static void tell(struct observation *seen, const char *what, uint32_t number, uint64_t address, uint64_t size)
+{
+    fprintf(seen->out, "%s%u %016llx\n", what, number, (unsigned long long)hash_check(host(address), size));
+}
+
+static void perform(struct observation *seen, const struct script_operation *operation)
+{
+    uint64_t address, size;
+    uint32_t array = operation->place.array;
+    switch (operation->kind) {
+    case SCRIPT_ALLOC:
+        seen->arrays[array] = emu_memory_allocate(operation->bytes, EMU_MEMORY_DEVICE);
+        seen->sizes[array] = operation->bytes;
+        if (!seen->arrays[array]) abort();
+        memset(host(seen->arrays[array]), 0, operation->bytes);
+        break;
+    case SCRIPT_FREE:
+        if (seen->arrays[array]) emu_memory_release(seen->arrays[array]);
+        seen->arrays[array] = 0;
+        break;
+    case SCRIPT_LAUNCH:
+        launch(seen, operation);
+        break;
+    case SCRIPT_FILL:
+        script_data(host(address_of(seen, operation->place)), operation->bytes, operation->type,
+                    operation->seed);
+        break;
+    case SCRIPT_SET:
+        memset(host(address_of(seen, operation->place)), (int)operation->seed, operation->bytes);
+        break;
+    case SCRIPT_COPY:
+        memcpy(host(address_of(seen, operation->place)), host(address_of(seen, operation->source)),
+               operation->bytes);
+        break;
+    case SCRIPT_READ:
+        tell(seen, "read ", operation->number, address_of(seen, operation->place), operation->bytes);
+        break;
+    case SCRIPT_VARIABLE:
+        if (emu_program_variable(seen->module, operation->name, &address, &size))
+            script_data(host(address), operation->bytes < size ? operation->bytes : size, operation->type,
+                        operation->seed);
+        break;
+    case SCRIPT_STREAM:
+    case SCRIPT_SYNC:
+    case SCRIPT_RECORD:
+    case SCRIPT_WAIT:
+    case SCRIPT_QUERY:
+    case SCRIPT_PAUSE:
+    case SCRIPT_RELOAD:
+    case SCRIPT_REPLAY:
+    case SCRIPT_OPERATIONS:
+        break;
+    }
+}
+
+/* Whether every place that an operation names exists: shrinking may have taken an allocation away. */
+static bool is_possible(const struct observation *seen, const struct script_operation *operation)
+{
+    const uint64_t *arrays = seen->arrays, *sizes = seen->sizes;
+    const struct script_place *places[] = {&operation->place, &operation->source};
+    bool touches = operation->kind == SCRIPT_FILL || operation->kind == SCRIPT_SET ||
+                   operation->kind == SCRIPT_COPY || operation->kind == SCRIPT_READ;
+    for (int i = 0; touches && i < (operation->kind == SCRIPT_COPY ? 2 : 1); i++)
+        if (!arrays[places[i]->array] || places[i]->offset < 0 ||
+            (uint64_t)places[i]->offset + operation->bytes > sizes[places[i]->array])
+            return false;
+    for (uint32_t i = 0; operation->launch && i < operation->launch->pointer_count; i++)
+        if (!arrays[operation->launch->pointers[i].array]) return false;
+    return operation->kind != SCRIPT_ALLOC || !arrays[operation->place.array];
+}
+
+char *observe_program(struct batch *batch, struct judge_program *program)
+{
+    struct observation seen = {.batch = batch, .program = program};
+    char *text = NULL, *error = NULL;
+    const char *parse_error = NULL;
+    size_t size = 0;
+    seen.out = open_memstream(&text, &size);
+    if (!seen.out || !emu_memory_open(DEVICE_BYTES)) abort();
+    seen.module = emu_program_load("random.ptx", program->ptx, &error);
+    seen.ptx = ptx_parse("random.ptx", program->ptx, strlen(program->ptx), &parse_error);
+    seen.ctx = isl_ctx_alloc();
+    isl_options_set_on_error(seen.ctx, ISL_ON_ERROR_CONTINUE);
+    if (!seen.module || !seen.ptx)
+        batch_fail(batch, program, "load: %s", error ? error : parse_error ? parse_error : "no module");
+    for (uint32_t i = 0; i < program->script->count && !program->is_failed; i++) {
+        const struct script_operation *operation = &program->script->operations[i];
+        if (!is_possible(&seen, operation))
+            batch_fail(batch, program, "program: line %u names what is not there", operation->line);
+        else
+            perform(&seen, operation);
+    }
+    for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
+        if (seen.arrays[a]) tell(&seen, "end a", a, seen.arrays[a], seen.sizes[a]);
+    for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
+        if (seen.arrays[a]) emu_memory_release(seen.arrays[a]);
+    isl_ctx_free(seen.ctx);
+    if (seen.ptx) ptx_module_free(seen.ptx);
+    if (seen.module) emu_program_unload(seen.module);
+    free(error);
+    fclose(seen.out);
+    return text;
+}

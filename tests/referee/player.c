@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * player [--replay] [--dump FOLDER] FILE: runs the compiled programs of a file one after the other through
+ * the driver API, like any CUDA program: knows nothing of kfuse. Prints a line for everything that a program
+ * could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error OPERATION CALL
+ * RESULT, the last one. */
+#include "common/hash.h"
+#include "tests/referee/script.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Name for cuGetProcAddress, exported name, version of the ABI. */
+#define PLAYER_CALLS(CALL)                                                                                   \
+    CALL(cuInit, cuInit, 2000)                                                                               \
+    CALL(cuDeviceGet, cuDeviceGet, 2000)                                                                     \
+    CALL(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000)                                           \
+    CALL(cuCtxSetCurrent, cuCtxSetCurrent, 4000)                                                             \
+    CALL(cuCtxSynchronize, cuCtxSynchronize, 2000)                                                           \
+    CALL(cuModuleLoadData, cuModuleLoadData, 2000)                                                           \
+    CALL(cuModuleUnload, cuModuleUnload, 2000)                                                               \
+    CALL(cuModuleGetFunction, cuModuleGetFunction, 2000)                                                     \
+    CALL(cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020)                                                      \
+    CALL(cuMemAlloc, cuMemAlloc_v2, 3020)                                                                    \
+    CALL(cuMemFree, cuMemFree_v2, 3020)                                                                      \
+    CALL(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020)                                                                \
+    CALL(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020)                                                                \
+    CALL(cuMemcpyDtoD, cuMemcpyDtoD_v2, 3020)                                                                \
+    CALL(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020)                                                      \
+    CALL(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020)                                                      \
+    CALL(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020)                                                      \
+    CALL(cuMemsetD8, cuMemsetD8_v2, 3020)                                                                    \
+    CALL(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                             \
+    CALL(cuStreamCreate, cuStreamCreate, 2000)                                                               \
+    CALL(cuStreamDestroy, cuStreamDestroy_v2, 4000)                                                          \
+    CALL(cuStreamSynchronize, cuStreamSynchronize, 2000)                                                     \
+    CALL(cuStreamQuery, cuStreamQuery, 2000)                                                                 \
+    CALL(cuStreamWaitEvent, cuStreamWaitEvent, 3020)                                                         \
+    CALL(cuEventCreate, cuEventCreate, 2000)                                                                 \
+    CALL(cuEventDestroy, cuEventDestroy_v2, 4000)                                                            \
+    CALL(cuEventRecord, cuEventRecord, 2000)                                                                 \
+    CALL(cuLaunchKernel, cuLaunchKernel, 4000)
+
+struct calls {
+#define CALL(name, symbol, version) __typeof__(&symbol) name;
+    PLAYER_CALLS(CALL)
+#undef CALL
+};
+
+static struct player {
+    struct calls exported, asked; /* found by dlsym, and by cuGetProcAddress */
+    const struct calls *cuda;     /* one of them, by the program's number */
+    const struct script *script;
+    const struct script_operation *operation;
+    const char *dump; /* folder, or NULL */
+    CUmodule module;
+    CUdeviceptr arrays[SCRIPT_ARRAYS];
+    uint64_t sizes[SCRIPT_ARRAYS];
+    CUstream streams[SCRIPT_STREAMS];
+    CUevent events[SCRIPT_EVENTS];
+} player;
+
+static void check(CUresult result, const char *call)
+{
+    if (result == CUDA_SUCCESS) return;
+    printf("error %u %s %d\n", player.operation ? player.operation->line : 0, call, (int)result);
+    fflush(stdout);
+    _exit(3);
+}
+#define TRY(name, ...) check(player.cuda->name(__VA_ARGS__), #name)
+
+static bool find_calls(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library) return false;
+    CUdriverProcAddressQueryResult status;
+    __typeof__(&cuGetProcAddress_v2) ask =
+        (__typeof__(&cuGetProcAddress_v2))dlsym(library, "cuGetProcAddress_v2");
+    if (!ask) return false;
+#define CALL(name, symbol, version)                                                                          \
+    player.exported.name = (__typeof__(&symbol))dlsym(library, #symbol);                                     \
+    if (!player.exported.name) return false;                                                                 \
+    void *asked_##name = NULL;                                                                               \
+    if (ask(#name, &asked_##name, version, 0, &status) != CUDA_SUCCESS || !asked_##name) return false;       \
+    memcpy(&player.asked.name, &asked_##name, sizeof asked_##name);
+    PLAYER_CALLS(CALL)
+#undef CALL
+    return true;
+}
+
+/* --- operations --- */
+
+static CUdeviceptr address_of(struct script_place place)
+{
+    return player.arrays[place.array] + (CUdeviceptr)place.offset;
+}
+
+static void tell(const char *what, uint32_t number, const unsigned char *bytes, uint64_t size)
+{
+    printf("%s%u %016llx\n", what, number, (unsigned long long)hash_check(bytes, size));
+    if (!player.dump) return;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%u.%.*s%u", player.dump, player.script->number, (int)strcspn(what, " "),
+             what, number);
+    FILE *file = fopen(path, "we");
+    if (!file) return;
+    fwrite(bytes, 1, size, file);
+    fclose(file);
+}
+
+static unsigned char *host_bytes(uint64_t size)
+{
+    unsigned char *bytes = malloc(size ? size : 1);
+    if (!bytes) abort();
+    return bytes;
+}
+
+static void launch(const struct script_operation *operation)
+{
+    static unsigned char arguments[SCRIPT_ARGUMENT_BYTES];
+    const struct script_launch *wanted = operation->launch;
+    void *parameters[SCRIPT_PARAMETERS];
+    CUfunction function;
+    CUstream stream = player.streams[operation->stream];
+    TRY(cuModuleGetFunction, &function, player.module, wanted->kernel);
+    memcpy(arguments, wanted->arguments, wanted->size);
+    for (uint32_t i = 0; i < wanted->pointer_count; i++) {
+        CUdeviceptr pointer;
+        memcpy(&pointer, arguments + wanted->pointers[i].offset, sizeof pointer);
+        pointer += player.arrays[wanted->pointers[i].array];
+        memcpy(arguments + wanted->pointers[i].offset, &pointer, sizeof pointer);
+    }
+    for (uint32_t i = 0; i < wanted->parameter_count; i++) parameters[i] = arguments + wanted->parameters[i];
+    size_t size = wanted->size;
+    void *packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                      CU_LAUNCH_PARAM_END};
+    bool is_packed = operation->number % 4 == 3;
+    TRY(cuLaunchKernel, function, wanted->grid[0], wanted->grid[1], wanted->grid[2], wanted->block[0],
+        wanted->block[1], wanted->block[2], wanted->shared, stream, is_packed ? NULL : parameters,
+        is_packed ? packed : NULL);
+    memset(arguments, 0xee, sizeof arguments); /* they are the caller's again */
+}
+
+static void fill(const struct script_operation *operation)
+{
+    unsigned char *bytes = host_bytes(operation->bytes);
+    script_data(bytes, operation->bytes, operation->type, operation->seed);
+    if (operation->has_stream)
+        TRY(cuMemcpyHtoDAsync, address_of(operation->place), bytes, operation->bytes,
+            player.streams[operation->stream]);
+    else
+        TRY(cuMemcpyHtoD, address_of(operation->place), bytes, operation->bytes);
+    memset(bytes, 0xee, operation->bytes); /* pageable memory may be reused at once */
+    free(bytes);
+}
+
+static void read_back(const struct script_operation *operation)
+{
+    unsigned char *bytes = host_bytes(operation->bytes);
+    if (operation->has_stream) {
+        CUstream stream = player.streams[operation->stream];
+        TRY(cuMemcpyDtoHAsync, bytes, address_of(operation->place), operation->bytes, stream);
+        TRY(cuStreamSynchronize, stream);
+    } else {
+        TRY(cuMemcpyDtoH, bytes, address_of(operation->place), operation->bytes);
+    }
+    tell("read ", operation->number, bytes, operation->bytes);
+    free(bytes);
+}
+
+static void write_variable(const struct script_operation *operation)
+{
+    CUdeviceptr address;
+    size_t size;
+    unsigned char *bytes = host_bytes(operation->bytes);
+    script_data(bytes, operation->bytes, operation->type, operation->seed);
+    TRY(cuModuleGetGlobal, &address, &size, player.module, operation->name);
+    TRY(cuMemcpyHtoD, address, bytes, operation->bytes < size ? operation->bytes : size);
+    free(bytes);
+}
+
+static void load(void)
+{
+    TRY(cuModuleLoadData, &player.module, player.script->ptx);
+}
+
+static void allocate(const struct script_operation *operation)
+{
+    uint32_t array = operation->place.array;
+    TRY(cuMemAlloc, &player.arrays[array], operation->bytes);
+    TRY(cuMemsetD8, player.arrays[array], 0, operation->bytes);
+    TRY(cuCtxSynchronize);
+    player.sizes[array] = operation->bytes;
+}
+
+static void release(uint32_t array)
+{
+    if (!player.arrays[array]) return;
+    TRY(cuMemFree, player.arrays[array]);
+    player.arrays[array] = 0;
+}
+
+static void perform(const struct script_operation *operation)
+{
+    CUstream stream = player.streams[operation->stream];
+    player.operation = operation;
+    switch (operation->kind) {
+    case SCRIPT_ALLOC:
+        allocate(operation);
+        break;
+    case SCRIPT_FREE:
+        release(operation->place.array);
+        break;
+    case SCRIPT_STREAM:
+        if (operation->stream)
+            TRY(cuStreamCreate, &player.streams[operation->stream],
+                operation->seed ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+        break;
+    case SCRIPT_LAUNCH:
+        launch(operation);
+        break;
+    case SCRIPT_FILL:
+        fill(operation);
+        break;
+    case SCRIPT_SET:
+        if (operation->has_stream)
+            TRY(cuMemsetD8Async, address_of(operation->place), (unsigned char)operation->seed,
+                operation->bytes, stream);
+        else
+            TRY(cuMemsetD8, address_of(operation->place), (unsigned char)operation->seed, operation->bytes);
+        break;
+    case SCRIPT_COPY:
+        if (operation->has_stream)
+            TRY(cuMemcpyDtoDAsync, address_of(operation->place), address_of(operation->source),
+                operation->bytes, stream);
+        else
+            TRY(cuMemcpyDtoD, address_of(operation->place), address_of(operation->source), operation->bytes);
+        break;
+    case SCRIPT_READ:
+        read_back(operation);
+        break;
+    case SCRIPT_VARIABLE:
+        write_variable(operation);
+        break;
+    case SCRIPT_SYNC:
+        if (operation->has_stream)
+            TRY(cuStreamSynchronize, stream);
+        else
+            TRY(cuCtxSynchronize);
+        break;
+    case SCRIPT_RECORD:
+        if (!player.events[operation->event])
+            TRY(cuEventCreate, &player.events[operation->event], CU_EVENT_DISABLE_TIMING);
+        TRY(cuEventRecord, player.events[operation->event], stream);
+        break;
+    case SCRIPT_WAIT:
+        if (player.events[operation->event])
+            TRY(cuStreamWaitEvent, stream, player.events[operation->event], 0);
+        break;
+    case SCRIPT_QUERY: {
+        CUresult result = player.cuda->cuStreamQuery(stream);
+        if (result != CUDA_ERROR_NOT_READY) check(result, "cuStreamQuery");
+        break;
+    }
+    case SCRIPT_PAUSE:
+        usleep(operation->seed);
+        break;
+    case SCRIPT_RELOAD:
+        TRY(cuCtxSynchronize);
+        TRY(cuModuleUnload, player.module);
+        load();
+        break;
+    case SCRIPT_REPLAY:
+    case SCRIPT_OPERATIONS:
+        break;
+    }
+}
+
+static void finish(void)
+{
+    TRY(cuCtxSynchronize);
+    for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) {
+        if (!player.arrays[array]) continue;
+        unsigned char *bytes = host_bytes(player.sizes[array]);
+        TRY(cuMemcpyDtoH, bytes, player.arrays[array], player.sizes[array]);
+        tell("end a", array, bytes, player.sizes[array]);
+        free(bytes);
+    }
+    for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) release(array);
+    for (uint32_t event = 0; event < SCRIPT_EVENTS; event++) {
+        if (player.events[event]) TRY(cuEventDestroy, player.events[event]);
+        player.events[event] = NULL;
+    }
+    for (uint32_t stream = 1; stream < SCRIPT_STREAMS; stream++) {
+        if (player.streams[stream]) TRY(cuStreamDestroy, player.streams[stream]);
+        player.streams[stream] = NULL;
+    }
+    TRY(cuModuleUnload, player.module);
+}
+
+static void play(const struct script *script, bool is_replay)
+{
+    player.script = script;
+    player.operation = NULL;
+    player.cuda = script->number % 2 ? &player.asked : &player.exported;
+    printf("program %u\n", script->number);
+    fflush(stdout); /* whoever looks for a crash wants to know where */
+    load();
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->operations[i].kind == SCRIPT_REPLAY && !is_replay) break;
+        perform(&script->operations[i]);
+    }
+    finish();
+    printf("done %u\n", script->number);
+}
+
+static void open_device(void)
+{
+    CUdevice device;
+    CUcontext context;
+    player.cuda = &player.asked;
+    TRY(cuInit, 0);
+    TRY(cuDeviceGet, &device, 0);
+    TRY(cuDevicePrimaryCtxRetain, &context, device);
+    TRY(cuCtxSetCurrent, context);
+}
+
+int main(int count, char **arguments)
+{
+    bool is_replay = false;
+    const char *path = NULL, *error = NULL;
+    for (int i = 1; i < count; i++) {
+        if (strcmp(arguments[i], "--replay") == 0)
+            is_replay = true;
+        else if (strcmp(arguments[i], "--dump") == 0 && i + 1 < count)
+            player.dump = arguments[++i];
+        else
+            path = arguments[i];
+    }
+    char *text = path ? script_read_file(path) : NULL;
+    if (!text) {
+        fprintf(stderr, "usage: player [--replay] [--dump FOLDER] FILE\n");
+        return 2;
+    }
+    if (!find_calls()) {
+        fprintf(stderr, "player: no CUDA driver\n");
+        return 77;
+    }
+    open_device();
+    for (const char *cursor = text;;) {
+        struct arena *arena = arena_create();
+        const struct script *script = arena ? script_read(arena, &cursor, &error) : NULL;
+        if (script) play(script, is_replay);
+        arena_free(arena);
+        if (!script) break;
+    }
+    if (error) fprintf(stderr, "player: %s\n", error);
+    free(text);
+    return error ? 2 : 0;
+}

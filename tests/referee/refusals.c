@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What became of a batch's neighbouring launches: reasons in the plan, uses in the statistics of a replay. */
+#include "tests/referee/judge.h"
+#include "tests/referee/script.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers and names of kernels vary: they become N and K. */
+static void plain_reason(const char *reason, char *plain, size_t size)
+{
+    size_t used = 0;
+    while (*reason && used + 1 < size) {
+        unsigned program, kernel;
+        int length = 0;
+        if (*reason == 'p' && sscanf(reason, "p%uk%u%n", &program, &kernel, &length) == 2 && length) {
+            plain[used++] = 'K';
+            reason += length;
+        } else if (isdigit((unsigned char)*reason)) {
+            plain[used++] = 'N';
+            while (isdigit((unsigned char)*reason)) reason++;
+        } else {
+            plain[used++] = *reason++;
+        }
+    }
+    plain[used] = 0;
+}
+
+static void read_plan(struct batch *batch, const char *plan)
+{
+    char path[4200], plain[256];
+    snprintf(path, sizeof path, "%s/plan.json", plan);
+    json_t *root = json_load_file(path, 0, NULL), *pair;
+    size_t index;
+    json_array_foreach(json_object_get(root, "pairs"), index, pair)
+    {
+        const char *reason = json_string_value(json_object_get(pair, "reason"));
+        bool is_fused = json_is_string(json_object_get(pair, "group"));
+        plain_reason(is_fused ? "(fused)" : reason ? reason : "(none)", plain, sizeof plain);
+        judge_count_refusal(batch, plain, (uint64_t)json_integer_value(json_object_get(pair, "count")));
+    }
+    json_decref(root);
+}
+
+static void read_uses(struct batch *batch, const char *text)
+{
+    for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
+        unsigned program;
+        unsigned long long uses;
+        if (sscanf(line, "group g%*u_p%uk%*[^ ] uses %llu", &program, &uses) != 2 || !uses) continue;
+        for (uint32_t i = 0; i < batch->count; i++)
+            if (batch->programs[i].number == program) batch->programs[i].is_fused = true;
+    }
+}
+
+void refusals_read(struct batch *batch, const char *plan, const char *statistics)
+{
+    if (plan) read_plan(batch, plan);
+    char *text = script_read_file(statistics);
+    if (text) read_uses(batch, text);
+    free(text);
+}

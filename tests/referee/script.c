@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads programs; what a fill writes. Used by the referee and by the player. */
+#include "tests/referee/script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct arena *arena;
+    const char *error, *line; /* line: the one that is read */
+    struct script *script;
+};
+
+static const char *const operation_names[SCRIPT_OPERATIONS] = {
+    [SCRIPT_ALLOC] = "alloc",   [SCRIPT_FREE] = "free",     [SCRIPT_STREAM] = "stream",
+    [SCRIPT_LAUNCH] = "launch", [SCRIPT_FILL] = "fill",     [SCRIPT_SET] = "set",
+    [SCRIPT_COPY] = "copy",     [SCRIPT_READ] = "read",     [SCRIPT_VARIABLE] = "variable",
+    [SCRIPT_SYNC] = "sync",     [SCRIPT_RECORD] = "record", [SCRIPT_WAIT] = "wait",
+    [SCRIPT_QUERY] = "query",   [SCRIPT_PAUSE] = "pause",   [SCRIPT_RELOAD] = "reload",
+    [SCRIPT_REPLAY] = "replay",
+};
+
+static bool fail(struct reader *reader, const char *what)
+{
+    if (!reader->error)
+        reader->error = arena_printf(reader->arena, "%s: %.*s", what,
+                                     reader->line ? (int)strcspn(reader->line, "\n") : 0, reader->line);
+    return false;
+}
+
+/* --- words --- */
+
+static const char *next_word(struct reader *reader, char **rest)
+{
+    char *word = strsep(rest, " ");
+    while (word && !*word) word = strsep(rest, " ");
+    if (!word) fail(reader, "a word is missing");
+    return word ? word : "";
+}
+
+static int64_t number_of(struct reader *reader, const char *text, char **end)
+{
+    char *stop;
+    int64_t number = strtoll(text, &stop, 10);
+    if (stop == text || (!end && *stop)) fail(reader, "not a number");
+    if (end) *end = stop;
+    return number;
+}
+
+static uint32_t handle_of(struct reader *reader, const char *text, char letter, uint32_t count)
+{
+    if (*text != letter) fail(reader, "another kind of handle is wanted");
+    int64_t number = *text ? number_of(reader, text + 1, NULL) : 0;
+    if (number < 0 || number >= count) fail(reader, "a handle's number is too large");
+    return reader->error ? 0 : (uint32_t)number;
+}
+
+static struct script_place place_of(struct reader *reader, const char *text)
+{
+    struct script_place place = {0, 0};
+    char *end = "";
+    if (*text != 'a') fail(reader, "not an array");
+    int64_t array = *text ? number_of(reader, text + 1, &end) : 0;
+    if (array < 0 || array >= SCRIPT_ARRAYS) fail(reader, "no such array");
+    if (*end) place.offset = number_of(reader, end, NULL);
+    if (!reader->error) place.array = (uint32_t)array;
+    return place;
+}
+
+/* --- launches --- */
+
+static void align(struct script_launch *launch, uint32_t size)
+{
+    launch->size = (launch->size + size - 1) / size * size;
+}
+
+static void put(struct reader *reader, struct script_launch *launch, const void *bytes, uint32_t size)
+{
+    align(launch, size);
+    if (launch->size + size > SCRIPT_ARGUMENT_BYTES) {
+        fail(reader, "too many arguments");
+        return;
+    }
+    memcpy(launch->arguments + launch->size, bytes, size);
+    launch->size += size;
+}
+
+static void put_scalar(struct reader *reader, struct script_launch *launch, const char *word)
+{
+    uint64_t bits = strtoull(word + 1, NULL, 16);
+    uint32_t low = (uint32_t)bits;
+    int64_t number = *word == 'i' || *word == 'l' ? number_of(reader, word + 1, NULL) : 0;
+    int32_t narrow = (int32_t)number;
+    switch (*word) {
+    case 'i':
+        put(reader, launch, &narrow, sizeof narrow);
+        break;
+    case 'l':
+        put(reader, launch, &number, sizeof number);
+        break;
+    case 'f':
+        put(reader, launch, &low, sizeof low);
+        break;
+    case 'd':
+        put(reader, launch, &bits, sizeof bits);
+        break;
+    default:
+        fail(reader, "not an argument");
+    }
+}
+
+static void put_pointer(struct reader *reader, struct script_launch *launch, const char *word)
+{
+    struct script_place place = place_of(reader, word);
+    put(reader, launch, &place.offset, sizeof place.offset);
+    if (launch->pointer_count == SCRIPT_POINTERS) {
+        fail(reader, "too many pointers");
+        return;
+    }
+    launch->pointers[launch->pointer_count].offset = launch->size - (uint32_t)sizeof place.offset;
+    launch->pointers[launch->pointer_count++].array = place.array;
+}
+
+static void read_arguments(struct reader *reader, struct script_launch *launch, char *rest)
+{
+    bool is_struct = false;
+    while (rest && *rest && !reader->error) {
+        const char *word = next_word(reader, &rest);
+        if (strchr("{}", *word)) {
+            is_struct = *word == '{';
+            align(launch, 8); /* every struct here holds a pointer */
+            if (!is_struct) continue;
+        }
+        if (*word == '{') {
+            if (launch->parameter_count < SCRIPT_PARAMETERS)
+                launch->parameters[launch->parameter_count++] = launch->size;
+            continue;
+        }
+        uint32_t before = launch->size;
+        if (*word == 'a')
+            put_pointer(reader, launch, word);
+        else
+            put_scalar(reader, launch, word);
+        uint32_t alignment = *word == 'i' || *word == 'f' ? 4 : 8;
+        if (is_struct) continue;
+        if (launch->parameter_count == SCRIPT_PARAMETERS)
+            fail(reader, "too many parameters");
+        else
+            launch->parameters[launch->parameter_count++] = (before + alignment - 1) / alignment * alignment;
+    }
+}
+
+static void read_launch(struct reader *reader, struct script_operation *operation, char *rest)
+{
+    struct script_launch *launch = arena_alloc(reader->arena, sizeof *launch);
+    if (!launch) {
+        fail(reader, "out of memory");
+        return;
+    }
+    operation->launch = launch;
+    launch->kernel = arena_strdup(reader->arena, next_word(reader, &rest));
+    for (int i = 0; i < 3; i++) launch->grid[i] = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+    for (int i = 0; i < 3; i++)
+        launch->block[i] = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+    launch->shared = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+    operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
+    read_arguments(reader, launch, rest);
+    reader->script->launch_count++;
+}
+
+/* --- operations --- */
+
+static void read_optional_stream(struct reader *reader, struct script_operation *operation, char *rest)
+{
+    operation->has_stream = rest && *rest;
+    if (operation->has_stream) operation->stream = handle_of(reader, rest, 's', SCRIPT_STREAMS);
+}
+
+static void read_operands(struct reader *reader, struct script_operation *operation, char *rest)
+{
+    switch (operation->kind) {
+    case SCRIPT_ALLOC:
+    case SCRIPT_FREE:
+        operation->place = place_of(reader, next_word(reader, &rest));
+        if (operation->kind == SCRIPT_ALLOC)
+            operation->bytes = (uint64_t)number_of(reader, next_word(reader, &rest), NULL);
+        break;
+    case SCRIPT_STREAM:
+        operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
+        operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+        break;
+    case SCRIPT_LAUNCH:
+        read_launch(reader, operation, rest);
+        break;
+    case SCRIPT_VARIABLE:
+        operation->name = arena_strdup(reader->arena, next_word(reader, &rest));
+        operation->bytes = (uint64_t)number_of(reader, next_word(reader, &rest), NULL);
+        operation->type = *next_word(reader, &rest);
+        operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+        break;
+    case SCRIPT_FILL:
+    case SCRIPT_SET:
+    case SCRIPT_COPY:
+    case SCRIPT_READ:
+        operation->place = place_of(reader, next_word(reader, &rest));
+        if (operation->kind == SCRIPT_COPY) operation->source = place_of(reader, next_word(reader, &rest));
+        operation->bytes = (uint64_t)number_of(reader, next_word(reader, &rest), NULL);
+        if (operation->kind == SCRIPT_FILL) operation->type = *next_word(reader, &rest);
+        if (operation->kind == SCRIPT_FILL || operation->kind == SCRIPT_SET)
+            operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+        read_optional_stream(reader, operation, rest);
+        break;
+    case SCRIPT_RECORD:
+    case SCRIPT_WAIT:
+        operation->event = handle_of(reader, next_word(reader, &rest), 'e', SCRIPT_EVENTS);
+        operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
+        break;
+    case SCRIPT_SYNC:
+    case SCRIPT_QUERY:
+        read_optional_stream(reader, operation, rest);
+        break;
+    case SCRIPT_PAUSE:
+        operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
+        break;
+    case SCRIPT_RELOAD:
+    case SCRIPT_REPLAY:
+    case SCRIPT_OPERATIONS:
+        break;
+    }
+}
+
+static bool read_operation(struct reader *reader, uint32_t capacity, uint32_t line_number)
+{
+    struct script *script = reader->script;
+    char *rest = arena_strndup(reader->arena, reader->line, strcspn(reader->line, "\n"));
+    if (!rest || script->count == capacity) return fail(reader, "out of memory");
+    const char *name = next_word(reader, &rest);
+    struct script_operation *operation = &script->operations[script->count];
+    for (int kind = 0; kind < SCRIPT_OPERATIONS; kind++) {
+        if (strcmp(name, operation_names[kind]) != 0) continue;
+        operation->kind = (enum script_operation_kind)kind;
+        operation->line = line_number;
+        operation->number = script->count++;
+        read_operands(reader, operation, rest);
+        return !reader->error;
+    }
+    return fail(reader, "no such operation");
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+static bool is_line(const char *line, const char *text)
+{
+    size_t length = strcspn(line, "\n");
+    return strlen(text) == length && memcmp(line, text, length) == 0;
+}
+
+/* Text up to a line "end", and moves *line to that line. */
+static const char *read_text(struct reader *reader, const char **line, uint32_t *line_number)
+{
+    const char *start = next_line(*line), *at = start;
+    for (; *at && !is_line(at, "end"); at = next_line(at)) ++*line_number;
+    if (!*at) fail(reader, "a text without end");
+    *line = at;
+    ++*line_number;
+    return arena_strndup(reader->arena, start, (size_t)(at - start));
+}
+
+static uint32_t count_lines(const char *from)
+{
+    uint32_t count = 1;
+    for (; *from && !is_line(from, "done"); from = next_line(from)) count++;
+    return count;
+}
+
+struct script *script_read(struct arena *arena, const char **cursor, const char **error)
+{
+    const char *line = *cursor;
+    struct script *script = arena_alloc(arena, sizeof *script);
+    *error = NULL;
+    while (*line && (*line == '#' || *line == '\n')) line = next_line(line);
+    if (!*line) return NULL;
+    struct reader reader = {.arena = arena, .line = line, .script = script};
+    uint32_t capacity = count_lines(line), line_number = 0;
+    script->operations = arena_calloc(arena, capacity, sizeof *script->operations);
+    script->text = line;
+    if (sscanf(line, "program %u", &script->number) != 1) fail(&reader, "not a program");
+    for (line = next_line(line); *line && !is_line(line, "done") && !reader.error; line = next_line(line)) {
+        line_number++;
+        reader.line = line;
+        if (*line == '#' || *line == '\n') continue;
+        if (is_line(line, "source"))
+            script->source = read_text(&reader, &line, &line_number);
+        else if (is_line(line, "ptx"))
+            script->ptx = read_text(&reader, &line, &line_number);
+        else
+            read_operation(&reader, capacity, line_number);
+    }
+    if (!*line && !reader.error) fail(&reader, "a program without done");
+    *cursor = next_line(line);
+    script->text_size = (size_t)(*cursor - script->text);
+    *error = reader.error;
+    return reader.error ? NULL : script;
+}
+
+/* --- data --- */
+
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 32);
+}
+
+static double number_for(uint64_t *state, bool has_specials)
+{
+    static const double specials[] = {
+        0.0,     -0.0, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 1e-42,
+        -3e-320, 1e30, -65504,          16777217};
+    if (has_specials && draw(state) % 8 == 0) return specials[draw(state) % 10];
+    return (double)((int32_t)draw(state) >> 8) / (1 << 21);
+}
+
+void script_data(unsigned char *bytes, uint64_t size, char type, uint32_t seed)
+{
+    uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+    memset(bytes, 0, size);
+    for (uint64_t at = 0; at < size;) {
+        double wide = number_for(&state, type == 'F' || type == 'D');
+        float narrow = (float)wide;
+        int32_t small = (int32_t)(draw(&state) >> 8) % 2000 - 500;
+        uint32_t any = draw(&state);
+        const void *from = &any;
+        uint64_t width = sizeof any;
+        if (type == 'd' || type == 'D') from = &wide, width = sizeof wide;
+        if (type == 'f' || type == 'F') from = &narrow;
+        if (type == 'i') from = &small;
+        if (width > size - at) width = size - at;
+        memcpy(bytes + at, from, width);
+        at += width;
+    }
+}
+
+char *script_read_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) return NULL;
+    size_t size = 0, capacity = 1 << 16, got;
+    char *text = malloc(capacity + 1);
+    while (text && (got = fread(text + size, 1, capacity - size, file)) > 0) {
+        size += got;
+        if (size < capacity) continue;
+        capacity *= 2;
+        char *grown = realloc(text, capacity + 1);
+        if (!grown) free(text);
+        text = grown;
+    }
+    fclose(file);
+    if (text) text[size] = 0;
+    return text;
+}
