@@ -26,6 +26,14 @@ static void loaded(void *handle, const struct track_image *image)
     replay_service();
 }
 
+static void loaded_with(void *handle, const void *bytes, CUjit_option *options, void **values, unsigned count)
+{
+    loaded(
+        handle,
+        &(struct track_image){
+            .bytes = bytes, .limit = SIZE_MAX, .options = options, .values = values, .option_count = count});
+}
+
 /* A file that cannot be read again is known by its name only. */
 static void loaded_file(void *handle, const char *path, struct track_image *image)
 {
@@ -61,7 +69,7 @@ HOOK(cuModuleLoadData, CUmodule *module, const void *bytes)
 {
     shim_enter();
     CUresult result = REAL(cuModuleLoadData)(module, bytes);
-    if (result == CUDA_SUCCESS) loaded(*module, &(struct track_image){.bytes = bytes, .limit = SIZE_MAX});
+    if (result == CUDA_SUCCESS) loaded_with(*module, bytes, NULL, NULL, 0);
     return result;
 }
 
@@ -69,7 +77,7 @@ HOOK(cuModuleLoadFatBinary, CUmodule *module, const void *bytes)
 {
     shim_enter();
     CUresult result = REAL(cuModuleLoadFatBinary)(module, bytes);
-    if (result == CUDA_SUCCESS) loaded(*module, &(struct track_image){.bytes = bytes, .limit = SIZE_MAX});
+    if (result == CUDA_SUCCESS) loaded_with(*module, bytes, NULL, NULL, 0);
     return result;
 }
 
@@ -78,9 +86,7 @@ HOOK(cuModuleLoadDataEx, CUmodule *module, const void *bytes, unsigned count, CU
 {
     shim_enter();
     CUresult result = REAL(cuModuleLoadDataEx)(module, bytes, count, options, values);
-    struct track_image image = {
-        .bytes = bytes, .limit = SIZE_MAX, .options = options, .values = values, .option_count = count};
-    if (result == CUDA_SUCCESS) loaded(*module, &image);
+    if (result == CUDA_SUCCESS) loaded_with(*module, bytes, options, values, count);
     return result;
 }
 
@@ -90,9 +96,7 @@ HOOK(cuLibraryLoadData, CUlibrary *library, const void *bytes, CUjit_option *opt
     shim_enter();
     CUresult result = REAL(cuLibraryLoadData)(library, bytes, options, values, count, library_options,
                                               library_values, library_count);
-    struct track_image image = {
-        .bytes = bytes, .limit = SIZE_MAX, .options = options, .values = values, .option_count = count};
-    if (result == CUDA_SUCCESS) loaded(*library, &image);
+    if (result == CUDA_SUCCESS) loaded_with(*library, bytes, options, values, count);
     return result;
 }
 

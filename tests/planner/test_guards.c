@@ -123,16 +123,22 @@ static bool matches(const struct planned *planned, struct tried first, struct tr
     return true;
 }
 
+/* The plan of two launches that scale an array each. */
+static void plan_pair(struct planned *planned, uint64_t first, uint64_t second)
+{
+    start();
+    written_launch(&trace, WRITTEN_SCALE, first, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, second, 2.0f, WRITTEN_N);
+    plan(planned);
+}
+
 #define TRIED(pointer_, factor_, n_) ((struct tried){(uint64_t)(pointer_), factor_, n_})
 
 static void test_one_array(void **state)
 {
     struct planned planned;
     (void)state;
-    start();
-    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
-    written_launch(&trace, WRITTEN_SCALE, A, 2.0f, WRITTEN_N);
-    plan(&planned);
+    plan_pair(&planned, A, A);
     const uint32_t n = WRITTEN_N;
     assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A, 2.0f, n)));
     assert_true(matches(&planned, TRIED(A, 7.0f, n), TRIED(A, -1.0f, n)));
@@ -155,10 +161,7 @@ static void test_two_arrays(void **state)
 {
     struct planned planned;
     (void)state;
-    start();
-    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
-    written_launch(&trace, WRITTEN_SCALE, B, 2.0f, WRITTEN_N);
-    plan(&planned);
+    plan_pair(&planned, A, B);
     const uint32_t n = WRITTEN_N;
     assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(B, 2.0f, n)));
     assert_true(matches(&planned, TRIED(B, 0.5f, n), TRIED(ELSEWHERE, 2.0f, n)));
@@ -175,10 +178,7 @@ static void test_parts_of_an_array(void **state)
 {
     struct planned planned;
     (void)state;
-    start();
-    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
-    written_launch(&trace, WRITTEN_SCALE, A + BYTES, 2.0f, WRITTEN_N);
-    plan(&planned);
+    plan_pair(&planned, A, A + BYTES);
     const uint32_t n = WRITTEN_N;
     assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES, 2.0f, n)));
     assert_true(matches(&planned, TRIED(B + 16, 0.5f, n), TRIED(B + 16 + BYTES, 2.0f, n)));
@@ -192,10 +192,7 @@ static void test_what_is_guarded(void **state)
 {
     struct planned planned;
     (void)state;
-    start();
-    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
-    written_launch(&trace, WRITTEN_SCALE, A, 2.0f, WRITTEN_N);
-    plan(&planned);
+    plan_pair(&planned, A, A);
     const uint32_t n = WRITTEN_N;
     for (uint32_t step = 0; step < 2; step++) {
         const struct step_condition *condition = &planned.conditions->steps[step];
