@@ -110,20 +110,36 @@ void frame_fill_launch(struct worker *worker, struct warp *warp)
     }
 }
 
+/* The threads from first on: what block_thread says, without its divisions. */
+static void frame_threads(const struct machine *machine, uint32_t first, uint32_t threads[LANE_COUNT][3])
+{
+    const uint32_t *block = machine->launch->block;
+    uint32_t next[3];
+    block_thread(machine, first, next);
+    for (uint32_t lane = 0; lane < LANE_COUNT; lane++) {
+        memcpy(threads[lane], next, sizeof next);
+        if (++next[0] < block[0]) continue;
+        next[0] = 0;
+        if (++next[1] < block[1]) continue;
+        next[1] = 0;
+        next[2]++;
+    }
+}
+
 void frame_fill_warp(struct worker *worker, struct warp *warp)
 {
     const struct code *code = worker->code;
+    uint32_t threads[LANE_COUNT][3];
+    bool is_known = false;
     for (uint32_t i = 0; i < code->special_count; i++) {
         const struct code_slot *slot = &code->specials[i];
         int axis = (int)slot->special - PTX_SPECIAL_TID_X;
         if (slot->special == PTX_SPECIAL_WARPID)
             frame_fill(worker, warp, slot->slot, slot->width, warp->index);
         if (axis < 0 || axis > 2) continue;
-        for (uint32_t lane = 0; lane < LANE_COUNT; lane++) {
-            uint32_t thread[3];
-            block_thread(worker->machine, warp->index * LANE_COUNT + lane, thread);
-            frame_put(warp, slot, lane, thread[axis]);
-        }
+        if (!is_known) frame_threads(worker->machine, warp->index * LANE_COUNT, threads);
+        is_known = true;
+        for (uint32_t lane = 0; lane < LANE_COUNT; lane++) frame_put(warp, slot, lane, threads[lane][axis]);
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { PAGE_BYTES = 4096, PAGE_COARSE = 4 /* bytes of a granule, 1 after the first narrower access */ };
+enum { PAGE_BYTES = 1024, PAGE_COARSE = 4 /* bytes of a granule, 1 after the first narrower access */ };
 
 /* Accesses of one kind: the last one, one by another thread of its block, one by another block. With barriers
  * that all warps of a block meet at, what these three don't race with, no earlier one races with. */
