@@ -98,7 +98,8 @@ static void print_group(const json_t *group, bool in_full)
            json_array_size(json_object_get(group, "members")));
     print_members(group);
     if (json_is_string(json_object_get(group, "to_be_verified")))
-        printf("  runs after verification on the device only: %s\n", plan_file_text(group, "to_be_verified"));
+        printf("  runs only after verification (kfuse run --verify): %s\n",
+               plan_file_text(group, "to_be_verified"));
     print_gain(group);
     if (!in_full) return;
     printf("  grid ");

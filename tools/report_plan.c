@@ -2,6 +2,7 @@
  * kfuse report of a plan folder: its groups with what they gain, and what a run used of them. */
 #include "tools/report.h"
 #include "tools/commands.h"
+#include "tools/names.h"
 #include "tools/plan_file.h"
 #include "common/plan.h"
 
@@ -86,6 +87,31 @@ static void print_groups(const json_t *plan, const json_t *stats)
     }
 }
 
+/* The argument for every kernel that is a member; and the groups that have none for one. */
+static void print_exactness(const json_t *plan)
+{
+    size_t g, m;
+    json_t *group, *member, *seen = json_object();
+    char key[32], name[256];
+    json_array_foreach(json_object_get(plan, "groups"), g, group)
+        json_array_foreach(json_object_get(group, "members"), m, member)
+    {
+        snprintf(key, sizeof key, "%lld", plan_file_number(member, "kernel"));
+        if (json_object_get(seen, key) || !*plan_file_text(member, "exactness")) continue;
+        if (!json_object_size(seen)) printf("\nmembers, and why their results are those of the program:\n");
+        json_object_set_new(seen, key, json_true());
+        printf("  %s: %s\n", names_short(plan_file_text(member, "name"), name, sizeof name),
+               plan_file_text(member, "exactness"));
+    }
+    json_decref(seen);
+    json_array_foreach(json_object_get(plan, "groups"), g, group)
+    {
+        if (!*plan_file_text(group, "to_be_verified")) continue;
+        printf("  %s runs only after verification (kfuse run --verify): %s\n", plan_file_text(group, "name"),
+               plan_file_text(group, "to_be_verified"));
+    }
+}
+
 /* The launches that no group replaces, by reason. */
 static void print_apart(const json_t *plan)
 {
@@ -136,6 +162,7 @@ int report_plan(const char *directory, const char *stats_path)
     if (!stats_path || stats) {
         print_head(directory, plan, &binary);
         print_groups(plan, stats);
+        print_exactness(plan);
         print_apart(plan);
     }
     if (stats) print_run(plan, stats);

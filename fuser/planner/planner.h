@@ -8,13 +8,14 @@
  *   launches_before, launches_after, original_ns, planned_ns, windows     over the recorded run
  *   launches_analysed    launches of which the analysis knows what they touch
  *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
- *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]           refusals are
- * texts or null groups:  [ name, source, uses, members: [ kernel, name, grid, block ], passed_over: [ kernel,
- * name, role ], grid, block, remaps: [ text ], registers, original_ns, projected_ns, bytes_saved, forwards: [
- * text ], drops: [ text ], guards: [ text ] ]; a member has exactness too (a text: the argument of exactness.h), a
- * group to_be_verified (text or null)
- *   pairs:   [ first, second (kernel ids), count, class, group
- * (name or null), reason ]      neighbouring launches */
+ *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]
+ *       refusals are texts or null
+ *   groups:  [ name, source, uses, members: [ kernel, name, grid, block, exactness ],
+ *              passed_over: [ kernel, name, role ], grid, block, remaps: [ text ], to_be_verified, registers,
+ *              original_ns, projected_ns, bytes_saved, forwards: [ text ], drops: [ text ], guards: [ text ] ]
+ *       exactness is the argument of exactness.h; to_be_verified a text (why), or null
+ *   pairs:   [ first, second (kernel ids), count, class, group (name or null), reason ]
+ *       neighbouring launches */
 #ifndef KFUSE_FUSER_PLANNER_PLANNER_H
 #define KFUSE_FUSER_PLANNER_PLANNER_H
 

@@ -10,3 +10,5 @@ tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/planner/patch_trace
 tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c
 tests_planner_patch_trace_LDADD = libcommon.la
+dist_check_SCRIPTS += tests/planner/exactness.sh
+EXTRA_DIST += tests/planner/exactness.cu

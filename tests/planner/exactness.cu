@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of small kernels for exactness.sh: what the compiler may contract, what it may not, what it expands, and what
+// is another program on each architecture. Run on the emulator.
+#include <cstdio>
+#include <vector>
+
+enum { N = 4096, STEPS = 400 };
+
+__global__ void scale(float *a, const float *b, float factor)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = b[i] * factor;
+}
+
+__global__ void shift(float *a, const float *b, float step)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = b[i] + step;
+}
+
+// The compiler leaves the choice for a product with several uses to the assembler.
+__global__ void blend(float *a, const float *b, float x, float y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float value;
+    asm("{ .reg .f32 p; mul.f32 p, %1, %2; add.f32 %0, p, %3; }" : "=f"(value) : "f"(b[i]), "f"(x), "f"(y));
+    a[i] = value;
+}
+
+__global__ void divide(float *a, const float *b, float x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = __fdividef(b[i], x);
+}
+
+__global__ void another(float *a, const float *b)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if defined(DIFFERENT) && __CUDA_ARCH__ >= 900
+    a[i] = b[i] - 3;
+#else
+    a[i] = b[i] + 2;
+#endif
+}
+
+int main()
+{
+    float *a, *b, *c;
+    std::vector<float> host(N);
+    for (int i = 0; i < N; i++) host[i] = 1.0f + i * 0.37f;
+    cudaMalloc(&a, N * sizeof(float));
+    cudaMalloc(&b, N * sizeof(float));
+    cudaMalloc(&c, N * sizeof(float));
+    cudaMemcpy(a, host.data(), N * sizeof(float), cudaMemcpyHostToDevice);
+    for (int step = 0; step < STEPS; step++) {
+        scale<<<N / 128, 128>>>(b, a, 0.75f);
+        shift<<<N / 128, 128>>>(c, b, 0.5f);
+        blend<<<N / 128, 128>>>(a, c, 0.99f, 0.1f);
+        divide<<<N / 128, 128>>>(b, a, 1.7f);
+        another<<<N / 128, 128>>>(a, b);
+        cudaDeviceSynchronize();
+    }
+    cudaMemcpy(host.data(), a, N * sizeof(float), cudaMemcpyDeviceToHost);
+    printf("%a\n", host[N - 1]);
+    return cudaGetLastError() != cudaSuccess;
+}
