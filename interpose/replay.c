@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum group_state { GROUP_WAITING, GROUP_READY, GROUP_REFUSED };
-enum { MOST_VARIANTS = 64, PLAIN_SHARED = 48 << 10 };
+enum { PLAIN_SHARED = 48 << 10, AHEAD_NS = 10000000 };
 
 atomic_bool replay_is_mapped;
 
@@ -30,6 +30,8 @@ static struct replay {
     unsigned char *groups; /* enum group_state */
     int64_t loading_ns;    /* spent on it so far */
     CUmodule *modules;     /* by variant of the plan; equal code is loaded once */
+    CUfunction *functions; /* by variant, NULL where its code is not loaded */
+    bool is_ahead_done;    /* no more code is loaded before the modules that it is for */
 } replay = {.service = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *string_at(uint32_t offset)
@@ -51,7 +53,8 @@ bool replay_open(const char *directory)
     const struct plan_header *header = replay.plan.header;
     replay.groups = calloc((size_t)header->groups.count + 1, 1);
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
-    if (!replay.groups || !replay.modules || !queue_start(&replay.plan) ||
+    replay.functions = calloc((size_t)header->variants.count + 1, sizeof *replay.functions);
+    if (!replay.groups || !replay.modules || !replay.functions || !queue_start(&replay.plan) ||
         !verify_start(&replay.plan, directory)) {
         shim_latch("out of memory for the plan");
         return false;
@@ -182,10 +185,12 @@ static uint32_t parameter_bytes_of(CUfunction function)
     return (uint32_t)end;
 }
 
-static const char *load_variant(uint32_t index, CUfunction *function)
+static const char *load_variant(uint32_t index)
 {
     static char reason[128];
     const struct plan_variant *variant = &replay.plan.variants[index];
+    CUfunction *function = &replay.functions[index];
+    if (*function) return NULL;
     CUresult result = load_code(index, &replay.modules[index]);
     if (result == CUDA_SUCCESS)
         result = REAL(cuModuleGetFunction)(function, replay.modules[index], string_at(variant->entry));
@@ -194,31 +199,45 @@ static const char *load_variant(uint32_t index, CUfunction *function)
     if (result == CUDA_SUCCESS && variant->dynamic_shared > PLAIN_SHARED)
         result = REAL(cuFuncSetAttribute)(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                           (int)variant->dynamic_shared);
-    if (result != CUDA_SUCCESS) {
-        snprintf(reason, sizeof reason, "its code cannot be loaded: CUDA error %d", (int)result);
-        return reason;
-    }
-    return parameter_bytes_of(*function) == variant->parameter_bytes ? NULL
-                                                                     : "its code takes other parameters";
+    if (result == CUDA_SUCCESS && parameter_bytes_of(*function) == variant->parameter_bytes) return NULL;
+    *function = NULL;
+    if (result == CUDA_SUCCESS) return "its code takes other parameters";
+    snprintf(reason, sizeof reason, "its code cannot be loaded: CUDA error %d", (int)result);
+    return reason;
 }
 
-static void load_group(uint32_t index, CUcontext context)
+static const char *load_group(const struct plan_group *group)
+{
+    const char *reason = NULL;
+    if (!verify_allows(group)) return "it must be verified on this device first: use `kfuse run --verify`";
+    if (!group->variant_count) return "it has no code";
+    for (uint32_t i = 0; !reason && i < group->variant_count; i++)
+        reason = load_variant(group->first_variant + i);
+    return reason;
+}
+
+static void enable_group(uint32_t index, CUcontext context)
 {
     const struct plan_group *group = &replay.plan.groups[index];
-    CUfunction code[MOST_VARIANTS];
-    const char *reason = NULL;
-    if (!verify_allows(group))
-        reason = "it must be verified on this device first: use `kfuse run --verify`";
-    else if (!group->variant_count || group->variant_count > MOST_VARIANTS)
-        reason = "it has no code, or too many forms of it";
-    for (uint32_t i = 0; !reason && i < group->variant_count; i++)
-        reason = load_variant(group->first_variant + i, &code[i]);
-    if (!reason && !queue_enable(index, context, code)) reason = "memory is out";
+    const char *reason = load_group(group);
+    if (!reason && !queue_enable(index, context, replay.functions + group->first_variant))
+        reason = "memory is out";
     replay.groups[index] = reason ? GROUP_REFUSED : GROUP_READY;
     if (reason) verify_forget(index);
     if (reason) shim_count(COUNT_REFUSED);
     log_write(reason ? LOG_WARNING : LOG_INFO, "replay", "group %s is %s%s", string_at(group->name),
               reason ? "off: " : "ready", reason ? reason : "");
+}
+
+/* Programs load their modules late, often at their first launch, where the time of ours would be seen. What
+ * cannot be loaded now is tried again when its modules are there. */
+static void load_ahead(void)
+{
+    int64_t end = shim_now_ns() + AHEAD_NS;
+    if (replay.is_ahead_done) return;
+    replay.is_ahead_done = true;
+    for (uint32_t i = 0; i < replay.plan.header->groups.count && shim_now_ns() < end; i++)
+        if (replay.groups[i] == GROUP_WAITING) load_group(&replay.plan.groups[i]);
 }
 
 static void load_what_is_possible(CUcontext context)
@@ -230,7 +249,8 @@ static void load_what_is_possible(CUcontext context)
     replay.context = context;
     for (uint32_t i = 0; i < replay.plan.header->groups.count; i++)
         if (replay.groups[i] == GROUP_WAITING && are_modules_loaded(&replay.plan.groups[i]))
-            load_group(i, context);
+            enable_group(i, context);
+    load_ahead();
 }
 
 void replay_module_loaded(const struct track_module *module)

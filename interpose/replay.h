@@ -29,8 +29,9 @@ static inline int32_t replay_index(struct track_kernel *kernel)
 
 /* A module was loaded: groups may have become possible. */
 void replay_module_loaded(const struct track_module *module);
-/* Loads code that is waiting, where a context is current and no stream is being captured. Called after calls
- * at which loading a module disturbs nothing; costs one load when nothing waits. */
+/* Loads code that is waiting, where a context is current and no stream is being captured: of all groups the
+ * first time, as far as 10 ms go, then of those whose modules are loaded. Called after calls at which loading
+ * a module disturbs nothing; costs one load when nothing waits. */
 void replay_service(void);
 /* Returns when no other thread is loading code, which would invalidate a capture. */
 void replay_await_service(void);

@@ -431,6 +431,33 @@ static void load_fails(void)
     CHECK_LINE(0, A_LINE("1000 1"));
 }
 
+/* Lines of the driver that begin so. */
+static size_t count_lines(const char *beginning)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < fake_count(); i++) count += !strncmp(fake_line(i), beginning, strlen(beginning));
+    return count;
+}
+
+/* The plan's code is there before the program's module is: only that comes at the first launch. */
+static void loads_ahead(void)
+{
+    CUdeviceptr array;
+    CHECK(cuInit(0) == CUDA_SUCCESS);
+    CHECK(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    CHECK(cuMemAlloc_v2(&array, 4096) == CUDA_SUCCESS);
+    CHECK(count_lines("cuModuleLoadData") == 1);
+    fake_clear();
+    CHECK(cuModuleLoadData(&module, FIXTURE_IMAGE) == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&a, module, FIXTURE_A) == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&b, module, FIXTURE_B) == CUDA_SUCCESS);
+    CHECK(count_lines("cuModuleLoadData") == 1);
+    fake_clear();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(0, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+}
+
 static void second_context(void)
 {
     CUcontext other;
@@ -793,6 +820,7 @@ int main(int argc, char **argv)
         {"fused_launch_fails", fused_launch_fails, plan_ab, says_failed},
         {"held_launch_fails", held_launch_fails, plan_ab, NULL},
         {"load_fails", load_fails, plan_ab, says_load},
+        {"loads_ahead", loads_ahead, plan_ab, NULL},
         {"second_context", second_context, plan_ab, NULL},
         {"export_tables", export_tables, plan_ab, says_table},
         {"context_goes", context_goes, plan_ab, NULL},
