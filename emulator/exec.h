@@ -4,9 +4,9 @@
  *
  * Order: blocks run one after the other on each of N worker threads (settings.workers). Without a seed the
  * order is fixed; with a seed, blocks, warps and divergent paths inside a warp are taken in a random order
- * that the seed fixes (then one worker). Race report: two accesses of different threads to one byte in one
- * launch, one of them a write and one of them plain (neither atomic nor volatile), not ordered by barriers of
- * their block or warp. */
+ * that the seed fixes (then one worker), and shared memory that is not written yet holds garbage. Race
+ * report: two accesses of different threads to one byte in one launch, one of them a write and one of them
+ * plain (neither atomic nor volatile), not ordered by barriers of their block or warp. */
 #ifndef KFUSE_EMULATOR_EXEC_H
 #define KFUSE_EMULATOR_EXEC_H
 

@@ -173,13 +173,19 @@ static bool block_run_together(struct worker *worker)
     return true;
 }
 
+/* What shared memory holds before it is written: anything, so under a seed never 0. */
+static int block_garbage(struct worker *worker)
+{
+    return worker->machine->settings->seed == 0 ? 0 : (int)(machine_random(worker) & 0xff) | 1;
+}
+
 bool block_run(struct worker *worker, uint64_t block_number)
 {
     const struct machine *machine = worker->machine;
     block_place(worker, block_number);
     worker->live_threads = machine->threads;
     memset(worker->barriers, 0, sizeof worker->barriers);
-    if (machine->shared_bytes > 0) memset(worker->shared, 0, machine->shared_bytes);
+    if (machine->shared_bytes > 0) memset(worker->shared, block_garbage(worker), machine->shared_bytes);
     if (worker->races != NULL) races_block(worker);
     bool is_good = machine->frames == 1 ? block_run_apart(worker) : block_run_together(worker);
     return is_good && !machine_is_over_limit(worker, &worker->warps[0]);

@@ -160,6 +160,35 @@ static void test_no_false_races(void **state)
     fixture_free(out);
 }
 
+/* Shared memory that nobody wrote holds 0 in plain order, and something else under a seed. */
+static void test_unwritten_shared(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry e(.param .u64 out)\n{\n"
+        ".reg .b32 %r; .reg .b64 %d; .shared .align 4 .b8 s[64];\n"
+        "ld.param.u64 %d, [out]; ld.shared.u32 %r, [s+4]; st.global.u32 [%d], %r; ret;\n}\n";
+    char *error;
+    uint32_t *out = fixture_memory(4);
+    uint64_t parameter = ADDRESS(out);
+    struct emu_program *program = emu_program_load("shared", text, &error);
+    assert_non_null(program);
+    struct emu_launch launch = {.kernel = emu_program_kernel(program, "e"),
+                                .grid = {1, 1, 1},
+                                .block = {1, 1, 1},
+                                .parameters = &parameter};
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        fixture.settings.seed = seed;
+        assert_true(emu_run(&fixture.settings, &launch, &fixture.counts, &fixture.fault, NULL, NULL));
+        uint32_t first = *out;
+        assert_int_equal(first == 0, seed == 0);
+        assert_true(emu_run(&fixture.settings, &launch, &fixture.counts, &fixture.fault, NULL, NULL));
+        assert_int_equal(*out, first);
+    }
+    emu_program_unload(program);
+    fixture_free(out);
+}
+
 static void order_of(uint64_t seed, int *count, int *order, int *copy)
 {
     fixture.settings.seed = seed;
@@ -231,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup(test_resources, fixture_reset),
         cmocka_unit_test_setup(test_races, fixture_reset),
         cmocka_unit_test_setup(test_no_false_races, fixture_reset),
+        cmocka_unit_test_setup(test_unwritten_shared, fixture_reset),
         cmocka_unit_test_setup(test_seeds, fixture_reset),
         cmocka_unit_test_setup(test_watch, fixture_reset),
     };
