@@ -31,7 +31,7 @@ static struct {
     uintptr_t next_address, next_handle;
     char fail_launch[64], fail_load[64], device[64];
     int fail_result, is_capturing;
-    unsigned slow;
+    unsigned slow, slow_copy;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
           .next_handle = 0x1000,
@@ -93,6 +93,11 @@ EXPORT void fake_slow_launch(unsigned microseconds)
     fake.slow = microseconds;
 }
 
+EXPORT void fake_slow_copy(unsigned microseconds)
+{
+    fake.slow_copy = microseconds;
+}
+
 EXPORT void fake_set_capturing(int is_capturing)
 {
     fake.is_capturing = is_capturing;
@@ -113,6 +118,7 @@ EXPORT CUresult cuInit(unsigned flags)
 
 static int future(long a, long b, long c, long d, long e, long f, long g, double x, double y)
 {
+    if (fake.slow_copy) usleep(fake.slow_copy);
     fake_log("future %ld %ld %ld %ld %ld %ld %ld %g %g", a, b, c, d, e, f, g, x, y);
     return 7;
 }
@@ -264,6 +270,7 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
 {
     (void)from;
+    if (fake.slow_copy) usleep(fake.slow_copy);
     fake_log("cuMemcpyHtoD_v2 %llx %zu", to, size);
     return CUDA_SUCCESS;
 }
@@ -272,6 +279,13 @@ EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
 {
     memset(to, 0, size);
     fake_log("cuMemcpyDtoH_v2 %llx %zu", from, size);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
+{
+    memset(handle, 0, sizeof *handle);
+    fake_log("cuIpcGetMemHandle %llx", address);
     return CUDA_SUCCESS;
 }
 

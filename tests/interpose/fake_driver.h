@@ -20,6 +20,9 @@ void fake_fail_launch(const char *prefix, int result);
 void fake_fail_load(const char *prefix);
 /* Every launch sleeps so long inside the driver. */
 void fake_slow_launch(unsigned microseconds);
+/* Copies to the device and the unknown entry point sleep so long inside the driver before they do anything.
+ */
+void fake_slow_copy(unsigned microseconds);
 /* While set, cuStreamIsCapturing says yes. */
 void fake_set_capturing(int is_capturing);
 void fake_set_device_name(const char *name);

@@ -9,7 +9,8 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay
+interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay \
+	tests/interpose/test_verify
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
@@ -20,6 +21,10 @@ tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_replay_LDADD = tests/interpose/libcuda.la libcommon.la -ldl -lpthread
 tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
+tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_preload) \
+	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
+tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_verify_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/track_memory.c
 tests_interpose_test_match_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)
@@ -28,3 +33,9 @@ clean-local: clean-interpose-tests
 clean-interpose-tests:
 	rm -rf $(top_builddir)/tests/interpose/*.tmp
 .PHONY: clean-interpose-tests
+
+EXTRA_DIST += tests/interpose/verified.cu
+cuda_programs += tests/interpose/verified
+tests/interpose/%: tests/interpose/%.cu bench/bench.h
+	@$(MKDIR_P) tests/interpose
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

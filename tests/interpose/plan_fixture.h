@@ -24,8 +24,9 @@ struct fixture {
     const char *device;      /* NULL: the fake driver's */
     uint32_t driver_version; /* 0: the fake driver's */
     uint32_t flags;          /* of the groups */
-    uint32_t registers;      /* of the kernels; 0: what the fake driver says */
-    const char *image;       /* NULL: FIXTURE_IMAGE */
+    uint32_t written; /* bytes that the first launch of each group writes at its first pointer; 0: not said */
+    uint32_t registers; /* of the kernels; 0: what the fake driver says */
+    const char *image;  /* NULL: FIXTURE_IMAGE */
 };
 /* Writes directory/plan.bin and plan.json; exits when that fails. */
 void fixture_write(const struct fixture *fixture, const char *directory);

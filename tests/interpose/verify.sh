@@ -94,3 +94,35 @@ verifies $program
 [ "$(verified 4)" -ge 4 ] || fail "$(verified 4) uses verified"
 expect 2 "$kfuse" run --verify=0 -p "$work/app.kfplan" -- true
 expect 2 "$kfuse" run --verify=x -p "$work/app.kfplan" -- true
+
+# other threads at work, also between the bytes that the group writes; and waiting for what is not to come
+busy=$top_builddir/tests/interpose/verified
+export KFUSE_HOLD_US=1000000
+record_and_plan "$busy" --rounds 100
+for settings in seed=0 seed=3; do
+    export KFUSE_EMULATOR=$settings
+    original "$busy" --mode neighbours
+    rm -f "$work/stats"
+    same_as_original timeout 60 "$kfuse" run --emulate --verify=1000 -p "$work/app.kfplan" --stats "$work/stats" -- "$busy" --mode neighbours
+    [ "$(verified 4)" -gt 0 ] || fail "nothing was verified beside other threads: $(cat "$work/stats")"
+    [ "$(verified 6)" = 0 ] || fail "a group differs beside other threads"
+done
+unset KFUSE_EMULATOR
+for mode in stream-waits thread-waits; do
+    original "$busy" --mode $mode
+    KFUSE_VERIFY_WAIT_MS=200 verifies timeout 60 "$busy" --mode $mode
+    says 'nothing more is verified'
+    [ "$(stat_of fused)" = 0 ] || fail "a group was used that was not verified: $mode"
+done
+
+# threads that launch at once, capture, fork, reset the device
+threads=$top_builddir/tests/bench/threads
+record_and_plan "$threads" --mode short-streams
+for mode in streams one-stream events captures signals fork exit reset; do
+    original "$threads" --mode $mode
+    for hold in 1 1000000; do
+        export KFUSE_HOLD_US=$hold
+        verifies timeout 60 "$threads" --mode $mode
+        [ "$(verified 6)" = 0 ] || fail "a group differs: $mode"
+    done
+done
