@@ -44,9 +44,10 @@ static enum lane_combine decode_combine(const struct ptx_instruction *instructio
                                                         : LANE_ALONE;
 }
 
-/* a half in f32, from the slot of a 16-bit register, or of a pair (shift 16: the upper half) */
+/* a half in f32, from the slot of a 16-bit register, or of a pair (shift 16: the upper half); form: LANE_FTZ
+ */
 static uint32_t decode_half_as_float(struct decoder *decoder, uint32_t slot, enum ptx_type type,
-                                     unsigned shift)
+                                     unsigned shift, unsigned form)
 {
     uint32_t half = slot, value = decode_temporary(decoder, 4);
     bool is_pair = type == PTX_F16X2 || type == PTX_BF16X2;
@@ -58,6 +59,12 @@ static uint32_t decode_half_as_float(struct decoder *decoder, uint32_t slot, enu
         decode_lanes(decoder, decoder->lanes->widen(2, PTX_U16, 4), 2, half, moved, moved, moved, moved, 0);
     }
     enum ptx_type single = type == PTX_F16 || type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
+    if (form & LANE_FTZ) { /* by adding -0 */
+        uint32_t flushed = decode_temporary(decoder, 2), zero = decode_constant(decoder, 2, 0x8000);
+        decode_lanes(decoder, decoder->lanes->half(PTX_OP_ADD, single), 2, flushed, half, zero, zero, zero,
+                     (uint64_t)PTX_OP_ADD << 16 | LANE_FTZ);
+        half = flushed;
+    }
     decode_lanes(decoder, decoder->lanes->convert(PTX_F32, single, false, false), 4, value, half, half, half,
                  half, 0);
     return value;
@@ -78,8 +85,8 @@ static bool decode_comparison_step(struct decoder *decoder, const struct decode_
     uint32_t a = comparison->a, b = comparison->b;
     enum ptx_type type = comparison->type;
     if (type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2) {
-        a = decode_half_as_float(decoder, a, type, shift);
-        b = decode_half_as_float(decoder, b, type, shift);
+        a = decode_half_as_float(decoder, a, type, shift, comparison->form);
+        b = decode_half_as_float(decoder, b, type, shift, comparison->form);
         type = PTX_F32;
     }
     bool is_swapped = comparison->relation.is_swapped;

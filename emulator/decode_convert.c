@@ -151,7 +151,8 @@ static bool decode_to_half(struct decoder *decoder, const struct ptx_instruction
                            uint32_t width, uint32_t source, enum ptx_type from)
 {
     enum ptx_type to = instruction->types[0];
-    if (!ptx_type_is_float(from)) { /* through f64: f16 has no integer that f64 has not */
+    bool is_wide = to == PTX_BF16 && (from == PTX_S64 || from == PTX_U64);
+    if (!ptx_type_is_float(from) && !is_wide) { /* through f64, which has every integer that f16 has */
         uint32_t value = decode_temporary(decoder, 8);
         if (!decode_simple(decoder, decoder->lanes->convert(PTX_F64, from, false, false), 8, value, source,
                            0))
@@ -160,6 +161,13 @@ static bool decode_to_half(struct decoder *decoder, const struct ptx_instruction
         from = PTX_F64;
     }
     if (width != 2) return decode_fail(decoder, "a half in a wider register is not emulated");
+    if (from == PTX_F32 && ptx_has_modifier(instruction, PTX_MOD_FTZ)) {
+        uint32_t flushed = decode_temporary(decoder, 4);
+        if (!decode_simple(decoder, decoder->lanes->convert(PTX_F32, PTX_F32, false, true), 4, flushed,
+                           source, 0))
+            return false;
+        source = flushed;
+    }
     return decode_simple(decoder, decoder->lanes->convert(to, from, false, false), 2, d, source,
                          decode_half_rounding(instruction)) &&
            decode_half_limits(decoder, instruction, to, d);
@@ -205,6 +213,11 @@ static bool decode_to_float(struct decoder *decoder, const struct ptx_instructio
     struct step *step = &decoder->code->steps[decoder->code->count - 1];
     step->rounding = decode_directed(instruction);
     if (step->rounding != FE_TONEAREST) step->kind = STEP_LANES_ROUNDED;
+    if (to == PTX_TF32 && ptx_has_modifier(instruction, PTX_MOD_RELU)) {
+        uint32_t zero = decode_constant(decoder, 4, 0);
+        return decode_lanes(decoder, decoder->lanes->floating(PTX_OP_MAX, PTX_F32, LANE_NAN), width, d, d,
+                            zero, zero, zero, 0);
+    }
     return !ptx_has_modifier(instruction, PTX_MOD_SAT) ||
            decode_simple(decoder, decoder->lanes->saturate(to), width, d, d, 0);
 }

@@ -230,6 +230,17 @@ LANE_OP(f32_of_bf16, float, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f32_of
 LANE_OP(f64_of_f16, double, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f64_of_half)(x, HALF_F16))
 LANE_OP(f64_of_bf16, double, uint16_t, uint16_t, uint16_t, uint16_t, LANES(f64_of_half)(x, HALF_BF16))
 
+/* 64-bit integers to bf16 with one rounding: those beyond double's 53 bits are rounded to odd on the way */
+static inline uint16_t LANES(bf16_of_magnitude)(uint64_t value, bool is_negative, uint64_t rounding)
+{
+    if (value >> 53 != 0) value = (value & ~UINT64_C(0x7ff)) | (value & 0x7ff ? 0x800 : 0);
+    return half_round(is_negative ? -(double)value : (double)value, HALF_BF16, rounding);
+}
+LANE_OP(bf16_of_uint64_t, uint16_t, uint64_t, uint64_t, uint64_t, uint64_t,
+        LANES(bf16_of_magnitude)(x, false, extra))
+LANE_OP(bf16_of_int64_t, uint16_t, uint64_t, uint64_t, uint64_t, uint64_t,
+        LANES(bf16_of_magnitude)((int64_t)x < 0 ? -x : x, (int64_t)x < 0, extra))
+
 /* tf32: f32 with 10 bits of fraction, .rna: ties away from zero */
 static inline uint32_t LANES(tf32)(uint32_t bits, uint64_t rounding)
 {
@@ -294,7 +305,11 @@ lane_op LANES(lanes_convert)(enum ptx_type to, enum ptx_type from, bool is_integ
     case PTX_F16:
         return from == PTX_F32 ? LANES(f16_of_f32) : from == PTX_F64 ? LANES(f16_of_f64) : NULL;
     case PTX_BF16:
-        return from == PTX_F32 ? LANES(bf16_of_f32) : from == PTX_F64 ? LANES(bf16_of_f64) : NULL;
+        return from == PTX_F32   ? LANES(bf16_of_f32)
+               : from == PTX_F64 ? LANES(bf16_of_f64)
+               : from == PTX_S64 ? LANES(bf16_of_int64_t)
+               : from == PTX_U64 ? LANES(bf16_of_uint64_t)
+                                 : NULL;
     case PTX_TF32:
         return from == PTX_F32 ? LANES(tf32_of_f32) : NULL;
     }

@@ -149,13 +149,14 @@ SINGLE_OP(ex2, EX2_32)
 SINGLE_OP(lg2, LG2_32)
 SINGLE_OP(tanh, TANH32)
 
-/* rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper words of operand and result only --
- * ISA 9.7.3.14, 9.7.3.18 */
+/* rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper words of operand and result only; one NaN --
+ * ISA 9.7.3.14, 9.7.3.17 */
 static inline double LANES(upper_word)(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     bits &= bits << 1 >> 53 ? 0xffffffff00000000 : 0x8000000000000000;
+    if (value != value && bits << 12 != 0) bits = 0x7fffffff00000000;
     memcpy(&value, &bits, sizeof bits);
     return value;
 }

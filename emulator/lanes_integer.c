@@ -280,6 +280,8 @@ LANE_OP1(min_s16x2, u32, PAIR(MIN(LOW(x), LOW(y)), MIN(HIGH(x), HIGH(y))))
 LANE_OP1(max_s16x2, u32, PAIR(MAX(LOW(x), LOW(y)), MAX(HIGH(x), HIGH(y))))
 LANE_OP1(min_u16x2, u32, PAIR(MIN((u16)x, (u16)y), MIN(x >> 16, y >> 16)))
 LANE_OP1(max_u16x2, u32, PAIR(MAX((u16)x, (u16)y), MAX(x >> 16, y >> 16)))
+LANE_OP1(min_relu_s16x2, u32, PAIR(MAX(MIN(LOW(x), LOW(y)), 0), MAX(MIN(HIGH(x), HIGH(y)), 0)))
+LANE_OP1(max_relu_s16x2, u32, PAIR(MAX(MAX(LOW(x), LOW(y)), 0), MAX(MAX(HIGH(x), HIGH(y)), 0)))
 LANE_OP1(min_relu_s32, s32, MAX(MIN(x, y), 0))
 LANE_OP1(max_relu_s32, s32, MAX(MAX(x, y), 0))
 
@@ -429,6 +431,8 @@ lane_op LANES(lanes_integer)(enum ptx_opcode opcode, enum ptx_type type, enum pt
 {
     unsigned bytes = ptx_type_bytes(type);
     bool is_signed = ptx_type_is_signed(type);
+    if (type == PTX_S16X2 && form & LANE_RELU)
+        return opcode == PTX_OP_MIN ? LANES(min_relu_s16x2) : LANES(max_relu_s16x2);
     if (type == PTX_U16X2 || type == PTX_S16X2) return LANES(integer_pair)(opcode, type == PTX_S16X2);
     if (form & LANE_RELU)
         return type != PTX_S32 ? NULL : opcode == PTX_OP_MIN ? LANES(min_relu_s32) : LANES(max_relu_s32);
