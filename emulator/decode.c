@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A kernel to steps: its body and, in place of every call, the body of the function called. */
 #include "emulator/decode.h"
+#include "emulator/forms.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -165,6 +166,7 @@ static bool decode_other(struct decoder *decoder, const struct ptx_instruction *
 
 static bool decode_instruction(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
+    if (!emu_form_is_known(instruction)) return decode_fail(decoder, "this form is not emulated");
     switch ((int)instruction->opcode) {
     case PTX_OP_MOV:
         return decode_move(decoder, instruction);

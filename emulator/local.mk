@@ -30,6 +30,7 @@ libengine_la_SOURCES = \
 	emulator/decode_warp.c \
 	emulator/engine.h \
 	emulator/exec.h \
+	emulator/forms.c emulator/forms.def emulator/forms.h \
 	emulator/frame.c \
 	emulator/liveness.c \
 	emulator/machine.c emulator/machine.h \
