@@ -18,9 +18,19 @@ tests_emulator_test_races_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
 tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/emulator/test_vectors
+tests_emulator_test_vectors_SOURCES = tests/emulator/test_vectors.c tests/emulator/vector_bounds.c \
+	tests/emulator/vector_bounds.h tests/emulator/vector_bounds.def $(golden_vectors)
+tests_emulator_test_vectors_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_emulator_test_vectors_LDADD = libengine.la $(CMOCKA_LIBS) $(ZSTD_LIBS) -lm
 tests_emulator_test_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_memory_LDADD = libengine.la $(CMOCKA_LIBS)
-# Not a test: prints the engine's speed.
+# Records golden_vectors.zst on a GPU (bench/golden); compares it.
+golden_vectors = tests/emulator/vectors.c tests/emulator/vectors.h tests/emulator/vector_values.c \
+	tests/emulator/vector_values.h tests/emulator/vector_file.c tests/emulator/vector_file.h
+check_PROGRAMS += tests/emulator/vector_record
+tests_emulator_vector_record_SOURCES = tests/emulator/vector_record.c $(golden_vectors)
+tests_emulator_vector_record_LDADD = libengine.la $(ZSTD_LIBS) -ldl
 check_PROGRAMS += tests/emulator/bench_engine
 tests_emulator_bench_engine_SOURCES = tests/emulator/bench_engine.c $(engine_fixture)
 tests_emulator_bench_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
