@@ -114,19 +114,42 @@ static bool decode_setp_pair(struct decoder *decoder, const struct decode_compar
            decode_lanes(decoder, move, 0, p, first, first, first, first, 0);
 }
 
+/* What set gives for true, in a register of the type or, of a pair, in each half. */
+static uint64_t decode_set_value(enum ptx_type type, bool is_pair)
+{
+    if (type == PTX_F32) return 0x3f800000;
+    if (type == PTX_F16 || type == PTX_F16X2) return 0x3c00;
+    if (type == PTX_BF16 || type == PTX_BF16X2) return 0x3f80;
+    return is_pair ? 0xffff : UINT64_MAX;
+}
+
+/* set of a pair: both halves */
+static bool decode_set_pair(struct decoder *decoder, const struct decode_comparison *comparison, uint64_t yes,
+                            uint32_t d)
+{
+    uint32_t halves[2];
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t mask = decode_temporary(decoder, 0);
+        halves[i] = decode_temporary(decoder, 2);
+        if (!decode_comparison_step(decoder, comparison, mask, comparison->combine, 16 * i) ||
+            !decode_lanes(decoder, decoder->lanes->select(2), 2, halves[i], decode_constant(decoder, 2, yes),
+                          decode_constant(decoder, 2, 0), mask, mask, 0))
+            return false;
+    }
+    return decode_lanes(decoder, decoder->lanes->pack(4), 4, d, halves[0], halves[1], halves[1], halves[1],
+                        0);
+}
+
 static bool decode_set(struct decoder *decoder, const struct ptx_instruction *instruction,
                        const struct decode_comparison *comparison)
 {
+    bool is_pair = comparison->type == PTX_F16X2 || comparison->type == PTX_BF16X2;
     uint32_t width, mask = decode_temporary(decoder, 0);
-    enum ptx_type type = instruction->types[0];
-    uint64_t yes = type == PTX_F32    ? 0x3f800000
-                   : type == PTX_F16  ? 0x3c00
-                   : type == PTX_BF16 ? 0x3f80
-                                      : UINT64_MAX;
-    if (type == PTX_F16X2 || type == PTX_BF16X2) return decode_fail(decoder, "set on pairs is not emulated");
-    if (!decode_comparison_step(decoder, comparison, mask, comparison->combine, 0)) return false;
+    uint64_t yes = decode_set_value(instruction->types[0], is_pair);
     uint32_t d = decode_destination(decoder, &instruction->operands[0], &width);
-    return decode_lanes(decoder, decoder->lanes->select(width), width, d,
+    if (is_pair) return decode_set_pair(decoder, comparison, yes, d);
+    return decode_comparison_step(decoder, comparison, mask, comparison->combine, 0) &&
+           decode_lanes(decoder, decoder->lanes->select(width), width, d,
                         decode_constant(decoder, width, yes), decode_constant(decoder, width, 0), mask, mask,
                         0);
 }

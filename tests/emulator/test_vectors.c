@@ -265,7 +265,7 @@ static void test_other_forms_are_refused(void **state)
         {"min.relu.u32", "ttt", "%d, %a, %b"},
         {"cvt.rn.s32.f32", "tu", "%d, %a"},
         {"cvt.rn.satfinite.f16.f32", "tu", "%d, %a"},
-        {"set.lt.u32.f16x2", "tuu", "%d, %a, %b"},
+        {"set.lt.f32.f16x2", "tuu", "%d, %a, %b"},
         {"mad24.hi.sat.s32", "tttt", "%d, %a, %b, %c"},
         {"atom.global.add.s64", "ttt", "%d, [%out], %b"},
         {"ld.global.v8.b32", "tl", "%d, [%in]"},
