@@ -65,9 +65,10 @@ static __thread bool has_token;
  * between must not wait for what its own thread has. */
 static void enter(void)
 {
-    gate_step_out();
     has_token = true;
     atomic_signal_fence(memory_order_seq_cst);
+    if (token_try(&queue.token)) return;
+    gate_step_out();
     token_take(&queue.token);
     gate_step_in();
 }
