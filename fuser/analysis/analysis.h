@@ -175,6 +175,8 @@ __isl_give isl_pw_aff *value_as_signed(struct analysis *analysis, const struct v
 __isl_give isl_pw_aff *value_as_unsigned(struct analysis *analysis, const struct value *value, struct range *range);
 /* A register that holds one number everywhere; is_signed says how to read it. */
 bool value_is_number(const struct value *value, bool is_signed, wide *number);
+/* Known to be one and the same, by the look of their forms. */
+bool value_is_same(const struct value *a, const struct value *b);
 bool value_is_exact(struct analysis *analysis, const struct value *predicate, __isl_keep isl_set *domain);
 const uint64_t *sources_join(struct analysis *analysis, const uint64_t *a, const uint64_t *b);
 const uint64_t *sources_of(struct analysis *analysis, const char *variable, uint32_t offset, uint32_t size);

@@ -2,6 +2,8 @@
  * Induction variables: a loop header's phi whose every way round the loop adds one constant. */
 #include "fuser/analysis/analysis.h"
 
+#include <string.h>
+
 enum { CHAIN_LIMIT = 64 };
 
 struct step {
@@ -133,6 +135,77 @@ static bool find_common_step(struct analysis *analysis, uint32_t phi, int32_t lo
     return found;
 }
 
+/* --- a counter that is kept twice, as in for (int i = ...; i < n; i += step) with a 64-bit n --- */
+
+/* The conversion that makes value, or NULL: one without conditions, of one register. */
+static const struct ptx_instruction *conversion_of(const struct analysis *analysis, uint32_t value)
+{
+    const struct ssa_value *definition = &analysis->ssa->values[value];
+
+    if (value == SSA_NO_VALUE || definition->kind != SSA_DEFINITION || definition->previous != SSA_NO_VALUE)
+        return NULL;
+    const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
+    const struct ptx_operand *source = instruction->operand_count == 2 ? &instruction->operands[1] : NULL;
+    if (instruction->opcode != PTX_OP_CVT || instruction->guard >= 0 || !source) return NULL;
+    if (source->kind != PTX_OPERAND_REGISTER || source->is_negated || source->component) return NULL;
+    return instruction;
+}
+
+/* On every way round, phi gets by this conversion what the other phi gets. */
+static bool converts_each(const struct analysis *analysis, const struct ssa_value *phi,
+                          const struct ssa_value *other, const struct ptx_instruction *conversion)
+{
+    const struct ptx_block *block = &analysis->cfg->blocks[phi->block];
+
+    for (uint32_t p = 0; p < block->predecessor_count; p++) {
+        if (!loops_is_back_edge(analysis->forest, block->predecessors[p], phi->block)) continue;
+        const struct ptx_instruction *here = conversion_of(analysis, phi->arguments[p]);
+        if (!here || here->type_count != 2 || here->types[0] != conversion->types[0] ||
+            here->types[1] != conversion->types[1] ||
+            memcmp(here->modifiers, conversion->modifiers, sizeof here->modifiers))
+            return false;
+        uint32_t instruction = analysis->ssa->values[phi->arguments[p]].instruction;
+        if (ssa_use(analysis->ssa, instruction, here->operands[1].reg) != other->arguments[p]) return false;
+    }
+    return true;
+}
+
+static const struct ptx_instruction *find_conversion(const struct analysis *analysis, uint32_t phi)
+{
+    const struct ssa_value *header_phi = &analysis->ssa->values[phi];
+    const struct ptx_block *block = &analysis->cfg->blocks[header_phi->block];
+
+    for (uint32_t p = 0; p < block->predecessor_count; p++)
+        if (loops_is_back_edge(analysis->forest, block->predecessors[p], header_phi->block))
+            return conversion_of(analysis, header_phi->arguments[p]);
+    return NULL;
+}
+
+/* phi as the conversion of another phi of this header, where it starts as that too; or NULL. */
+static const struct value *converted_value(struct analysis *analysis, uint32_t phi,
+                                           const struct value *initial, int32_t loop, unsigned bits)
+{
+    const struct ptx_instruction *conversion = find_conversion(analysis, phi);
+    uint32_t header = analysis->forest->loops[loop].header;
+    const struct ssa_list *phis = &analysis->ssa->phis[header];
+
+    for (uint32_t i = 0; conversion && i < phis->count; i++) {
+        uint32_t other = phis->items[i].value;
+        const struct ssa_value *values = analysis->ssa->values;
+        if (other == phi || find_conversion(analysis, other)) continue;
+        if (!converts_each(analysis, &values[phi], &values[other], conversion)) continue;
+        isl_set *domain = analysis->domain;
+        analysis->domain = analysis->loops[loop].entry.set;
+        const struct value *start = domains_phi(analysis, other, analysis->forest->loops[loop].parent);
+        const struct value *converted = integer_convert(analysis, conversion, &start, bits);
+        analysis->domain = domain;
+        if (!value_is_same(converted, initial)) continue;
+        const struct value *counted = induction_value(analysis, other, start, loop);
+        return integer_convert(analysis, conversion, &counted, bits);
+    }
+    return NULL;
+}
+
 /* Where the next iteration's value comes from, for a person to look at. */
 static uint32_t changing_instruction(const struct analysis *analysis, uint32_t phi)
 {
@@ -157,6 +230,9 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
 
     uint32_t instruction = analysis->instruction;
     bool is_induction = bits != 1 && find_common_step(analysis, phi, loop, &step);
+    const struct value *converted =
+        is_induction || bits == 1 ? NULL : converted_value(analysis, phi, initial, loop, bits);
+    if (converted) return converted;
     analysis->instruction = is_induction ? instruction : changing_instruction(analysis, phi);
     if (!is_induction)
         return evaluate_give_up(analysis, &initial, 1, bits,

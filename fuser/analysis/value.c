@@ -327,7 +327,7 @@ bool value_is_exact(struct analysis *analysis, const struct value *predicate, is
 
 /* --- merging ----------------------------------------------------------------------------------------- */
 
-static bool is_same_value(const struct value *a, const struct value *b)
+bool value_is_same(const struct value *a, const struct value *b)
 {
     if (a == b) return true;
     if (a->kind != b->kind || a->bits != b->bits || !a->form || !b->form) return false;
@@ -417,7 +417,7 @@ const struct value *value_merge(struct analysis *analysis, const struct candidat
     const char *reason = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct value *value = candidates[i].value;
-        same = same && is_same_value(first, value);
+        same = same && value_is_same(first, value);
         pointers += value->kind == VALUE_POINTER;
         integers += value->kind == VALUE_INTEGER && value->bits == first->bits;
         predicates += value->kind == VALUE_PREDICATE;
