@@ -52,6 +52,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \
 	fuser/codegen/reference.c fuser/codegen/reference.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
+	fuser/codegen/settle.c fuser/codegen/settle.h \
 	fuser/codegen/source.c fuser/codegen/source.h
 
 # planner

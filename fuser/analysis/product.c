@@ -207,6 +207,11 @@ static bool is_sum(const struct ptx_instruction *instruction)
            has_float_type(instruction) && !is_rounded(instruction);
 }
 
+bool product_may_contract(const struct ptx_instruction *instruction)
+{
+    return is_product(instruction) || is_sum(instruction);
+}
+
 /* The last instruction from which control may go back: what stands before it may run again after it. */
 static uint32_t last_backward_branch(const struct ptx_function *function)
 {

@@ -23,6 +23,8 @@ struct product_choice {
  * passes its operands on. False when the function cannot be followed (calls, unknown instructions) or memory
  * is out. */
 bool product_find_choice(const struct ptx_function *function, struct product_choice *choice);
+/* An unrounded product or sum of floating-point numbers. */
+bool product_may_contract(const struct ptx_instruction *instruction);
 /* Looks at the value that a store instruction stores, through moves, negations and selections. round (may be
  * NULL; one flag an instruction) receives the products to be rounded, added to what it holds. */
 enum product_state product_of_store(const struct ptx_function *function, uint32_t store, bool *round);

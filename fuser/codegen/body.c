@@ -289,6 +289,11 @@ static struct ptx_span change_mnemonic(struct arena *arena, struct ptx_span old,
     return text ? (struct ptx_span){text, (uint32_t)strlen(text)} : old;
 }
 
+struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemonic)
+{
+    return change_mnemonic(arena, mnemonic, NULL, ".rn");
+}
+
 static void write_plain(struct writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
@@ -297,8 +302,7 @@ static void write_plain(struct writer *writer, uint32_t index)
     size_t length;
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
-    if (body->round[index])
-        instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, NULL, ".rn");
+    if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;
     ptx_print_instruction(text, body->function, &instruction, &writer->names);

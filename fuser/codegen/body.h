@@ -50,4 +50,7 @@ void body_write(const struct body *body, FILE *out, const char *indentation,
 const char *body_value_name(struct arena *arena, const struct body_value *value);
 const char *body_c_type(uint32_t bytes);
 
+/* The mnemonic of an arithmetic instruction with .rn put in behind the opcode. */
+struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemonic);
+
 #endif

@@ -22,6 +22,7 @@ struct codegen_reference {
     const void *cubin; /* NULL: none is known */
     size_t cubin_size;
     const char *kernel;
+    const bool *round; /* one flag an instruction of the member: it gets .rn (settle.h); NULL: none */
 };
 struct codegen_request {
     const struct group *group;

@@ -111,6 +111,7 @@ static bool write_alone(const struct codegen_request *request, const struct alon
     own.name = alone->name;
     own.aliases = NULL;
     own.alias_count = 0;
+    own.references = request->references ? &request->references[alone->member] : NULL;
     return source_write_kernel(&own, &scratch, out);
 }
 

@@ -2,6 +2,7 @@
  * NVRTC takes no PTX. So the module's text is carried by an assembly statement that closes the function
  * around it and opens another one at its end: the assembler sees the text as it was. */
 #include "fuser/codegen/reference.h"
+#include "fuser/codegen/body.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,19 +45,43 @@ static void write_quoted(const char *text, FILE *out)
 }
 
 /* The module's text without its head (.version, .target, .address_size), which NVRTC writes. */
-static char *module_body(const struct ptx_module *module)
+static bool print_body(const struct ptx_module *module, FILE *out)
 {
     static const char last[] = ".address_size";
     char *text = NULL;
     size_t length;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) return NULL;
-    ptx_print_module(out, module);
-    if (fclose(out)) return text;
-    char *body = strstr(text, last);
-    body = body ? strchr(body, '\n') : NULL;
-    if (body) memmove(text, body, strlen(body) + 1);
-    return text;
+    FILE *whole = open_memstream(&text, &length);
+    if (!whole) return false;
+    ptx_print_module(whole, module);
+    bool is_written = !fclose(whole);
+    const char *body = is_written ? strstr(text, last) : NULL;
+    if (body) body = strchr(body, '\n');
+    if (body) fputs(body, out);
+    free(text);
+    return body;
+}
+
+/* The kernel's text with .rn at its flags, and the other name behind .entry. */
+static bool print_rounded(struct arena *arena, const struct ptx_function *kernel, const bool *round,
+                          const char *name, FILE *out)
+{
+    struct ptx_function changed = *kernel;
+    size_t size = kernel->instruction_count * sizeof *kernel->instructions, length;
+    char *text = NULL;
+    changed.instructions = arena_alloc(arena, size + 1);
+    FILE *whole = changed.instructions && name ? open_memstream(&text, &length) : NULL;
+    if (!whole) return false;
+    memcpy(changed.instructions, kernel->instructions, size);
+    for (uint32_t i = 0; i < kernel->instruction_count; i++)
+        if (round[i])
+            changed.instructions[i].mnemonic = body_round_mnemonic(arena, kernel->instructions[i].mnemonic);
+    ptx_print_function(whole, &changed);
+    bool is_written = !fclose(whole);
+    const char *entry = is_written ? strstr(text, ".entry") : NULL,
+               *old = entry ? strstr(entry, kernel->name) : NULL;
+    if (old) fprintf(out, "%.*s%s%s\n", (int)(old - text), text, name, old + strlen(kernel->name));
+    free(text);
+    return old;
 }
 
 static char *carry(const char *body)
@@ -72,15 +97,47 @@ static char *carry(const char *body)
     return fclose(out) ? NULL : source;
 }
 
+static void compile_body(struct arena *arena, const struct ptx_module *module, const char *body, uint32_t sm,
+                         uint32_t max_registers, struct nvrtc_output *output)
+{
+    const char *architecture = module->sm == sm ? module->target : arena_printf(arena, "sm_%u", sm);
+    char *source = body ? carry(body) : NULL;
+    *output = (struct nvrtc_output){.error = "out of memory"};
+    if (source && architecture) nvrtc_compile(arena, "alone.cu", source, architecture, max_registers, output);
+    free(source);
+}
+
 void reference_compile(struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output)
 {
     struct ptx_module selected = select_kernels(arena, module, kernels, kernel_count);
-    const char *architecture = module->sm == sm ? module->target : arena_printf(arena, "sm_%u", sm);
-    char *body = selected.functions ? module_body(&selected) : NULL, *source = body ? carry(body) : NULL;
-    *output = (struct nvrtc_output){.error = "out of memory"};
-    if (source && architecture) nvrtc_compile(arena, "alone.cu", source, architecture, max_registers, output);
+    char *body = NULL;
+    size_t length;
+    FILE *out = open_memstream(&body, &length);
+    bool is_printed = out && selected.functions && print_body(&selected, out);
+    if (out && fclose(out)) is_printed = false;
+    compile_body(arena, module, is_printed ? body : NULL, sm, max_registers, output);
     free(body);
-    free(source);
+}
+
+const char *reference_rounded_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
+{
+    return arena_printf(arena, "%s_rounded_%u", kernel->name, form);
+}
+
+void reference_compile_rounded(struct arena *arena, const struct ptx_function *kernel,
+                               const bool *const *rounds, uint32_t count, uint32_t sm, uint32_t max_registers,
+                               struct nvrtc_output *output)
+{
+    struct ptx_module selected = select_kernels(arena, kernel->module, NULL, 0);
+    char *body = NULL;
+    size_t length;
+    FILE *out = open_memstream(&body, &length);
+    bool is_printed = out && selected.functions && print_body(&selected, out);
+    for (uint32_t i = 0; is_printed && i < count; i++)
+        is_printed = print_rounded(arena, kernel, rounds[i], reference_rounded_name(arena, kernel, i), out);
+    if (out && fclose(out)) is_printed = false;
+    compile_body(arena, kernel->module, is_printed ? body : NULL, sm, max_registers, output);
+    free(body);
 }

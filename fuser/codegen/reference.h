@@ -13,5 +13,11 @@
 void reference_compile(struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output);
+/* One kernel in several forms: in form i the instructions with rounds[i] get .rn, and it has the name
+ * reference_rounded_name(arena, kernel, i). */
+void reference_compile_rounded(struct arena *arena, const struct ptx_function *kernel,
+                               const bool *const *rounds, uint32_t count, uint32_t sm, uint32_t max_registers,
+                               struct nvrtc_output *output);
+const char *reference_rounded_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form);
 
 #endif

@@ -73,6 +73,8 @@ static bool collect(struct source *source)
             source->result->error = body->error;
             return false;
         }
+        const bool *round = source->request->references ? source->request->references[member].round : NULL;
+        for (uint32_t i = 0; round && i < body->function->instruction_count; i++) body->round[i] |= round[i];
         source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
         if (!source->word_parameter[member]) return false;
         for (uint32_t word = 0; word < body->word_count; word++) {

@@ -5,6 +5,7 @@
 #include "fuser/analysis/product.h"
 #include "fuser/codegen/cubin.h"
 #include "fuser/codegen/reference.h"
+#include "fuser/codegen/settle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,19 +127,23 @@ static void compare_code(struct program *program, struct program_module *module,
     exactness->kernel = kernel->name;
     exactness->cubin = module->loaded[0].bytes;
     exactness->cubin_size = module->loaded[0].size;
-    if (cubin_open(&cubin, exactness->cubin, exactness->cubin_size) &&
-        cubin_find_code(&cubin, kernel->name, &code))
-        exactness->text =
-            arena_printf(arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions",
-                         code.size / CUBIN_INSTRUCTION_BYTES);
+    if (!cubin_open(&cubin, exactness->cubin, exactness->cubin_size) ||
+        !cubin_find_code(&cubin, kernel->name, &code))
+        return;
+    exactness->round =
+        settle_rounding(arena, kernel->function, &cubin, device_sm(program), most_registers(module));
+    exactness->text =
+        arena_printf(arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
+                     code.size / CUBIN_INSTRUCTION_BYTES,
+                     exactness->round ? "" : "; in the group, contraction is compared by its counts alone");
 }
 
 static void decide(struct program *program, const struct program_kernel *kernel, struct exactness *exactness)
 {
     struct program_module *module = &program->modules[kernel->record->module];
     if (program->device.is_emulated) {
-        *exactness =
-            (struct exactness){EXACTNESS_EMULATED, "exact: the emulator runs the PTX itself", NULL, NULL, 0};
+        exactness->kind = EXACTNESS_EMULATED;
+        exactness->text = "exact: the emulator runs the PTX itself";
         return;
     }
     const char *choice = choice_of(program->arena, kernel->function);

@@ -222,8 +222,8 @@ static bool find_exactness(struct search *search, struct search_group *planned,
         const struct exactness *exactness = exactness_of(search->program, kernel);
         if (!exactness) return false;
         planned->exactness[m] = exactness;
-        references[m] =
-            (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel};
+        references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
+                                                   exactness->round};
         if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
             planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
     }

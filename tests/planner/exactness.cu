@@ -18,12 +18,14 @@ __global__ void shift(float *a, const float *b, float step)
     a[i] = b[i] + step;
 }
 
-// The compiler leaves the choice for a product with several uses to the assembler.
+// Two products and a sum that nothing rounds: the assembler contracts one of them.
 __global__ void blend(float *a, const float *b, float x, float y)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float value;
-    asm("{ .reg .f32 p; mul.f32 p, %1, %2; add.f32 %0, p, %3; }" : "=f"(value) : "f"(b[i]), "f"(x), "f"(y));
+    asm("{ .reg .f32 p, q; mul.f32 p, %1, %2; mul.f32 q, %1, %3; add.f32 %0, p, q; }"
+        : "=f"(value)
+        : "f"(b[i]), "f"(x), "f"(y));
     a[i] = value;
 }
 

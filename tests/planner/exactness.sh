@@ -46,6 +46,15 @@ member blend 'exact: PTX compiled alone reproduces the loaded code'
 member divide 'exact: PTX compiled alone reproduces the loaded code'
 member another 'exact: no product feeds a sum'
 verified no
+echo "the product that the program does not contract is rounded in the group, the other one and the sum are not"
+cat "$work/app.kfplan"/group-*.cu >"$work/source"
+for form in mul.rn.f32 mul.f32; do
+    [ "$(grep -c "\"$form %%m2_[pq]" "$work/source")" = 1 ] || {
+        grep 'm2_[pq]' "$work/source" >&2
+        fail "not one $form in blend"
+    }
+done
+grep -q '"add.f32 %%m2_' "$work/source" || fail "the sum of blend is rounded"
 
 echo "other registers, other code: reproduced with the same limit"
 plan_for_gpu -arch=sm_90 -maxrregcount=24 -lineinfo
