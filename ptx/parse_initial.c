@@ -44,21 +44,24 @@ static bool reserve(struct initial *initial, uint64_t size)
     return true;
 }
 
-static void put(struct initial *initial, const void *value)
+/* The low bytes of value, as many as an element has; a wider one is filled with zeros. */
+static void put(struct initial *initial, uint64_t value)
 {
     if (!reserve(initial, initial->shape->unit)) return;
-    size_t size = initial->shape->unit < 8 ? initial->shape->unit : 8;
-    memcpy(initial->bytes + initial->cursor, value, size);
+    size_t size = initial->shape->unit < sizeof value ? initial->shape->unit : sizeof value;
+    memcpy(initial->bytes + initial->cursor, &value, size);
     initial->cursor += initial->shape->unit;
 }
 
 static void put_double(struct initial *initial, double number)
 {
     float narrow = (float)number;
+    uint64_t bits = 0;
     if (initial->variable->type == PTX_F32)
-        put(initial, &narrow);
+        memcpy(&bits, &narrow, sizeof narrow);
     else
-        put(initial, &number);
+        memcpy(&bits, &number, sizeof number);
+    put(initial, bits);
 }
 
 /* 0f.., 0d.. and decimal, converted to the variable's type */
@@ -73,7 +76,7 @@ static void parse_float(struct initial *initial, bool is_negative)
         if (initial->variable->type == PTX_F64)
             put_double(initial, single);
         else
-            put(initial, &(uint64_t){single_bits}); /* not through double: it would quieten a NaN */
+            put(initial, single_bits); /* not through double: it would quieten a NaN */
     } else {
         double number;
         memcpy(&number, &bits, sizeof number);
@@ -101,7 +104,7 @@ static void parse_address(struct initial *initial, uint64_t mask)
     }
     if (parser->error) return;
     uint64_t offset = initial->cursor;
-    put(initial, &(uint64_t){0});
+    put(initial, 0);
     if (!(mask & 1) || parser->error) return; /* the other bytes of an address that has been noted */
     struct ptx_relocation *relocation = ptx_buffer_add(parser, &initial->relocations, sizeof *relocation);
     relocation->offset = offset;
@@ -121,7 +124,7 @@ static void parse_integer(struct initial *initial)
     } else if (ptx_type_is_float(initial->variable->type)) {
         put_double(initial, (double)value);
     } else {
-        put(initial, &value);
+        put(initial, (uint64_t)value);
     }
 }
 

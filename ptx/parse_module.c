@@ -242,6 +242,7 @@ static struct ptx_module *parse_in_arena(struct arena *arena, const char *name, 
     if (setjmp(parser->memory_is_out)) return NULL;
     const struct ptx_module *module = parser->module;
     parser->lexer = (struct ptx_lexer){module->text, module->text + module->length, 1};
+    parser->token.span.text = module->text; /* the first token follows an empty one */
     parser->register_budget =
         65536 + module->length; /* a register that is used takes more than a byte of text */
     parser->initial_budget = (UINT64_C(512) << 20) + 16 * (uint64_t)module->length;
