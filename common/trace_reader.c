@@ -23,15 +23,19 @@ static bool ends_in_payload(const struct trace_view *view, size_t start)
            memchr((const char *)view->payload + start, 0, view->payload_size - start) != NULL;
 }
 
+/* Parameters follow each other in their buffer. */
 static bool is_kernel_whole(const struct trace_view *view)
 {
     const struct trace_kernel *kernel = view->fixed;
     const struct trace_parameter *parameters = view->payload;
     if (kernel->parameter_count > view->payload_size / sizeof *parameters) return false;
-    for (uint32_t i = 0; i < kernel->parameter_count; i++)
-        if (parameters[i].offset > kernel->parameter_bytes ||
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+        if (parameters[i].offset < end || parameters[i].offset > kernel->parameter_bytes ||
             parameters[i].size > kernel->parameter_bytes - parameters[i].offset)
             return false;
+        end = parameters[i].offset + parameters[i].size;
+    }
     return ends_in_payload(view, kernel->parameter_count * sizeof *parameters);
 }
 

@@ -81,10 +81,11 @@ static void live_remove(struct reading *reading, uint64_t start)
     reading->live_count--;
 }
 
+/* Numbers are given in order of first appearance, so a trace of few records holds no large ones. */
 static void *table_entry(struct program *program, void **table, uint32_t *count, uint32_t index, size_t size)
 {
-    enum { MOST = 1 << 24 };
-    if (index >= MOST) return NULL;
+    enum { MOST = 1 << 24, UNRECORDED = 4096 };
+    if (index >= MOST || index > program->record_count + UNRECORDED) return NULL;
     if (index >= *count) {
         uint32_t capacity = *count ? *count : 16;
         while (capacity <= index) capacity *= 2;
@@ -197,8 +198,10 @@ static int compare_launch_sequence(const void *key, const void *element)
 
 static void join_activity(struct program *program, const struct trace_activity *activity)
 {
-    struct program_launch *launch = bsearch(&activity->sequence, program->launches, program->launch_count,
-                                            sizeof *program->launches, compare_launch_sequence);
+    struct program_launch *launch = NULL;
+    if (program->launch_count)
+        launch = bsearch(&activity->sequence, program->launches, program->launch_count,
+                         sizeof *program->launches, compare_launch_sequence);
     if (!launch || activity->end_ns < activity->start_ns) return;
     launch->start_ns = activity->start_ns;
     launch->end_ns = activity->end_ns;
@@ -297,7 +300,10 @@ struct program *program_read(const char *trace_path, char *error, size_t error_s
     program->reader = reader;
     struct reading reading = {.program = program};
     struct trace_view view;
-    while (trace_next(reader, &view)) read_record(&reading, &view);
+    while (trace_next(reader, &view)) {
+        program->record_count++;
+        read_record(&reading, &view);
+    }
     program->damaged_bytes = trace_damaged_bytes(reader);
     program->seconds = (double)(reading.last_arrival - reading.first_arrival) * 1e-9;
     if (program->launch_count)
