@@ -11,14 +11,28 @@
 #include <zstd.h>
 
 #define LARGEST_ENTRY (UINT64_C(1) << 30)
+#define LARGEST_IMAGE (UINT64_C(2) << 30) /* all entries that are asked for, decompressed */
 
-/* The payload of an entry, decompressed, with a NUL behind it. NULL: malformed or memory is out. */
-static char *entry_payload(struct arena *arena, const struct fatbin_entry *entry, size_t *size)
+/* No byte of LZ4 stands for more than 255; a zstd block takes 4 bytes or more and stands for 128 KiB at most: memory is
+ * not taken for a size that is only claimed. */
+static bool is_size_possible(const struct fatbin_entry *entry, uint64_t bytes)
+{
+    enum { LZ4_GROWTH = 255, ZSTD_GROWTH = (128 << 10) / 4 };
+    uint64_t growth = entry->flags & FATBIN_ZSTD ? ZSTD_GROWTH : entry->flags & FATBIN_LZ4 ? LZ4_GROWTH : 1;
+    if (bytes > LARGEST_ENTRY || entry->compressed_size > LARGEST_ENTRY) return false;
+    return growth == 1 || bytes <= growth * entry->compressed_size;
+}
+
+/* The payload of an entry, decompressed, with a NUL behind it. NULL: malformed, memory is out, or more than *budget,
+ * from which it is taken. */
+static char *entry_payload(struct arena *arena, const struct fatbin_entry *entry, size_t *size,
+                           uint64_t *budget)
 {
     const char *payload = (const char *)entry + entry->header_size;
     bool is_zstd = entry->flags & FATBIN_ZSTD, is_lz4 = entry->flags & FATBIN_LZ4;
     uint64_t bytes = is_zstd || is_lz4 ? entry->uncompressed_size : entry->padded_size;
-    if (bytes > LARGEST_ENTRY || entry->compressed_size > LARGEST_ENTRY || (is_zstd && is_lz4)) return NULL;
+    if (!is_size_possible(entry, bytes) || (is_zstd && is_lz4) || bytes > *budget) return NULL;
+    *budget -= bytes;
     char *result = arena_alloc(arena, bytes + 1);
     if (!result) return NULL;
     *size = bytes;
@@ -68,9 +82,10 @@ uint32_t ptx_texts_of_image(struct arena *arena, const void *bytes, size_t size,
     uint32_t entries = count_entries(&image, FATBIN_PTX), count = 0;
     struct ptx_text *result = entries ? arena_calloc(arena, entries, sizeof *result) : NULL;
     if (!result) return 0;
+    uint64_t budget = LARGEST_IMAGE;
     for (const struct fatbin_entry *entry = NULL; (entry = image_next_entry(&image, entry));) {
         size_t length;
-        char *text = entry->kind == FATBIN_PTX ? entry_payload(arena, entry, &length) : NULL;
+        char *text = entry->kind == FATBIN_PTX ? entry_payload(arena, entry, &length, &budget) : NULL;
         if (text) result[count++] = (struct ptx_text){text, strlen(text), entry->sm};
     }
     *texts = count ? result : NULL;
@@ -100,9 +115,10 @@ uint32_t ptx_machine_code_of_image(struct arena *arena, const void *bytes, size_
             result[count++] = (struct ptx_machine_code){memcpy(copy, image.bytes, image.size), image.size,
                                                         sm_of_cubin(image.bytes, image.size)};
     }
+    uint64_t budget = LARGEST_IMAGE;
     for (const struct fatbin_entry *entry = NULL; (entry = image_next_entry(&image, entry));) {
         size_t length;
-        char *code = entry->kind == FATBIN_ELF ? entry_payload(arena, entry, &length) : NULL;
+        char *code = entry->kind == FATBIN_ELF ? entry_payload(arena, entry, &length, &budget) : NULL;
         if (code) result[count++] = (struct ptx_machine_code){code, length, entry->sm};
     }
     *cubins = count ? result : NULL;
