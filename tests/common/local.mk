@@ -10,6 +10,7 @@ tests_common_test_hash_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_common_test_hash_LDADD = libcommon.la $(CMOCKA_LIBS)
 tests_common_test_image_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_common_test_image_LDADD = libcommon.la $(CMOCKA_LIBS)
+tests_common_test_plan_SOURCES = tests/common/follow_plan.c tests/common/follow_plan.h tests/common/test_plan.c
 tests_common_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_common_test_plan_LDADD = libcommon.la $(CMOCKA_LIBS)
 tests_common_test_trace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

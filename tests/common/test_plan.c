@@ -3,6 +3,7 @@
  * what is accepted can be followed blindly. */
 #include "common/image.h"
 #include "common/plan_build.h"
+#include "tests/common/follow_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,82 +109,13 @@ static int end(void **state)
     return 0;
 }
 
-static bool is_allocated(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
-{
-    (void)context;
-    *start = address;
-    *size = 1;
-    return true;
-}
-
-/* The same plan in a heap block of its exact size, where the address sanitizer sees its end. */
-static struct plan copy_to_heap(const struct plan *plan)
-{
-    struct plan copy = {.header = malloc(plan->size), .size = plan->size};
-    assert_non_null(copy.header);
-    memcpy((void *)copy.header, plan->header, plan->size);
-#define MOVE(name) copy.name = (const void *)((const char *)copy.header + copy.header->name.offset);
-    MOVE(modules)
-    MOVE(kernels)
-    MOVE(groups)
-    MOVE(steps)
-    MOVE(guards)
-    MOVE(masks)
-    MOVE(parameters)
-    MOVE(effects)
-    MOVE(variants)
-    MOVE(strings)
-    MOVE(code)
-#undef MOVE
-    return copy;
-}
-
-/* Does with an accepted plan what replay does, without any check of its own. */
-static uint64_t follow(const struct plan *plan)
-{
-    uint64_t sum = strlen(plan->header->device_name);
-    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
-        const struct plan_group *group = &plan->groups[i];
-        const struct plan_step *steps = &plan->steps[group->first_step];
-        const unsigned char *arguments[64] = {0};
-        uint32_t sizes[64] = {0};
-        sum += strlen(plan->strings + group->name);
-        for (uint32_t s = 0; s < group->step_count && s < 64; s++) {
-            const struct plan_kernel *kernel = &plan->kernels[steps[s].kernel];
-            sum += strlen(plan->strings + kernel->name) + plan->modules[kernel->module].hash.low;
-            for (uint32_t b = 0; b < 2 * steps[s].arguments_size; b++) sum += plan->masks[steps[s].mask + b];
-            arguments[s] = plan->masks + steps[s].mask;
-            sizes[s] = steps[s].arguments_size;
-            struct guard_view view = {arguments, sizes, s + 1, is_allocated, NULL};
-            sum += guard_holds(plan->guards + steps[s].first_guard, steps[s].guard_count, &view);
-        }
-        for (uint32_t v = 0; v < group->variant_count; v++) {
-            const struct plan_variant *variant = &plan->variants[group->first_variant + v];
-            unsigned char *fused = malloc(variant->parameter_bytes + 1);
-            assert_non_null(fused);
-            sum += strlen(plan->strings + variant->entry);
-            sum += image_examine(plan->code + variant->code, variant->code_size).size;
-            for (uint32_t p = 0; p < variant->parameter_count; p++) {
-                const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + p];
-                memcpy(fused + parameter->destination_offset,
-                       plan->masks + steps[parameter->step].mask + parameter->source_offset, parameter->size);
-            }
-            free(fused);
-        }
-        for (uint32_t e = 0; e < group->effect_count; e++) sum += plan->effects[group->first_effect + e].step;
-    }
-    return sum;
-}
-
 static bool is_accepted(const void *bytes, size_t size, char error[256])
 {
     struct plan plan;
     write_file(bytes, size);
     bool accepted = plan_map(&plan, folder, error, 256);
     if (accepted) {
-        struct plan copy = copy_to_heap(&plan);
-        follow(&copy);
-        free((void *)copy.header);
+        follow_plan_copy(&plan);
     } else {
         assert_non_null(strstr(error, path));
         assert_non_null(strstr(error, "kfuse plan"));
@@ -215,7 +147,7 @@ static void maps_what_was_built(void **state)
     assert_int_equal(plan.variants[0].code, plan.variants[2].code); /* equal code is stored once */
     assert_string_equal(plan.code + plan.variants[0].code, ptx);
     assert_int_equal(plan.guards[plan.variants[0].first_guard].kind, GUARD_INSIDE);
-    follow(&plan);
+    follow_plan_copy(&plan);
     plan_unmap(&plan);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Prints a PTX file through the parser: print_module FILE. Reports on stderr what could not be read; exit 1
- * then. With -q nothing is printed, only counted. */
-#include "ptx/ptx.h"
+ * then. With -q nothing is printed, only counted; with -r it is printed from what was understood (rebuild.h).
+ */
+#include "tests/ptx/rebuild.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,11 @@ static unsigned report(const struct ptx_function *function, unsigned long *instr
 
 int main(int argc, char **argv)
 {
-    bool is_quiet = argc == 3 && !strcmp(argv[1], "-q");
+    bool is_quiet = argc == 3 && !strcmp(argv[1], "-q"), is_rebuilt = argc == 3 && !strcmp(argv[1], "-r");
     size_t length = 0;
     char *text = argc > 1 ? read_file(argv[argc - 1], &length) : NULL;
     if (!text) {
-        fprintf(stderr, "usage: print_module [-q] FILE\n");
+        fprintf(stderr, "usage: print_module [-q | -r] FILE\n");
         return 2;
     }
     const char *error;
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
         bad++;
     }
     for (uint32_t i = 0; i < module->function_count; i++) bad += report(module->functions[i], &instructions);
+    if (is_rebuilt) bad += rebuild_module(module);
     if (is_quiet)
         printf("%u functions, %lu instructions\n", module->function_count, instructions);
     else

@@ -3,6 +3,7 @@
  * prints to something that it reads and prints the same way. Damage is by a fixed seed; `test_garbage ROUNDS
  * [SEED]` runs more. */
 #include "ptx/ptx.h"
+#include "tests/ptx/reread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,52 +71,9 @@ static size_t damage(char *text, size_t length, size_t capacity)
     return length;
 }
 
-static char *print(const struct ptx_module *module)
-{
-    char *printed = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&printed, &size);
-    assert_non_null(out);
-    ptx_print_module(out, module);
-    fclose(out);
-    return printed;
-}
-
-static void use_control_flow(const struct ptx_module *module)
-{
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        const char *reason;
-        struct ptx_cfg *cfg = ptx_cfg_build(module->arena, module->functions[i], &reason);
-        assert_true(cfg || reason);
-    }
-}
-
-static bool is_readable(const struct ptx_module *module)
-{
-    for (uint32_t i = 0; i < module->function_count; i++)
-        if (module->functions[i]->unreadable) return false;
-    return true;
-}
-
 static void check(const char *text, size_t length)
 {
-    const char *error;
-    struct ptx_module *module = ptx_parse("garbage", text, length, &error);
-    assert_non_null(module);
-    use_control_flow(module);
-    bool is_whole = !error && is_readable(module);
-    char *once = print(module);
-    struct ptx_module *again = ptx_parse("printed", once, strlen(once), &error);
-    assert_non_null(again);
-    char *twice = print(again);
-    if (is_whole && strcmp(once, twice)) {
-        fprintf(stderr, "text:\n%.*s\nonce:\n%s\ntwice:\n%s\n", (int)length, text, once, twice);
-        fail_msg("printed twice, it differs");
-    }
-    ptx_module_free(again);
-    ptx_module_free(module);
-    free(once);
-    free(twice);
+    if (!reread_is_stable(text, length)) fail_msg("printed twice, it differs");
 }
 
 static void survives_damage(void **state)
