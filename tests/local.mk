@@ -12,16 +12,17 @@ include tests/planner/local.mk
 include tests/tools/local.mk
 include tests/bench/local.mk
 include tests/referee/local.mk
+include tests/fuzz/local.mk
 check_PROGRAMS += $(c_tests)
 TESTS += $(c_tests) $(dist_check_SCRIPTS)
 TEST_EXTENSIONS = .sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; export top_srcdir top_builddir CUDA_HOME;
 
-# The C tests alone: what a build with --enable-sanitizers runs. A library that is preloaded and hooks dlsym cannot stand before
-# the sanitizer's own: tests that start programs with it are left to make check.
+# The C tests and the replays of tests/fuzz: what a build with --enable-sanitizers runs. A library that is preloaded and hooks
+# dlsym cannot stand before the sanitizer's own: tests that start programs with it are left to make check.
 preload_tests = tests/interpose/test_entry tests/interpose/test_replay tests/interpose/test_verify
 unit_tests = $(filter-out $(preload_tests),$(c_tests))
 .PHONY: check-unit
 check-unit:
-	$(MAKE) $(AM_MAKEFLAGS) $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(check_LTLIBRARIES) $(unit_tests)
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)'
+	$(MAKE) $(AM_MAKEFLAGS) $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(check_LTLIBRARIES) $(unit_tests) $(fuzz_replays)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests) tests/fuzz/replay.sh'
