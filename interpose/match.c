@@ -122,11 +122,22 @@ static void add_group(struct match *match, uint32_t group)
     *end = group;
 }
 
+/* Words of the arguments of all steps: of groups' steps only, nobody has checked others. */
+static size_t words_of_plan(const struct plan *plan)
+{
+    size_t words = 1;
+    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
+        const struct plan_group *group = &plan->groups[i];
+        for (uint32_t j = 0; j < group->step_count; j++)
+            words += plan->steps[group->first_step + j].arguments_size / 8 + 1;
+    }
+    return words;
+}
+
 struct match *match_create(const struct plan *plan)
 {
     uint32_t groups = plan->header->groups.count, steps = plan->header->steps.count;
-    size_t words = 1;
-    for (uint32_t i = 0; i < steps; i++) words += plan->steps[i].arguments_size / 8 + 1;
+    size_t words = words_of_plan(plan);
     struct match *match = calloc(1, sizeof *match);
     if (!match) return NULL;
     match->plan = plan;

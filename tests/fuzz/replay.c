@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECONDS = 20, MEMORY_MIB = 400, SHADOW_MIB = 1 << 20 /* a sanitizer's own */ };
+enum { SECONDS = 20, MEMORY_MIB = 256, SHADOW_MIB = 1 << 20 /* a sanitizer's own */ };
 static const char *current = "";
 static unsigned long files;
 
