@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * patch_plan PLAN.BIN device|driver|entry|grid|code|wrong|rotate|unsure|unverified|flip: turns a good plan
- * into one for another device or driver, or whose code lacks the entry, cannot be launched, is damaged,
- * calculates something else, or gets its pointers in other places; or whose groups write one knows not what,
- * or need verification; with its check made to fit again. Or flips one bit of its last table and leaves the
- * check as it was. */
+ * patch_plan PLAN.BIN device|driver|entry|grid|code|wrong|rotate|unsure|narrow|unverified|flip: turns a good
+ * plan into one for another device or driver, or whose code lacks the entry, cannot be launched, is damaged,
+ * calculates something else, or gets its pointers in other places; or whose groups write one knows not what
+ * or more than they say, or need verification; with its check made to fit again. Or flips one bit of its last
+ * table and leaves the check as it was. */
 #include "common/plan.h"
 
 #include <stdio.h>
@@ -90,6 +90,10 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[2], "unsure") == 0) {
         struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
         for (uint32_t i = 0; i < header->effects.count; i++) effects[i].is_exact = 0;
+        header->check = plan_check(header, size);
+    } else if (strcmp(argv[2], "narrow") == 0) {
+        struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
+        for (uint32_t i = 0; i < header->effects.count; i++) effects[i].to = effects[i].from + 16;
         header->check = plan_check(header, size);
     } else if (strcmp(argv[2], "unverified") == 0) {
         struct plan_group *groups = (struct plan_group *)((char *)header + header->groups.offset);

@@ -10,7 +10,7 @@ tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
 interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay \
-	tests/interpose/test_verify
+	tests/interpose/test_verify tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
@@ -25,6 +25,9 @@ tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_verify_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_verify_memory_SOURCES = tests/interpose/test_verify_memory.c interpose/verify_memory.c
+tests_interpose_test_verify_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_interpose_test_verify_memory_LDADD = $(CMOCKA_LIBS)
 tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/track_memory.c
 tests_interpose_test_match_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)

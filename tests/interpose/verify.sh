@@ -78,6 +78,11 @@ patched unsure
 verifies $program
 [ "$(stat_of fused)" = 0 ] || fail "a group was used that cannot be verified"
 says 'exactly'
+patched narrow
+# shellcheck disable=SC2086
+verifies $program
+[ "$(stat_of fused)" = 0 ] || fail "a group was used whose plan is wrong"
+says 'its members write outside what the plan says'
 patched unverified
 # shellcheck disable=SC2086
 KFUSE_VERIFY_MIB=1 verifies $program
