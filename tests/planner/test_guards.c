@@ -154,6 +154,8 @@ static void test_one_array(void **state)
     assert_int_equal(planned.conditions->effect_count, 1);
     assert_int_equal(planned.conditions->effects[0].from, 0);
     assert_int_equal(planned.conditions->effects[0].to, BYTES);
+    assert_true(planned.conditions->effects[0].is_exact);
+    assert_false(planned.conditions->writes_variables);
     clear(&planned);
 }
 
@@ -185,6 +187,27 @@ static void test_parts_of_an_array(void **state)
     assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES + 4, 2.0f, n)));
     assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 4, 2.0f, n)));
     assert_false(matches(&planned, TRIED(A + ARRAY - BYTES, 0.5f, n), TRIED(A + ARRAY, 2.0f, n)));
+    assert_int_equal(planned.conditions->effect_count, 1);
+    assert_int_equal(planned.conditions->effects[0].from, 0);
+    assert_int_equal(planned.conditions->effects[0].to, 2 * BYTES);
+    clear(&planned);
+}
+
+/* What a launch that is passed over writes is not the group's. */
+static void test_effects_are_the_members(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, B, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_BARRIER, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_FROM_ONE, B, 2.0f, WRITTEN_N - 1);
+    plan(&planned);
+    assert_int_equal(planned.search.groups[0]->step_count, 3);
+    assert_int_equal(planned.conditions->effect_count, 1);
+    assert_int_equal(planned.conditions->effects[0].step, 0);
+    assert_int_equal(planned.conditions->effects[0].from, 0);
+    assert_int_equal(planned.conditions->effects[0].to, BYTES);
     clear(&planned);
 }
 
@@ -252,8 +275,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_array),         cmocka_unit_test(test_two_arrays),
-        cmocka_unit_test(test_parts_of_an_array), cmocka_unit_test(test_what_is_guarded),
-        cmocka_unit_test(test_projection),        cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_parts_of_an_array), cmocka_unit_test(test_effects_are_the_members),
+        cmocka_unit_test(test_what_is_guarded),   cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_calibration),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
