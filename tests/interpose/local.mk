@@ -37,7 +37,7 @@ clean-interpose-tests:
 	rm -rf $(top_builddir)/tests/interpose/*.tmp
 .PHONY: clean-interpose-tests
 
-EXTRA_DIST += tests/interpose/verified.cu
+EXTRA_DIST += tests/interpose/verified.cu tests/interpose/verify_on_gpu
 cuda_programs += tests/interpose/verified
 tests/interpose/%: tests/interpose/%.cu bench/bench.h
 	@$(MKDIR_P) tests/interpose
