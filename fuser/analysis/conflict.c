@@ -37,45 +37,63 @@ static bool any_may_conflict(const struct bound_launch *p, const struct bound_la
     return false;
 }
 
-/* All conflicting pairs of threads; NULL with the accesses named when one of them is not known. */
-static __isl_give isl_map *conflict_relation(const struct bound_launch *p, const struct bound_launch *q,
-                                             struct conflict *conflict)
+/* { thread of p -> thread of q : they touch the same byte through these accesses }, or NULL when it is not
+ * known. */
+static __isl_give isl_map *meeting_threads(const struct bound_launch *p, const struct access *a,
+                                           const struct bound_launch *q, const struct access *b)
 {
-    isl_map *all = NULL;
+    isl_map *pairs = NULL, *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b);
+    if (bytes_a && bytes_b && p->bindings[a->base].array == q->bindings[b->base].array)
+        pairs = overlap_relation(bytes_a, a->width, bytes_b, b->width);
+    isl_map_free(bytes_a);
+    isl_map_free(bytes_b);
+    return pairs;
+}
+
+/* Whether any two threads conflict, by the first accesses that do; those, and unknown ones, are noted. */
+static isl_bool any_conflict(const struct bound_launch *p, const struct bound_launch *q,
+                             struct conflict *conflict)
+{
     for (uint32_t i = 0; i < p->summary->access_count; i++)
         for (uint32_t j = 0; j < q->summary->access_count; j++) {
             const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
             if (!overlap_may_conflict(p, a, q, b)) continue;
             conflict->access_p = i;
             conflict->access_q = j;
-            isl_map *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b),
-                    *pairs = NULL;
-            bool one_array = p->bindings[a->base].array == q->bindings[b->base].array;
-            if (bytes_a && bytes_b && one_array)
-                pairs = overlap_relation(bytes_a, a->width, bytes_b, b->width);
-            isl_map_free(bytes_a);
-            isl_map_free(bytes_b);
-            if (!pairs) return isl_map_free(all);
-            /* accesses of one shape, as in u[i] = u[i] + 1, repeat the same pairs */
-            if (all && isl_map_plain_is_equal(all, pairs) == isl_bool_true)
-                isl_map_free(pairs);
-            else
-                all = all ? isl_map_coalesce(isl_map_union(all, pairs)) : pairs;
-            if (!all) return NULL;
+            isl_map *pairs = meeting_threads(p, a, q, b);
+            isl_bool empty = pairs ? isl_map_is_empty(pairs) : isl_bool_error;
+            isl_map_free(pairs);
+            if (empty != isl_bool_true) return empty == isl_bool_error ? isl_bool_error : isl_bool_true;
         }
-    return all;
+    return isl_bool_false;
 }
 
-static bool within_blocks(const struct bound_launch *p, const struct bound_launch *q,
-                          __isl_keep isl_map *threads)
+static bool meet_within_blocks(const struct bound_launch *p, const struct access *a,
+                               const struct bound_launch *q, const struct access *b)
 {
+    isl_map *pairs = meeting_threads(p, a, q, b);
+    if (!pairs) return false;
+    isl_map *same = isl_map_universe(isl_map_get_space(pairs));
+    for (int d = 0; d < 3; d++) same = isl_map_equate(same, isl_dim_in, d, isl_dim_out, d);
+    isl_bool within = isl_map_is_subset(pairs, same);
+    isl_map_free(same);
+    isl_map_free(pairs);
+    return within == isl_bool_true;
+}
+
+static bool within_blocks(const struct bound_launch *p, const struct bound_launch *q)
+{
+    bool within = true;
     for (int d = 0; d < 3; d++)
         if (p->summary->grid[d] != q->summary->grid[d]) return false;
-    isl_map *same = isl_map_universe(isl_map_get_space(threads));
-    for (int d = 0; d < 3; d++) same = isl_map_equate(same, isl_dim_in, d, isl_dim_out, d);
-    isl_bool within = isl_map_is_subset(threads, same);
-    isl_map_free(same);
-    return within == isl_bool_true;
+    struct quota quota = quota_begin(isl_set_get_ctx(p->summary->threads), CONFLICT_OPERATIONS);
+    for (uint32_t i = 0; i < p->summary->access_count && within; i++)
+        for (uint32_t j = 0; j < q->summary->access_count && within; j++) {
+            const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
+            within = !overlap_may_conflict(p, a, q, b) || meet_within_blocks(p, a, q, b);
+        }
+    quota_end(&quota);
+    return within;
 }
 
 static void classify(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
@@ -84,15 +102,15 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
     struct frame frame;
     struct frame_failure failure;
     struct arena *arena = arena_create();
-    if (arena && frame_find(&frame, isl_map_get_ctx(conflict->threads), arena, members, 2, &failure)) {
+    if (arena && frame_find(&frame, isl_set_get_ctx(p->summary->threads), arena, members, 2, &failure)) {
         conflict->class = CONFLICT_THREAD;
         snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one thread",
                  p->summary->function->name, q->summary->function->name);
         frame_clear(&frame);
     } else if (arena) {
-        conflict->class = failure.is_unknown                       ? CONFLICT_UNKNOWN
-                          : within_blocks(p, q, conflict->threads) ? CONFLICT_BLOCK
-                                                                   : CONFLICT_OTHER;
+        conflict->class = failure.is_unknown    ? CONFLICT_UNKNOWN
+                          : within_blocks(p, q) ? CONFLICT_BLOCK
+                                                : CONFLICT_OTHER;
         conflict->access_p = failure.access_p;
         conflict->access_q = failure.access_q;
         conflict->has_witness = failure.has_witness;
@@ -113,13 +131,12 @@ void conflict_between(const struct bound_launch *p, const struct bound_launch *q
              q->summary->function->name);
     if (!any_may_conflict(p, q)) return;
     struct quota quota = quota_begin(isl_set_get_ctx(p->summary->threads), CONFLICT_OPERATIONS);
-    conflict->threads = conflict_relation(p, q, conflict);
-    isl_bool empty = conflict->threads ? isl_map_is_empty(conflict->threads) : isl_bool_error;
+    isl_bool found = any_conflict(p, q, conflict);
     quota_end(&quota);
-    if (empty == isl_bool_false) {
+    if (found == isl_bool_true) {
         conflict->class = CONFLICT_UNKNOWN;
         classify(p, q, conflict);
-    } else if (empty == isl_bool_error) {
+    } else if (found == isl_bool_error) {
         const struct access *a = &p->summary->accesses[conflict->access_p];
         const struct access *b = &q->summary->accesses[conflict->access_q];
         const char *detail = a->reason ? a->reason : b->reason ? b->reason : "the test was given up";
@@ -128,10 +145,4 @@ void conflict_between(const struct bound_launch *p, const struct bound_launch *q
                  "kernel %s line %u and kernel %s line %u may touch the same bytes of one array: %s",
                  p->summary->function->name, a->line, q->summary->function->name, b->line, detail);
     }
-    if (empty != isl_bool_false) conflict->threads = isl_map_free(conflict->threads);
-}
-
-void conflict_clear(struct conflict *conflict)
-{
-    conflict->threads = isl_map_free(conflict->threads);
 }

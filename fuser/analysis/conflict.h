@@ -30,7 +30,6 @@ enum conflict_class {
 };
 struct conflict {
     enum conflict_class class;
-    isl_map *threads; /* { L[6] of p -> L[6] of q }; NULL for NONE and UNKNOWN */
     /* the first conflict that is not within one thread, or any: indices in the summaries' accesses */
     uint32_t access_p, access_q;
     bool has_witness;
@@ -38,8 +37,7 @@ struct conflict {
     uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
     char reason[512];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };
-/* Fills *conflict; free with conflict_clear. */
+/* Fills *conflict, which owns nothing. */
 void conflict_between(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict);
-void conflict_clear(struct conflict *conflict);
 
 #endif

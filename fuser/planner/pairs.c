@@ -40,7 +40,6 @@ void pairs_close(struct pairs *pairs)
     HASH_ITER(hh, pairs->entries, entry, next)
     {
         HASH_DEL(pairs->entries, entry);
-        conflict_clear(&entry->conflict);
         free(entry);
     }
     free(pairs->bindings);
