@@ -326,6 +326,34 @@ static void release_group(struct search_group *planned)
     planned->group = NULL;
 }
 
+static double gain_of(const struct search_group *group)
+{
+    return group ? group->projected.original_ns - group->projected.fused_ns : 0;
+}
+
+static const char used_too_rarely[] =
+    "it is used too rarely to win back the time that loading its code takes";
+
+/* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
+static bool loading_pays(const struct search *search, double gain, uint64_t uses)
+{
+    return !search->program->is_whole_run || gain * (double)uses > search->projection.load_ns;
+}
+
+/* Uses that the recorded run has room for: each takes a launch of the class of every member. */
+static uint64_t most_uses(const struct search *search, const struct search_group *planned)
+{
+    uint64_t most = UINT64_MAX;
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        const struct launch_class *class = class_of(search, planned->launches[planned->member_steps[m]]);
+        uint64_t members = 0;
+        for (uint32_t n = 0; n < planned->member_count; n++)
+            members += class_of(search, planned->launches[planned->member_steps[n]]) == class;
+        if (class->launches / members < most) most = class->launches / members;
+    }
+    return most;
+}
+
 /* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
  * saves, taken as the most that this one can; out, what this one does. */
 static const char *decide_whole(struct search *search, struct search_group *planned, uint64_t *bytes_saved)
@@ -333,6 +361,8 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     static const char gains_little[] = "the projected gain is below the margin";
     struct projected most = project_saving(search, planned, *bytes_saved, 0, 0);
     if (!gains_enough(search, &most)) return gains_little;
+    if (!loading_pays(search, most.original_ns - most.fused_ns, most_uses(search, planned)))
+        return used_too_rarely;
     search->settled++;
     planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
     if (!planned->group) return "out of memory";
@@ -480,11 +510,6 @@ static struct search_group *group_at(struct search *search, struct search_memo *
     return NULL;
 }
 
-static double gain_of(const struct search_group *group)
-{
-    return group ? group->projected.original_ns - group->projected.fused_ns : 0;
-}
-
 static bool next_is_better(struct search *search, const struct search_group *here, uint32_t first)
 {
     if (!here || first + 1 == search->program->launch_count) return false;
@@ -518,21 +543,12 @@ static bool holding_pays(const struct search *search, const struct search_group 
     return gaps + host + projected->fused_ns <= unfused * (1 - search->options->margin);
 }
 
-/* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
-static bool loading_pays(const struct search *search, const struct search_group *group)
-{
-    return !search->program->is_whole_run ||
-           gain_of(group) * (double)group->uses > search->projection.load_ns;
-}
-
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
     if (search->options->keeps_losing) return NULL;
     if (!holding_pays(search, group))
         return "holding the launches would leave the device idle for longer than the gain";
-    if (!loading_pays(search, group))
-        return "it is used too rarely to win back the time that loading its code takes";
-    return NULL;
+    return loading_pays(search, gain_of(group), group->uses) ? NULL : used_too_rarely;
 }
 
 /* One way through the program from left to right; uses of groups are counted anew. */
