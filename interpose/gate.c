@@ -3,6 +3,7 @@
 #include "interpose/gate.h"
 
 #include "interpose/token.h"
+#include "interpose/verify.h"
 
 static const uint32_t CLOSED = 1u << 31;
 static _Atomic uint32_t gate;
@@ -28,7 +29,9 @@ static void count_out(void)
 
 void gate_enter(void)
 {
-    if (depth++ == 0) count_in(true);
+    if (depth++) return;
+    verify_notice_context();
+    count_in(true);
 }
 
 void gate_leave(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The gate that keeps other threads' submissions out while a group is verified (verify.h). Everything that
- * may change device memory goes through it, the hooks here by GATE, what has no hook by stubs.S; what only
- * waits (synchronise, query) does not, and PASS entry points need not. It stands while ATTENTION_VERIFY is
- * set: from before the program's first call of the driver until nothing is left to be verified. Without that
- * bit it costs one load.
+ * may change device memory or the order of work goes through it, the hooks here by GATE, what has no hook by
+ * stubs.S; what only waits (synchronise, query) does not, and PASS entry points need not. It stands while
+ * ATTENTION_VERIFY is set: from before the program's first call of the driver until nothing is left to be
+ * verified. Without that bit it costs one load.
  *
  * A thread is inside from before its call of the driver until the call is back. It is not counted while it
  * waits for the queue's token: the one who closes the gate has that. Who waits for the gate has no token and

@@ -53,6 +53,7 @@ EVENT_WALL(cuEventQuery)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_RECORD);   \
         return result;                                                                                       \
@@ -67,6 +68,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
     HOOK(symbol, CUstream stream, CUevent event, unsigned flags)                                             \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_WAIT);     \
         return result;                                                                                       \

@@ -32,9 +32,10 @@ static struct verify {
     const struct plan *plan;
     char directory[PATH_MAX];
     struct verified_group *groups;
-    uint32_t *left;            /* by variant of the plan: uses that must still be verified */
-    _Atomic uint32_t pending;  /* groups that are not over */
-    _Atomic(const char *) end; /* why nothing is verified any more, or NULL */
+    uint32_t *left;             /* by variant of the plan: uses that must still be verified */
+    _Atomic uint32_t pending;   /* groups that are not over */
+    _Atomic(CUcontext) context; /* in which work has been submitted */
+    _Atomic(const char *) end;  /* why nothing is verified any more, or NULL */
     struct verify_memory memory;
 } verify;
 
@@ -142,6 +143,32 @@ void verify_notice(enum entry entry)
                                          ENTRY_cuPointerSetAttribute};
     for (size_t i = 0; i < sizeof sharing / sizeof sharing[0]; i++)
         if (entry == sharing[i]) atomic_store(&verify.end, "the program shares device memory with others");
+}
+
+/* Only one context is waited for. */
+static const char several_contexts[] = "the program uses several contexts";
+
+void verify_notice_context(void)
+{
+    CUcontext first = NULL, context = track_current_context();
+    if (!context || atomic_compare_exchange_strong(&verify.context, &first, context) || first == context)
+        return;
+    atomic_store(&verify.end, several_contexts);
+}
+
+/* Also those of other devices, whose streams may copy. */
+static bool has_many_contexts(void)
+{
+    uint32_t contexts = 0;
+    int devices = 0;
+    if (REAL(cuDeviceGetCount)(&devices) != CUDA_SUCCESS) devices = 0;
+    for (CUdevice device = 0; device < devices; device++) {
+        unsigned flags = 0;
+        int is_active = 0;
+        if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_active) == CUDA_SUCCESS && is_active)
+            contexts++;
+    }
+    return contexts > 1;
 }
 
 /* --- the memory of a use --- */
@@ -313,7 +340,10 @@ static enum verify_outcome run_inside(const struct verify_use *use)
         use->run_members();
         return VERIFY_LATER;
     }
-    if (!verify_rest(use->context, verify.wait_ms, &result)) end_all("the device does not come to rest");
+    if (has_many_contexts())
+        end_all(several_contexts);
+    else if (!verify_rest(use->context, verify.wait_ms, &result))
+        end_all("the device does not come to rest");
     const char *end = atomic_load(&verify.end);
     if (end || result != CUDA_SUCCESS) {
         shim_remember_error(result);

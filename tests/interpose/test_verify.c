@@ -174,9 +174,8 @@ static void gives_up(void)
 
 /* --- what is not verified --- */
 
-static void members_only(void)
+static void members_only_from_now(void)
 {
-    start_program();
     use_group(1);
     size_t first = find("launch", 0);
     CHECK(find("launch a ", 0) == first && find("launch b ", 0) < fake_count());
@@ -184,6 +183,12 @@ static void members_only(void)
     fake_clear();
     use_group(2);
     CHECK(fake_count() == 2 && find("launch a ", 0) == 0 && find("launch b ", 0) == 1);
+}
+
+static void members_only(void)
+{
+    start_program();
+    members_only_from_now();
 }
 
 static void shared_memory(void)
@@ -194,6 +199,20 @@ static void shared_memory(void)
     fake_clear();
     use_group(1);
     CHECK(fake_count() == 2 && find("launch a ", 0) == 0 && find("launch b ", 0) == 1);
+}
+
+/* What goes on in another context is not waited for. */
+static void second_context(void)
+{
+    CUcontext other;
+    char bytes[8] = "";
+    start_program();
+    OK(cuMemcpyHtoD_v2(array + 512, bytes, sizeof bytes));
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuMemcpyHtoD_v2(array + 512, bytes, sizeof bytes));
+    OK(cuCtxSetCurrent(context));
+    fake_clear();
+    members_only_from_now();
 }
 
 /* The members' result is put back, and the group is off. */
@@ -294,6 +313,7 @@ AFTER(says_wide, "verified", "because it writes memory that is not a plain devic
 AFTER(says_small, "verified", "because it needs 2 MiB on the host, KFUSE_VERIFY_MIB is 1")
 AFTER(says_thread, "log", "nothing more is verified: another thread is in a call of the driver")
 AFTER(says_shared, "verified", "because the program shares device memory with others")
+AFTER(says_contexts, "verified", "because the program uses several contexts")
 AFTER(says_failed, "verified", "because its launch failed with CUDA error 701")
 AFTER(says_member, "verified", "because a member's launch failed with CUDA error 701")
 
@@ -311,6 +331,7 @@ int main(int argc, char **argv)
         {"too_wide", members_only, plan_too_wide, says_wide},
         {"small_memory", members_only, plan_small_memory, says_small},
         {"shared_memory", shared_memory, plan_good, says_shared},
+        {"second_context", second_context, plan_good, says_contexts},
         {"fused_launch_fails", fused_launch_fails, plan_good, says_failed},
         {"member_fails", member_fails, plan_good, says_member},
     };
