@@ -20,7 +20,10 @@ check_PROGRAMS += tests/ptx/print_module
 tests_ptx_print_module_SOURCES = tests/ptx/print_module.c tests/ptx/rebuild.c tests/ptx/rebuild.h
 tests_ptx_print_module_LDADD = libptx.la
 check_PROGRAMS += tests/ptx/compare_code
-tests_ptx_compare_code_SOURCES = tests/ptx/compare_code.c
+tests_ptx_compare_code_SOURCES = tests/ptx/compare_code.c tests/ptx/cubin.c tests/ptx/cubin.h
+check_PROGRAMS += tests/ptx/check_layout
+tests_ptx_check_layout_SOURCES = tests/ptx/check_layout.c tests/ptx/cubin.c tests/ptx/cubin.h
+tests_ptx_check_layout_LDADD = libptx.la
 check_PROGRAMS += tests/ptx/list_texts
 tests_ptx_list_texts_SOURCES = tests/ptx/list_texts.c
 tests_ptx_list_texts_LDADD = libptx.la
@@ -38,7 +41,7 @@ roundtrip_corpus = cub_by_key cub_each cub_histogram cub_merge_sort cub_radix_so
 	cub_select language thrust_sets
 EXTRA_DIST += $(roundtrip_corpus:%=tests/ptx/corpus/%.cu)
 .PHONY: roundtrip
-roundtrip: tests/ptx/print_module tests/ptx/compare_code
+roundtrip: tests/ptx/print_module tests/ptx/compare_code tests/ptx/check_layout
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' CUDA_HOME='$(CUDA_HOME)' \
 		$(top_srcdir)/tests/ptx/roundtrip.sh --all $(abs_top_builddir)/roundtrip.txt
 	mkdir -p $(top_srcdir)/bench/results
