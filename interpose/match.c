@@ -68,9 +68,9 @@ static void add_words(struct match *match, struct node *node, const struct plan_
 
 static uint32_t only_child(const struct match *match, const struct node *node)
 {
+    if (node->child == NONE) return NONE;
     const struct node *child = &match->nodes[node->child];
-    bool is_only = node->child != NONE && child->sibling == NONE && child->group == NONE && child->open_ways;
-    return is_only ? node->child : NONE;
+    return child->sibling == NONE && child->group == NONE && child->open_ways ? node->child : NONE;
 }
 
 static void fill_node(struct match *match, struct node *node, uint32_t parent, uint32_t index)

@@ -37,13 +37,9 @@ static void add(struct plan_builder *builder, const char *spelling)
     plan_build_variant(builder, &variant, "fused", ".version 8.0", 13, NULL, 0, NULL, 0);
 }
 
-static void open_plan(const char *const *spellings)
+static void open_built(struct plan_builder *builder)
 {
     char folder[] = "/tmp/kfuse-match-XXXXXX", error[256], command[64];
-    arena = arena_create();
-    struct plan_builder *builder = plan_build_start(arena);
-    plan_build_device(builder, "none", 9, 0, 13000, false);
-    for (; *spellings; spellings++) add(builder, *spellings);
     assert_non_null(mkdtemp(folder));
     assert_true(plan_build_write(builder, folder, error, sizeof error));
     assert_true(plan_map(&plan, folder, error, sizeof error));
@@ -53,6 +49,21 @@ static void open_plan(const char *const *spellings)
     match = match_create(&plan);
     assert_non_null(match);
     for (uint32_t i = 0; i < plan.header->groups.count; i++) match_enable(match, i, true);
+}
+
+static struct plan_builder *start_plan(void)
+{
+    arena = arena_create();
+    struct plan_builder *builder = plan_build_start(arena);
+    plan_build_device(builder, "none", 9, 0, 13000, false);
+    return builder;
+}
+
+static void open_plan(const char *const *spellings)
+{
+    struct plan_builder *builder = start_plan();
+    for (; *spellings; spellings++) add(builder, *spellings);
+    open_built(builder);
 }
 #define OPEN(...) open_plan((const char *const[]){__VA_ARGS__, NULL})
 
@@ -159,6 +170,67 @@ static void equal_patterns_share_nodes(void **state)
     close_plan();
 }
 
+/* A step of size bytes of arguments, of which every other one is compared. */
+static void add_sized(struct plan_builder *builder, uint32_t size)
+{
+    unsigned char mask[32], value[32];
+    struct plan_kernel kernel = {.module = plan_build_module(builder, (struct hash128){1, 2}),
+                                 .name = plan_build_string(builder, "k"),
+                                 .parameter_bytes = size};
+    struct plan_step step = {.kernel = plan_build_kernel(builder, &kernel),
+                             .grid = {1, 2, 3},
+                             .block = {4, 5, 6},
+                             .dynamic_shared = 7,
+                             .arguments_size = size};
+    struct plan_variant variant = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    for (uint32_t i = 0; i < size; i++) {
+        mask[i] = i % 2 ? 0xff : 0;
+        value[i] = i % 2 ? (unsigned char)(100 + i) : 0;
+    }
+    plan_build_group(builder, "sized", 0, 1);
+    plan_build_step(builder, &step, mask, value, NULL, 0);
+    plan_build_variant(builder, &variant, "fused", ".version 8.0", 13, NULL, 0, NULL, 0);
+}
+
+static bool takes(const struct match_launch *launch)
+{
+    struct match_state state;
+    const struct guard_view view = {
+        .arguments = &launch->arguments, .argument_sizes = &launch->arguments_size, .steps = 1};
+    match_start(&state);
+    return match_take(match, &state, launch, &view);
+}
+
+/* The buffer is exactly as long as the arguments, so that a sanitizer sees a read past its end. */
+static void every_compared_byte_counts(void **state)
+{
+    (void)state;
+    for (uint32_t size = 0; size <= 24; size++) {
+        struct plan_builder *builder = start_plan();
+        add_sized(builder, size);
+        open_built(builder);
+        unsigned char *arguments = malloc(size + !size);
+        for (uint32_t i = 0; i < size; i++) arguments[i] = (unsigned char)(100 + i);
+        struct match_launch launch = {0, {1, 2, 3}, {4, 5, 6}, 7, size, arguments};
+        assert_true(takes(&launch));
+        for (uint32_t i = 0; i < size; i++) {
+            arguments[i] ^= 0x10;
+            assert_int_equal(takes(&launch), i % 2 == 0);
+            arguments[i] ^= 0x10;
+        }
+        uint32_t *const shape[] = {&launch.kernel,   &launch.grid[0],        &launch.grid[1],
+                                   &launch.grid[2],  &launch.block[0],       &launch.block[1],
+                                   &launch.block[2], &launch.dynamic_shared, &launch.arguments_size};
+        for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+            ++*shape[i];
+            assert_false(takes(&launch));
+            --*shape[i];
+        }
+        free(arguments);
+        close_plan();
+    }
+}
+
 static void ranges_are_found(void **state)
 {
     struct track_range range;
@@ -192,9 +264,9 @@ static void ranges_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_to_the_end),     cmocka_unit_test(keeps_all_paths),
-        cmocka_unit_test(first_in_the_plan_wins), cmocka_unit_test(equal_patterns_share_nodes),
-        cmocka_unit_test(ranges_are_found),
+        cmocka_unit_test(follows_to_the_end),         cmocka_unit_test(keeps_all_paths),
+        cmocka_unit_test(first_in_the_plan_wins),     cmocka_unit_test(equal_patterns_share_nodes),
+        cmocka_unit_test(every_compared_byte_counts), cmocka_unit_test(ranges_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
