@@ -32,7 +32,7 @@ static Elf64_Shdr section_at(const struct cubin *cubin, uint32_t index)
     memcpy(&section, cubin->sections + index * sizeof section, sizeof section);
     if (section.sh_type == SHT_NOBITS) return section;
     if (section.sh_offset > cubin->size || section.sh_size > cubin->size - section.sh_offset)
-        section.sh_size = 0;
+        section.sh_offset = section.sh_size = 0;
     return section;
 }
 
