@@ -107,8 +107,9 @@ void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs
 
 static void in_child(const struct judge *judge, const struct pass *pass, const char *out, const char *err)
 {
-    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",    "KFUSE_STATS", "KFUSE_LOG",
-                                        "LD_PRELOAD",   "KFUSE_DISABLE", "KFUSE_DENY",  "KFUSE_EMULATOR"};
+    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",     "KFUSE_STATS",
+                                        "KFUSE_LOG",    "LD_PRELOAD",     "KFUSE_DISABLE",
+                                        "KFUSE_DENY",   "KFUSE_EMULATOR", "KFUSE_VERIFY"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
@@ -292,10 +293,12 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
     const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
     for (uint32_t number = 0; number < judge->schedules; number++) {
         struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
-        bool is_hurried = number % 2 == 1; /* what is held is released by the timer mostly */
+        /* The second one lets go of what is held at once, or verifies. */
+        bool is_other = number % 2 == 1, is_hurried = is_other && batch->programs[0].number / 8 % 2 == 0;
         pass_set(&replay, "KFUSE_PLAN", plan);
         pass_set(&replay, "KFUSE_STATS", stats);
         pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
+        pass_set(&replay, "KFUSE_VERIFY", is_other && !is_hurried ? "1" : NULL);
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch->arena, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);

@@ -31,10 +31,17 @@ static void plain_reason(const char *reason, char *plain, size_t size)
 
 static void read_plan(struct batch *batch, const char *plan)
 {
-    char path[4200], plain[256];
+    char path[4200], plain[256], unproven[300];
     snprintf(path, sizeof path, "%s/plan.json", plan);
-    json_t *root = json_load_file(path, 0, NULL), *pair;
+    json_t *root = json_load_file(path, 0, NULL), *pair, *group;
     size_t index;
+    json_array_foreach(json_object_get(root, "groups"), index, group)
+    {
+        const char *reason = json_string_value(json_object_get(group, "to_be_verified"));
+        plain_reason(reason ? reason : "nothing", plain, sizeof plain);
+        snprintf(unproven, sizeof unproven, "(group) to be verified: %s", plain);
+        judge_count_refusal(batch, unproven, 1);
+    }
     json_array_foreach(json_object_get(root, "pairs"), index, pair)
     {
         const char *reason = json_string_value(json_object_get(pair, "reason"));
@@ -45,21 +52,31 @@ static void read_plan(struct batch *batch, const char *plan)
     json_decref(root);
 }
 
-static void read_uses(struct batch *batch, const char *text)
+static void read_line(struct batch *batch, const char *line)
 {
-    for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
-        unsigned program;
-        unsigned long long uses;
-        if (sscanf(line, "group g%*u_p%uk%*[^ ] uses %llu", &program, &uses) != 2 || !uses) continue;
-        for (uint32_t i = 0; i < batch->count; i++)
-            if (batch->programs[i].number == program) batch->programs[i].is_fused = true;
+    unsigned program;
+    unsigned long long uses = 0, mismatches = 0;
+    bool is_use = sscanf(line, "group g%*u_p%uk%*[^ ] uses %llu", &program, &uses) == 2;
+    bool is_verified =
+        sscanf(line, "verified g%*u_p%uk%*[^ ] uses %llu mismatches %llu", &program, &uses, &mismatches) == 3;
+    for (uint32_t i = 0; i < batch->count && (is_use || is_verified); i++) {
+        if (batch->programs[i].number != program) continue;
+        if (uses) batch->programs[i].is_fused = true;
+        if (mismatches)
+            batch_fail(batch, &batch->programs[i], "verify: %.*s", (int)strcspn(line, "\n"), line);
     }
+}
+
+static void read_statistics(struct batch *batch, const char *text)
+{
+    for (const char *line = text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "")
+        read_line(batch, line);
 }
 
 void refusals_read(struct batch *batch, const char *plan, const char *statistics)
 {
     if (plan) read_plan(batch, plan);
     char *text = script_read_file(statistics);
-    if (text) read_uses(batch, text);
+    if (text) read_statistics(batch, text);
     free(text);
 }
