@@ -11,7 +11,35 @@
 
 static const char architecture[] = "compute_90";
 
-/* One module for each program: the head of the text, and the entries that are named after the program. */
+/* Variables of the module stand before some entry: t7 and c7 are those of program 7. */
+static size_t cut_variables(const char *from, const char *to, uint32_t number, char *text)
+{
+    char table[32], constants[32];
+    size_t size = 0;
+    snprintf(table, sizeof table, " t%u[", number);
+    snprintf(constants, sizeof constants, " c%u[", number);
+    while (from < to) {
+        const char *end = memchr(from, '\n', (size_t)(to - from)), *found;
+        size_t length = end ? (size_t)(end + 1 - from) : (size_t)(to - from);
+        found = memmem(from, length, table, strlen(table));
+        if (!found) found = memmem(from, length, constants, strlen(constants));
+        if (found) {
+            memcpy(text + size, from, length);
+            size += length;
+        }
+        from += length;
+    }
+    return size;
+}
+
+static const char *entry_of(const char *chunk, const char *end)
+{
+    const char *entry = strstr(chunk, ".visible .entry");
+    return entry && entry < end ? entry : end;
+}
+
+/* One module for each program: the head of the text, its variables, and the entries that are named after the
+ * program. */
 static const char *cut_out(struct arena *arena, const char *ptx, uint32_t number)
 {
     static const char mark[] = "\t// .globl\t";
@@ -23,14 +51,17 @@ static const char *cut_out(struct arena *arena, const char *ptx, uint32_t number
     if (!text) return NULL;
     size_t size = (size_t)(first - ptx);
     memcpy(text, ptx, size);
-    for (const char *at = first; at;) {
-        const char *next = strstr(at + 1, mark), *end = next ? next : at + strlen(at);
-        if (strncmp(at + strlen(mark), prefix, strlen(prefix)) == 0) {
-            memcpy(text + size, at, (size_t)(end - at));
-            size += (size_t)(end - at);
+    for (int pass = 0; pass < 2; pass++)
+        for (const char *at = first, *next; at; at = next) {
+            next = strstr(at + 1, mark);
+            const char *end = next ? next : at + strlen(at), *entry = entry_of(at, end);
+            if (pass == 0) {
+                size += cut_variables(at, entry, number, text + size);
+            } else if (strncmp(at + strlen(mark), prefix, strlen(prefix)) == 0) {
+                memcpy(text + size, entry, (size_t)(end - entry));
+                size += (size_t)(end - entry);
+            }
         }
-        at = next;
-    }
     return text;
 }
 

@@ -22,7 +22,10 @@ enum item_kind {
     ITEM_QUERY,
     ITEM_PAUSE,
     ITEM_ALLOCATE,
-    ITEM_RELOAD
+    ITEM_RELOAD,
+    ITEM_TABLE,
+    ITEM_BAD,
+    ITEM_CALL
 };
 struct item {
     enum item_kind kind;
@@ -117,6 +120,14 @@ static void choose_numbers(struct generator *generator, const struct kernel *ker
         numbers->n = (int32_t)(numbers->grid[0] * block);
     }
     if (kernel->shape == KERNEL_PLANE) choose_plane(generator, numbers);
+    if (kernel->is_tall) {
+        numbers->block[1] = (uint32_t)random_of(random, 1, 2, 4, 8);
+        numbers->block[0] /= numbers->block[1];
+    }
+    if (kernel->is_wide && !kernel->is_exact) {
+        numbers->grid[1] = 2;
+        numbers->grid[0] = (numbers->grid[0] + 1) / 2;
+    }
 }
 
 /* Shorter where the arrays are too small for what the kernel touches. */
@@ -152,9 +163,10 @@ static struct launch_place draw_range(struct generator *generator, int64_t *byte
 static void draw_other(struct generator *generator, struct item *item)
 {
     struct random *random = &generator->random;
-    static const enum item_kind kinds[] = {
-        ITEM_FILL, ITEM_FILL, ITEM_SET,  ITEM_SET,   ITEM_COPY,  ITEM_COPY,     ITEM_READ,     ITEM_READ,
-        ITEM_READ, ITEM_SYNC, ITEM_SYNC, ITEM_QUERY, ITEM_PAUSE, ITEM_ALLOCATE, ITEM_ALLOCATE, ITEM_RELOAD};
+    static const enum item_kind kinds[] = {ITEM_FILL,   ITEM_FILL,  ITEM_SET,   ITEM_SET,      ITEM_COPY,
+                                           ITEM_COPY,   ITEM_READ,  ITEM_READ,  ITEM_READ,     ITEM_SYNC,
+                                           ITEM_SYNC,   ITEM_QUERY, ITEM_PAUSE, ITEM_ALLOCATE, ITEM_ALLOCATE,
+                                           ITEM_RELOAD, ITEM_TABLE, ITEM_TABLE, ITEM_BAD,      ITEM_CALL};
     int64_t bytes;
     *item = (struct item){.kind = kinds[random_below(random, sizeof kinds / sizeof *kinds)],
                           .seed = random_below(random, 1000),
@@ -308,7 +320,7 @@ static void say_launch(struct generator *generator, const struct launch *launch)
 {
     const struct kernel *kernel = launch->kernel;
     const struct kernel_numbers *numbers = &launch->numbers;
-    for (uint32_t a = 0; a < generator->arrays.count; a++) {
+    for (uint32_t a = 0; a < generator->arrays.count + 2; a++) {
         bool writes = launch_touches(launch, a, true);
         if (writes || launch_touches(launch, a, false)) touch(generator, a, writes, launch->stream);
     }
@@ -321,7 +333,8 @@ static void say_launch(struct generator *generator, const struct launch *launch)
         say_bits(generator, numbers->s);
         say(generator, " }");
     }
-    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) say_pointer(generator, launch, p);
+    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
+        if (!kernel->pointers[p].variable) say_pointer(generator, launch, p);
     if (!kernel->has_struct) say(generator, " i%d", numbers->n);
     say(generator, " i%d i%d i%d", numbers->m, numbers->o, numbers->h);
     if (!kernel->has_struct) say_bits(generator, numbers->s);
@@ -398,6 +411,20 @@ static void say_item(struct generator *generator, const struct item *item)
         say(generator, "reload\n");
         forget_order(generator);
         break;
+    case ITEM_TABLE: {
+        bool is_constant = item->seed % 2;
+        if (!generator->theme.has_tables) break;
+        touch(generator, generator->arrays.count + is_constant, true, NULL_STREAM);
+        say(generator, "variable %c%u %lld f %u\n", is_constant ? 'c' : 't', generator->number,
+            (long long)generator->arrays.sizes[generator->arrays.count + is_constant], item->seed);
+        break;
+    }
+    case ITEM_BAD:
+        say(generator, "bad %s\n", generator->kernels[0]->name);
+        break;
+    case ITEM_CALL:
+        say(generator, "call s%u\n", item->stream);
+        break;
     }
 }
 
@@ -416,20 +443,24 @@ static void draw_theme(struct generator *generator)
     theme->width = random_of(random, 4, 8, 16, 20, 32);
     theme->height = theme->length / theme->width;
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
+    theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
 
 static void draw_arrays(struct generator *generator)
 {
     struct random *random = &generator->random;
-    generator->arrays.count = 2 + random_below(random, 4);
     int64_t size = generator->theme.length * (generator->theme.value == 'd' ? 8 : 4);
     size = (size + 15) / 16 * 16;
+    bool has_others = random_chance(random, 10); /* memory that is not a plain allocation */
     for (uint32_t a = 0; a < generator->arrays.count; a++) {
         generator->arrays.sizes[a] = size * random_of(random, 1, 1, 1, 2, 2, 4);
         if (random_chance(random, 20)) generator->arrays.sizes[a] += 16 * random_of(random, 1, 2, 33);
-        say(generator, "alloc a%u %lld\nfill a%u+0 %lld %c %u\n", a, (long long)generator->arrays.sizes[a], a,
-            (long long)generator->arrays.sizes[a], data_type(generator, a + generator->number),
+        const char *kind = !has_others || random_chance(random, 60) ? ""
+                           : random_chance(random, 50)              ? " managed"
+                                                                    : " async";
+        say(generator, "alloc a%u %lld%s\nfill a%u+0 %lld %c %u\n", a, (long long)generator->arrays.sizes[a],
+            kind, a, (long long)generator->arrays.sizes[a], data_type(generator, a + generator->number),
             a + generator->number);
     }
 }
@@ -450,6 +481,12 @@ static void draw_kernels(struct generator *generator)
 {
     generator->kernel_count = 2 + random_below(&generator->random, KERNELS_MOST - 1);
     say(generator, "source\n");
+    if (generator->theme.has_tables) {
+        generator->arrays.sizes[generator->arrays.count] = 2 * generator->theme.length * 4;
+        generator->arrays.sizes[generator->arrays.count + 1] = KERNEL_CONSTANTS * 4;
+        say(generator, "__device__ float t%u[%d];\n__constant__ float c%u[%d];\n", generator->number,
+            2 * generator->theme.length, generator->number, KERNEL_CONSTANTS);
+    }
     for (uint32_t k = 0; k < generator->kernel_count; k++) {
         generator->kernels[k] =
             kernel_draw(generator->arena, &generator->random, &generator->theme, generator->number, k);
@@ -471,7 +508,7 @@ static void draw_rounds(struct generator *generator)
     say_sequence(generator, sequence);
     say(generator, "replay\n");
     say_sequence(generator, sequence);
-    for (uint32_t round = 0, rounds = 1 + random_below(&generator->random, 3); round < rounds; round++) {
+    for (uint32_t round = 0, rounds = 2 + random_below(&generator->random, 3); round < rounds; round++) {
         *variant = *sequence;
         for (uint32_t i = 0, changes = 1 + random_below(&generator->random, 3); i < changes; i++)
             change_something(generator, variant);
@@ -489,6 +526,7 @@ const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
     generator.random.state ^= random_next(&generator.random);
     say(&generator, "program %u\n", number);
     draw_theme(&generator);
+    generator.arrays.count = 2 + random_below(&generator.random, 4);
     draw_kernels(&generator);
     draw_arrays(&generator);
     draw_streams(&generator);

@@ -26,6 +26,7 @@ struct writer {
     struct text text;
     uint32_t values; /* v0, v1 ... */
     bool is_written[KERNEL_POINTERS];
+    uint32_t program;
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct writer *writer, const char *format, ...)
@@ -50,6 +51,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_REVERSE] = "n - 1 - i",
         [MAP_NEGATIVE] = "-1 - i",
         [MAP_HALF] = "i / %d",
+        [MAP_SPLIT] = "i / %d * %d + i %% %d",
         [MAP_MODULO] = "i %% %d",
         [MAP_WRAP] = "(i + %d) %% n",
         [MAP_CLAMP] = "min(max((int)i + (%d), 0), n - 1)",
@@ -71,14 +73,24 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_CONSTANT] = "%d",
     };
     const char *format = writer->kernel->shape == KERNEL_PLANE ? plane[access->map] : line[access->map];
-    say(writer, "p%u[", access->pointer);
+    if (access->is_volatile)
+        say(writer, "((volatile %s *)p%u)[", writer->kernel->pointers[access->pointer].type->name,
+            access->pointer);
+    else
+        say(writer, "p%u[", access->pointer);
     for (int number = 0; *format; format++) {
         if (*format != '%') {
             say(writer, "%c", *format);
         } else if (*++format == '%') {
             say(writer, "%%");
         } else {
-            say(writer, "%d", number++ ? access->d : access->c);
+            /* of a SPLIT: c, c + d, c */
+            bool is_split = access->map == MAP_SPLIT;
+            say(writer, "%d",
+                is_split ? access->c + (number == 1 ? access->d : 0)
+                : number ? access->d
+                         : access->c);
+            number++;
         }
     }
     say(writer, "]");
@@ -110,6 +122,14 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
     }
 }
 
+static void write_trips(struct writer *writer, const struct kernel_access *access)
+{
+    if (access->trips < 0)
+        say(writer, "for (int j = 0; j < m; j++) ");
+    else if (access->trips)
+        say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+}
+
 static const char *value_type(const struct writer *writer)
 {
     return writer->kernel->value == 'd' ? "double" : writer->kernel->value == 'i' ? "unsigned" : "float";
@@ -139,6 +159,10 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
         return random_below(writer->random, kernel->pointer_count);
     kernel->pointers[kernel->pointer_count].type = draw_type(writer);
+    if (writer->theme->has_tables && random_chance(writer->random, 25)) {
+        kernel->pointers[kernel->pointer_count].type = float_type;
+        kernel->pointers[kernel->pointer_count].variable = random_chance(writer->random, 60) ? 't' : 'c';
+    }
     return kernel->pointer_count++;
 }
 
@@ -153,11 +177,11 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
     }
     if (random_chance(random, is_write ? 82 : 68)) return MAP_OWN;
     if (is_write)
-        return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_REVERSE, MAP_WRAP, MAP_NEGATIVE,
-                         MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_CONSTANT);
-    return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_REVERSE, MAP_NEGATIVE, MAP_HALF,
-                     MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_CLAMP, MAP_CONSTANT, MAP_XOR, MAP_ROW, MAP_COLUMN,
-                     MAP_WINDOW, MAP_GATHER);
+        return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_SPLIT, MAP_SPLIT, MAP_REVERSE,
+                         MAP_WRAP, MAP_NEGATIVE, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_CONSTANT);
+    return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_SPLIT, MAP_REVERSE,
+                     MAP_NEGATIVE, MAP_HALF, MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_CLAMP, MAP_CONSTANT,
+                     MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_WINDOW, MAP_GATHER);
 }
 
 static enum kernel_guard draw_guard(struct writer *writer)
@@ -183,6 +207,11 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
     case MAP_HALF:
         access->c = random_of(random, 2, 2, 3, 4);
         break;
+    case MAP_SPLIT:
+        access->c = random_of(random, 4, 10, 32, 33);
+        if (access->guard == GUARD_BELOW) access->guard = GUARD_NONE;
+        access->d = random_of(random, 0, 0, 1, 6);
+        break;
     case MAP_MODULO:
         access->c = random_of(random, 2, 8, 32, 100, 128);
         break;
@@ -205,6 +234,7 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
     case MAP_COLUMN:
     case MAP_WINDOW:
         access->c = access->trips = random_of(random, 2, 3, 4);
+        if (access->map != MAP_ROW && random_chance(random, 30)) access->trips = -1;
         break;
     case MAP_GATHER:
         access->c = random_of(random, 15, 31, 127);
@@ -238,8 +268,18 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     for (uint32_t a = 0; a < kernel->access_count && access.map == MAP_GATHER; a++)
         if (kernel->accesses[a].map == MAP_GATHER) access.map = MAP_OWN; /* one index array a kernel */
     if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
+    access.is_volatile = random_chance(writer->random, 2);
     access.pointer = draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
+    if (is_vector(writer, &access)) access.is_volatile = false;
     draw_constants(writer, &access);
+    if (kernel->pointers[access.pointer].variable == 'c') {
+        if (is_write) return NULL;
+        access = (struct kernel_access){.pointer = access.pointer,
+                                        .map = MAP_CONSTANT,
+                                        .c = (int32_t)random_below(writer->random, KERNEL_CONSTANTS)};
+        if (kernel->shape != KERNEL_PLANE && random_chance(writer->random, 40))
+            access.map = MAP_MODULO, access.c = 8;
+    }
     kernel->accesses[kernel->access_count] = access;
     return &kernel->accesses[kernel->access_count++];
 }
@@ -257,7 +297,7 @@ static void write_load(struct writer *writer)
     if (is_nested) say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
     write_guard(writer, access);
-    if (access->trips) say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+    write_trips(writer, access);
     if (is_vector(writer, access)) {
         bool is_wide = writer->kernel->pointers[access->pointer].type->size == 16;
         say(writer, "{ %s w = ", is_wide ? "float4" : "float2");
@@ -323,7 +363,7 @@ static void write_store(struct writer *writer)
     const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
     if (writer->kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
     write_guard(writer, access);
-    if (access->trips) say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+    write_trips(writer, access);
     write_element(writer, access);
     if (is_vector(writer, access) && type->size == 16)
         say(writer, " = make_float4(v%u, s, v%u, t);\n", value, random_below(writer->random, writer->values));
@@ -384,6 +424,41 @@ static void write_exchange(struct writer *writer)
     say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
 }
 
+/* Threads that data sends away. */
+static void write_leave(struct writer *writer)
+{
+    bool is_loop = writer->kernel->shape == KERNEL_STRIDE || writer->kernel->shape == KERNEL_CHUNK;
+    if (!writer->values || writer->kernel->shape == KERNEL_BLOCK) return;
+    say(writer, "if (v%u > (%s)%d) %s;\n", random_below(writer->random, writer->values), value_type(writer),
+        random_of(writer->random, 0, 3, 100),
+        !is_loop                            ? "return"
+        : random_chance(writer->random, 50) ? "continue"
+                                            : "break");
+}
+
+/* One element, written in one of two ways. */
+static void write_branch(struct writer *writer)
+{
+    struct kernel_access *access = writer->values ? draw_access(writer, true) : NULL;
+    if (!access) return;
+    access->guard = GUARD_NONE;
+    if (access->map == MAP_CONSTANT || access->trips || is_vector(writer, access)) {
+        access->map = MAP_OWN;
+        access->trips = 0;
+        access->c = access->d = 0;
+    }
+    writer->is_written[access->pointer] = true;
+    uint32_t first = random_below(writer->random, writer->values);
+    uint32_t second = random_below(writer->random, writer->values);
+    bool is_wide = is_vector(writer, access);
+    if (writer->kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
+    say(writer, "{ if (v%u > (%s)1) ", first, value_type(writer));
+    write_element(writer, access);
+    say(writer, is_wide ? ".x = v%u; else " : " = v%u; else ", first);
+    write_element(writer, access);
+    say(writer, is_wide ? ".y = v%u; }\n" : " = v%u; }\n", second);
+}
+
 static void write_body(struct writer *writer)
 {
     struct random *random = writer->random;
@@ -399,8 +474,12 @@ static void write_body(struct writer *writer)
             write_load(writer);
         else if (what < 90)
             write_store(writer);
-        else if (what < 96)
+        else if (what < 93)
             write_loop(writer);
+        else if (what < 95)
+            write_leave(writer);
+        else if (what < 98)
+            write_branch(writer);
         else
             write_atomic(writer);
     }
@@ -422,7 +501,7 @@ static void write_parameters(struct writer *writer, struct text *body)
     if (kernel->has_struct) say(writer, "%s_arguments q, ", kernel->name);
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) {
         const struct kernel_pointer *pointer = &kernel->pointers[p];
-        if (pointer->is_variable) continue;
+        if (pointer->variable) continue;
         if (pointer->is_read_only)
             say(writer, "const %s *__restrict__ p%u, ", pointer->type->name, p);
         else
@@ -432,6 +511,9 @@ static void write_parameters(struct writer *writer, struct text *body)
     say(writer, "int m, int o, int h, ");
     if (!kernel->has_struct) say(writer, "float s, ");
     say(writer, "float t)\n{\n");
+    for (uint32_t p = 0; p < kernel->pointer_count; p++)
+        if (kernel->pointers[p].variable)
+            say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
     if (kernel->has_struct) say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
     *body = writer->text;
     writer->text = kept;
@@ -441,14 +523,17 @@ static void write_shape(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     const char *type = kernel->index == 'u' ? "unsigned" : kernel->index == 'l' ? "long long" : "int";
-    const char *first = "blockIdx.x * blockDim.x + threadIdx.x";
+    const char *first = kernel->is_tall ? "(blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"
+                        : kernel->is_wide ? "(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x"
+                                          : "blockIdx.x * blockDim.x + threadIdx.x";
     switch (kernel->shape) {
     case KERNEL_LINE:
         say(writer, "%s i = %s;\n", type, first);
         if (!kernel->is_exact) say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");
         break;
     case KERNEL_STRIDE:
-        say(writer, "for (%s i = %s; i < n; i += gridDim.x * blockDim.x) {\n", type, first);
+        say(writer, "for (%s i = %s; i < n; i += gridDim.x * gridDim.y * blockDim.x * blockDim.y) {\n", type,
+            first);
         break;
     case KERNEL_CHUNK:
         say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
@@ -476,6 +561,10 @@ static void choose_shape(struct writer *writer)
                                 : KERNEL_BLOCK;
     kernel->index = "iiiiuul"[random_below(writer->random, 7)];
     if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, 12);
+    if (kernel->shape == KERNEL_LINE || kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK) {
+        kernel->is_tall = random_chance(writer->random, 8);
+        kernel->is_wide = !kernel->is_tall && random_chance(writer->random, 6);
+    }
     kernel->returns = random_chance(writer->random, 40);
     kernel->value =
         random_chance(writer->random, 75) ? writer->theme->value : "ffdi"[random_below(writer->random, 4)];
@@ -485,8 +574,9 @@ static void finish_pointers(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
-        kernel->pointers[p].is_read_only = !writer->is_written[p] && random_chance(writer->random, 40);
-    kernel->has_struct = random_chance(writer->random, 12);
+        kernel->pointers[p].is_read_only =
+            !kernel->pointers[p].variable && !writer->is_written[p] && random_chance(writer->random, 40);
+    kernel->has_struct = !kernel->pointers[0].variable && random_chance(writer->random, 12);
     if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
 }
 
@@ -500,6 +590,7 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
     writer.kernel = kernel;
     writer.random = random;
     writer.theme = theme;
+    writer.program = program;
     kernel->name = arena_printf(arena, "p%uk%u", program, index);
     choose_shape(&writer);
     write_shape(&writer);

@@ -24,6 +24,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_REVERSE,  /* n - 1 - i */
                   MAP_NEGATIVE, /* -1 - i */
                   MAP_HALF,     /* i / c */
+                  MAP_SPLIT,    /* i / c * (c + d) + i % c */
                   MAP_MODULO,   /* i % c */
                   MAP_WRAP,     /* (i + c) % n */
                   MAP_CLAMP,    /* min(max(i + c, 0), n - 1) */
@@ -53,20 +54,22 @@ struct kernel_type {
 struct kernel_pointer {
     const struct kernel_type *type;
     bool is_read_only; /* const __restrict__ */
-    bool is_variable;  /* a variable of the module in place of an argument */
+    char variable; /* t or c: a table of the module, __device__ or __constant__, in place of an argument; or 0
+                    */
 };
 struct kernel_access {
     uint32_t pointer;
     enum kernel_map map;
     enum kernel_guard guard;
-    int32_t c, d, trips; /* trips: of the loop over j */
-    bool is_write, is_atomic;
+    int32_t c, d, trips; /* trips: of the loop over j; -1: m, an argument */
+    bool is_write, is_atomic, is_volatile;
 };
 struct kernel {
     const char *name, *text;
     enum kernel_shape shape;
     char index;             /* type of the element index: i, u or l */
     bool is_exact, returns; /* every thread has an element; the others return at once */
+    bool is_tall, is_wide;  /* blocks, or the grid, have a second dimension; elements are counted through */
     bool has_struct;        /* pointer 0, n and s come in one */
 
     struct kernel_pointer pointers[KERNEL_POINTERS];
@@ -88,7 +91,9 @@ struct kernel_theme {
     int32_t length, width, height;
     uint32_t block;
     char value;
+    bool has_tables; /* the program has t and c */
 };
+enum { KERNEL_CONSTANTS = 16 };
 
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);

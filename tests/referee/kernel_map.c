@@ -57,6 +57,8 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return -1 - i;
     case MAP_HALF:
         return i / c;
+    case MAP_SPLIT:
+        return i / c * (c + access->d) + i % c;
     case MAP_MODULO:
         return i % c;
     case MAP_WRAP:
@@ -122,7 +124,7 @@ static bool visit_element(const struct enumeration *enumeration, struct point at
 {
     for (uint32_t a = 0; a < enumeration->kernel->access_count; a++) {
         const struct kernel_access *access = &enumeration->kernel->accesses[a];
-        int32_t trips = access->trips ? access->trips : 1;
+        int32_t trips = access->trips < 0 ? enumeration->numbers->m : access->trips ? access->trips : 1;
         for (at.j = 0; at.j < trips; at.j++)
             if (!visit_point(enumeration, access, &at)) return false;
     }
@@ -144,7 +146,8 @@ bool kernel_enumerate(const struct kernel *kernel, const struct kernel_numbers *
                       void *context)
 {
     const struct enumeration enumeration = {kernel, numbers, visit, context};
-    int32_t threads = (int32_t)(numbers->grid[0] * numbers->block[0]), n = numbers->n;
+    const uint32_t *grid = numbers->grid, *block = numbers->block;
+    int32_t threads = (int32_t)(grid[0] * grid[1] * block[0] * block[1]), n = numbers->n;
     if (kernel->shape == KERNEL_PLANE) return visit_plane(&enumeration);
     for (int32_t t = 0; t < threads; t++) {
         bool is_stride = kernel->shape == KERNEL_STRIDE, is_chunk = kernel->shape == KERNEL_CHUNK;

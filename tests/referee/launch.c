@@ -103,6 +103,11 @@ static bool place_one(struct launch *launch, const struct launch_arrays *arrays,
     int64_t size = launch->kernel->pointers[pointer].type->size;
     int64_t from = reach->from[pointer], to = reach->to[pointer];
     uint32_t array = random_below(random, arrays->count), what = random_below(random, 100);
+    if (launch->kernel->pointers[pointer].variable) {
+        launch->places[pointer] =
+            (struct launch_place){arrays->count + (launch->kernel->pointers[pointer].variable == 'c'), 0};
+        return true;
+    }
     if (from > to) from = to = 0;
     int64_t low = from < 0 ? -from : 0, high = arrays->sizes[array] - to;
     high = high < 0 ? -1 : high / size * size;

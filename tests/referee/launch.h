@@ -14,7 +14,7 @@ struct launch_place {
 };
 struct launch_arrays {
     uint32_t count;
-    int64_t sizes[LAUNCH_ARRAYS]; /* bytes */
+    int64_t sizes[LAUNCH_ARRAYS]; /* bytes; behind the last one those of the tables t and c */
 };
 struct launch {
     const struct kernel *kernel;

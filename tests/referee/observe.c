@@ -23,7 +23,7 @@ struct observation {
     isl_ctx *ctx;
     uint64_t arrays[SCRIPT_ARRAYS], sizes[SCRIPT_ARRAYS];
     uint64_t seen[WATCHED_MOST]; /* hashes of the launches that were watched */
-    uint32_t seen_count;
+    uint32_t seen_count, calls;
     FILE *out;
 };
 
@@ -156,6 +156,7 @@ static void tell(struct observation *seen, const char *what, uint32_t number, ui
 static void perform(struct observation *seen, const struct script_operation *operation)
 {
     uint64_t address, size;
+    char *error;
     uint32_t array = operation->place.array;
     switch (operation->kind) {
     case SCRIPT_ALLOC:
@@ -190,13 +191,23 @@ static void perform(struct observation *seen, const struct script_operation *ope
             script_data(host(address), operation->bytes < size ? operation->bytes : size, operation->type,
                         operation->seed);
         break;
+    case SCRIPT_BAD:
+        fprintf(seen->out, "bad %u 1\n", operation->number); /* CUDA_ERROR_INVALID_VALUE */
+        break;
+    case SCRIPT_CALL:
+        seen->calls++;
+        break;
+    case SCRIPT_RELOAD:
+        emu_program_unload(seen->module);
+        seen->module = emu_program_load("random.ptx", seen->program->ptx, &error);
+        if (!seen->module) abort();
+        break;
     case SCRIPT_STREAM:
     case SCRIPT_SYNC:
     case SCRIPT_RECORD:
     case SCRIPT_WAIT:
     case SCRIPT_QUERY:
     case SCRIPT_PAUSE:
-    case SCRIPT_RELOAD:
     case SCRIPT_REPLAY:
     case SCRIPT_OPERATIONS:
         break;
@@ -240,6 +251,7 @@ char *observe_program(struct batch *batch, struct judge_program *program)
         else
             perform(&seen, operation);
     }
+    fprintf(seen.out, "calls %u\n", seen.calls);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
         if (seen.arrays[a]) tell(&seen, "end a", a, seen.arrays[a], seen.sizes[a]);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)

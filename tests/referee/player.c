@@ -25,6 +25,9 @@
     CALL(cuModuleGetFunction, cuModuleGetFunction, 2000)                                                     \
     CALL(cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020)                                                      \
     CALL(cuMemAlloc, cuMemAlloc_v2, 3020)                                                                    \
+    CALL(cuMemAllocManaged, cuMemAllocManaged, 6000)                                                         \
+    CALL(cuMemAllocAsync, cuMemAllocAsync, 11020)                                                            \
+    CALL(cuLaunchHostFunc, cuLaunchHostFunc, 10000)                                                          \
     CALL(cuMemFree, cuMemFree_v2, 3020)                                                                      \
     CALL(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020)                                                                \
     CALL(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020)                                                                \
@@ -61,6 +64,7 @@ static struct player {
     uint64_t sizes[SCRIPT_ARRAYS];
     CUstream streams[SCRIPT_STREAMS];
     CUevent events[SCRIPT_EVENTS];
+    unsigned calls; /* of the host's function */
 } player;
 
 static void check(CUresult result, const char *call)
@@ -182,6 +186,23 @@ static void write_variable(const struct script_operation *operation)
     free(bytes);
 }
 
+/* Fails at once, and changes nothing. */
+static void launch_badly(const struct script_operation *operation)
+{
+    CUfunction function;
+    unsigned char arguments[SCRIPT_ARGUMENT_BYTES] = {0};
+    void *parameters[SCRIPT_PARAMETERS];
+    for (uint32_t i = 0; i < SCRIPT_PARAMETERS; i++) parameters[i] = arguments;
+    TRY(cuModuleGetFunction, &function, player.module, operation->name);
+    CUresult result = player.cuda->cuLaunchKernel(function, 1, 1, 1, 4096, 1, 1, 0, NULL, parameters, NULL);
+    printf("bad %u %d\n", operation->number, (int)result);
+}
+
+static void CUDA_CB count_call(void *count)
+{
+    ++*(unsigned *)count;
+}
+
 static void load(void)
 {
     TRY(cuModuleLoadData, &player.module, player.script->ptx);
@@ -190,7 +211,12 @@ static void load(void)
 static void allocate(const struct script_operation *operation)
 {
     uint32_t array = operation->place.array;
-    TRY(cuMemAlloc, &player.arrays[array], operation->bytes);
+    if (operation->type == 'm')
+        TRY(cuMemAllocManaged, &player.arrays[array], operation->bytes, CU_MEM_ATTACH_GLOBAL);
+    else if (operation->type == 'a')
+        TRY(cuMemAllocAsync, &player.arrays[array], operation->bytes, NULL);
+    else
+        TRY(cuMemAlloc, &player.arrays[array], operation->bytes);
     TRY(cuMemsetD8, player.arrays[array], 0, operation->bytes);
     TRY(cuCtxSynchronize);
     player.sizes[array] = operation->bytes;
@@ -273,6 +299,12 @@ static void perform(const struct script_operation *operation)
         TRY(cuModuleUnload, player.module);
         load();
         break;
+    case SCRIPT_BAD:
+        launch_badly(operation);
+        break;
+    case SCRIPT_CALL:
+        TRY(cuLaunchHostFunc, stream, count_call, &player.calls);
+        break;
     case SCRIPT_REPLAY:
     case SCRIPT_OPERATIONS:
         break;
@@ -282,6 +314,8 @@ static void perform(const struct script_operation *operation)
 static void finish(void)
 {
     TRY(cuCtxSynchronize);
+    printf("calls %u\n", player.calls);
+    player.calls = 0;
     for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) {
         if (!player.arrays[array]) continue;
         unsigned char *bytes = host_bytes(player.sizes[array]);

@@ -18,7 +18,7 @@ static const char *const operation_names[SCRIPT_OPERATIONS] = {
     [SCRIPT_COPY] = "copy",     [SCRIPT_READ] = "read",     [SCRIPT_VARIABLE] = "variable",
     [SCRIPT_SYNC] = "sync",     [SCRIPT_RECORD] = "record", [SCRIPT_WAIT] = "wait",
     [SCRIPT_QUERY] = "query",   [SCRIPT_PAUSE] = "pause",   [SCRIPT_RELOAD] = "reload",
-    [SCRIPT_REPLAY] = "replay",
+    [SCRIPT_BAD] = "bad",       [SCRIPT_CALL] = "call",     [SCRIPT_REPLAY] = "replay",
 };
 
 static bool fail(struct reader *reader, const char *what)
@@ -185,6 +185,7 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         operation->place = place_of(reader, next_word(reader, &rest));
         if (operation->kind == SCRIPT_ALLOC)
             operation->bytes = (uint64_t)number_of(reader, next_word(reader, &rest), NULL);
+        if (rest && *rest) operation->type = *rest; /* managed, async */
         break;
     case SCRIPT_STREAM:
         operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
@@ -216,6 +217,10 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         operation->event = handle_of(reader, next_word(reader, &rest), 'e', SCRIPT_EVENTS);
         operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
         break;
+    case SCRIPT_BAD:
+        operation->name = arena_strdup(reader->arena, next_word(reader, &rest));
+        break;
+    case SCRIPT_CALL:
     case SCRIPT_SYNC:
     case SCRIPT_QUERY:
         read_optional_stream(reader, operation, rest);

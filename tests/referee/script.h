@@ -25,7 +25,7 @@ enum { SCRIPT_ARRAYS = 64, SCRIPT_STREAMS = 8, SCRIPT_EVENTS = 256, SCRIPT_ARGUM
 enum { SCRIPT_PARAMETERS = 32, SCRIPT_POINTERS = 32 };
 
 enum script_operation_kind {
-    SCRIPT_ALLOC,  /* alloc aN BYTES */
+    SCRIPT_ALLOC,  /* alloc aN BYTES [managed|async] */
     SCRIPT_FREE,   /* free aN */
     SCRIPT_STREAM, /* stream sN 0|1: 1 is one that the null stream does not wait for */
     SCRIPT_LAUNCH,
@@ -40,6 +40,8 @@ enum script_operation_kind {
     SCRIPT_QUERY,    /* query sN: asks whether it is done, and does nothing with the answer */
     SCRIPT_PAUSE,    /* pause MICROSECONDS */
     SCRIPT_RELOAD,   /* reload: unloads the module and loads it again */
+    SCRIPT_BAD,      /* bad KERNEL: a launch that fails, with a block that is too large */
+    SCRIPT_CALL,     /* call sN: a function of the host, in the stream */
     SCRIPT_REPLAY,   /* replay: not an operation */
     SCRIPT_OPERATIONS
 };
