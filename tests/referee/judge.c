@@ -62,6 +62,7 @@ struct batch *batch_read(const char *text, const char **error)
 
 void batch_free(struct batch *batch)
 {
+    for (uint32_t i = 0; batch && i < batch->count; i++) witness_free(&batch->programs[i].log);
     if (batch) arena_free(batch->arena);
 }
 

@@ -5,6 +5,7 @@
 #define KFUSE_TESTS_REFEREE_JUDGE_H
 
 #include "common/arena.h"
+#include "tests/referee/witness.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct judge_program { /* one program of a batch */
     const struct script *script; /* of text; of the compiled text once there is one */
     const char *ptx;
     bool is_failed, is_fused;
+    struct witness_log log;     /* of what was watched */
     uint32_t watched, compared; /* launches held against the analysis; accesses of them that are exact */
     const char *why;            /* one line, of a failure; begins with a word for its kind */
 };

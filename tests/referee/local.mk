@@ -13,7 +13,8 @@ tests_referee_referee_SOURCES = \
 	tests/referee/referee.c \
 	tests/referee/refusals.c \
 	tests/referee/script.c tests/referee/script.h \
-	tests/referee/shrink.c
+	tests/referee/shrink.c \
+	tests/referee/witness.c tests/referee/witness.h
 tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_referee_referee_LDADD = libfuser.la libengine.la $(JANSSON_LIBS)
 tests_referee_player_SOURCES = tests/referee/player.c tests/referee/script.c tests/referee/script.h

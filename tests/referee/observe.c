@@ -95,23 +95,70 @@ static void fail(struct observation *seen, const struct script_operation *operat
                operation->launch->kernel, what);
 }
 
+/* What soundness.c and witness.c want to know of one launch. */
+struct watched {
+    struct observation *seen;
+    struct soundness soundness;
+    uint32_t kernel;
+};
+
+static uint32_t kernel_number(const char *name)
+{
+    uint32_t kernel = 0;
+    sscanf(name, "p%*uk%u", &kernel);
+    return kernel;
+}
+
+static void watch(void *context, const struct ptx_instruction *instruction, const uint32_t block[3],
+                  const uint32_t thread[3], uint64_t address, uint32_t bytes, bool is_write)
+{
+    struct watched *watched = context;
+    const struct observation *seen = watched->seen;
+    struct witness_touch touch = {.kernel = watched->kernel,
+                                  .line = instruction->line,
+                                  .array = UINT32_MAX,
+                                  .bytes = bytes,
+                                  .place = address,
+                                  .is_write = is_write};
+    soundness_watch(&watched->soundness, instruction, block, thread, address, bytes, is_write);
+    for (int i = 0; i < 6; i++) touch.thread[i] = (uint16_t)(i < 3 ? block[i] : thread[i - 3]);
+    for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
+        if (seen->arrays[a] && address - seen->arrays[a] < seen->sizes[a]) {
+            touch.array = a;
+            touch.place = address - seen->arrays[a];
+        }
+    witness_add(&seen->program->log, &touch);
+}
+
+static void note_exact(struct observation *seen, const struct access_summary *summary, uint32_t kernel)
+{
+    for (uint32_t a = 0; a < summary->access_count; a++) {
+        const struct access *access = &summary->accesses[a];
+        if (access->relation && access->address_is_exact && access->domain_is_exact)
+            witness_add_exact(&seen->program->log, kernel, access->line);
+    }
+}
+
 static void run_watched(struct observation *seen, const struct script_operation *operation,
                         struct emu_launch *own, const struct emu_settings *settings)
 {
     const struct script_launch *launch = operation->launch;
     struct access_summary *summary = analyse(seen, launch, own->parameters);
     struct soundness_base *bases = calloc(summary ? summary->base_count + 1 : 1, sizeof *bases);
-    struct soundness soundness = {.summary = summary, .bases = bases};
+    struct watched watched = {.seen = seen,
+                              .soundness = {.summary = summary, .bases = bases},
+                              .kernel = kernel_number(launch->kernel)};
     bool is_known = summary && !summary->refusal && bases;
     struct emu_counts counts;
     struct emu_fault fault = {0};
     for (uint32_t b = 0; is_known && b < summary->base_count; b++)
         bases[b] = base_place(seen, launch, &summary->bases[b]);
-    if (!emu_run(settings, own, &counts, &fault, is_known ? soundness_watch : NULL, &soundness))
+    if (!emu_run(settings, own, &counts, &fault, is_known ? watch : NULL, &watched))
         fail(seen, operation, "program", fault.message);
     unsigned compared = 0;
-    if (is_known && soundness_check(&soundness, &compared) > 0)
+    if (is_known && soundness_check(&watched.soundness, &compared) > 0)
         fail(seen, operation, "soundness", "the launch did what the analysis does not know");
+    if (is_known) note_exact(seen, summary, watched.kernel);
     seen->program->watched += is_known;
     seen->program->compared += compared;
     if (!is_known) judge_count_refusal(seen->batch, summary ? summary->refusal : "no summary", 1);

@@ -29,6 +29,27 @@ static void plain_reason(const char *reason, char *plain, size_t size)
     plain[used] = 0;
 }
 
+/* A reason that names two threads must be true of them. */
+static void check_reason(struct batch *batch, const char *reason)
+{
+    static const char *const words[] = {
+        [WITNESS_SEEN] = "(reason) names threads that were seen to share a byte",
+        [WITNESS_POSSIBLE] =
+            "(reason) names threads that were not seen to share a byte: the access is a superset",
+        [WITNESS_UNTRUE] = "(reason) untrue",
+    };
+    uint32_t number;
+    if (!witness_program(reason, &number)) return;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct judge_program *program = &batch->programs[i];
+        if (program->number != number || !program->log.count) continue;
+        enum witness_verdict verdict = witness_check(&program->log, reason);
+        if (verdict == WITNESS_NONE) continue;
+        judge_count_refusal(batch, words[verdict], 1);
+        if (verdict == WITNESS_UNTRUE) batch_fail(batch, program, "reason: %s", reason);
+    }
+}
+
 static void read_plan(struct batch *batch, const char *plan)
 {
     char path[4200], plain[256], unproven[300];
@@ -46,6 +67,7 @@ static void read_plan(struct batch *batch, const char *plan)
     {
         const char *reason = json_string_value(json_object_get(pair, "reason"));
         bool is_fused = json_is_string(json_object_get(pair, "group"));
+        if (reason && !is_fused) check_reason(batch, reason);
         plain_reason(is_fused ? "(fused)" : reason ? reason : "(none)", plain, sizeof plain);
         judge_count_refusal(batch, plain, (uint64_t)json_integer_value(json_object_get(pair, "count")));
     }
