@@ -2,6 +2,7 @@
  * Compiles the kernels of a batch in one call of NVRTC, as its time is spent on the call, and cuts the PTX
  * up. */
 #include "fuser/codegen/nvrtc.h"
+#include "ptx/ptx.h"
 #include "tests/referee/judge.h"
 #include "tests/referee/script.h"
 
@@ -80,8 +81,31 @@ static void compile_one(struct batch *batch, struct judge_program *program)
     if (!ptx) batch_fail(batch, program, "compile: %.*s", 200, error);
 }
 
-void compile_batch(struct batch *batch)
+/* Machine code and PTX in one file, as nvcc puts them into a program. */
+static void compile_image(const struct judge *judge, struct batch *batch, struct judge_program *program)
 {
+    struct nvrtc_output output;
+    size_t size = 0;
+    if (!program->script->source) return;
+    nvrtc_compile(batch->arena, "random.cu", program->script->source, "sm_90", 0, &output);
+    const void *fatbin =
+        output.error ? NULL
+                     : ptx_fatbin_write(batch->arena, 90, output.ptx, output.cubin, output.cubin_size, &size);
+    const char *path = arena_printf(batch->arena, "%s/%u.fatbin", judge->folder, program->number);
+    FILE *file = fatbin ? fopen(path, "we") : NULL;
+    bool is_written = file && fwrite(fatbin, 1, size, file) == size;
+    if (file && fclose(file)) is_written = false;
+    program->ptx = output.ptx;
+    program->image = path;
+    if (!is_written)
+        batch_fail(batch, program, "compile: %.*s", 200, output.error ? output.error : "no file");
+}
+
+void compile_batch(const struct judge *judge, struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count && judge->is_gpu; i++)
+        compile_image(judge, batch, &batch->programs[i]);
+    if (judge->is_gpu) return;
     size_t size = 1;
     const char *error, *ptx;
     for (uint32_t i = 0; i < batch->count; i++) {

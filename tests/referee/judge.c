@@ -172,7 +172,10 @@ static bool write_programs(const char *path, const struct batch *batch, uint32_t
         written++;
         if (source) { /* what was compiled takes its place */
             fwrite(at, 1, (size_t)(source - at), file);
-            fprintf(file, "\nptx\n%s\nend\n", program->ptx);
+            if (program->image)
+                fprintf(file, "\nimage %s\n", program->image);
+            else
+                fprintf(file, "\nptx\n%s\nend\n", program->ptx);
             at = strstr(source, "\nend\n") + 5;
         }
         fputs(at, file);
@@ -299,7 +302,8 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         pass_set(&replay, "KFUSE_PLAN", plan);
         pass_set(&replay, "KFUSE_STATS", stats);
         pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
-        pass_set(&replay, "KFUSE_VERIFY", is_other && !is_hurried ? "1" : NULL);
+        /* What is not proven exact for this device is used once it has been verified. */
+        pass_set(&replay, "KFUSE_VERIFY", is_other != judge->is_gpu && !is_hurried ? "1" : NULL);
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch->arena, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
@@ -315,7 +319,7 @@ void judge_batch(const struct judge *judge, struct batch *batch)
     const char **whole = arena_calloc(arena, batch->count + 1, sizeof *whole);
     const char **recorded = arena_calloc(arena, batch->count + 1, sizeof *recorded);
     if (!whole || !recorded) abort();
-    compile_batch(batch);
+    compile_batch(judge, batch);
     for (uint32_t i = 0; i < batch->count && !judge->skips_soundness; i++) {
         if (batch->programs[i].is_failed) continue;
         char *text = observe_program(batch, &batch->programs[i]);

@@ -16,7 +16,8 @@ struct judge { /* what to judge with */
     char folder[4096];  /* for files of this worker */
     uint64_t seed;      /* of the schedules */
     uint32_t schedules; /* replays of each program in random order, besides one in order */
-    bool is_gpu;        /* the machine's own driver in place of the emulator: no schedules, no race report */
+    bool is_gpu; /* the machine's own driver in place of the emulator: no schedules, no race report; and
+                  * modules are fatbins with machine code and PTX, as nvcc makes them */
     bool skips_soundness;
 };
 
@@ -24,7 +25,7 @@ struct judge_program { /* one program of a batch */
     const char *text;
     uint32_t number;
     const struct script *script; /* of text; of the compiled text once there is one */
-    const char *ptx;
+    const char *ptx, *image;     /* image: NULL, or the file of a fatbin */
     bool is_failed, is_fused;
     struct witness_log log;     /* of what was watched */
     uint32_t watched, compared; /* launches held against the analysis; accesses of them that are exact */
@@ -54,8 +55,9 @@ bool judge_same_kind(const char *why, const char *other);
 bool judge_has_failed(const struct batch *batch);
 void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs);
 
-/* compile.c: gives every program its PTX, all of them in one compilation; those that do not compile fail. */
-void compile_batch(struct batch *batch);
+/* compile.c: gives every program its PTX, all of them in one compilation, or its fatbin; those that do not
+ * compile fail. */
+void compile_batch(const struct judge *judge, struct batch *batch);
 /* observe.c: runs the program in this process, its launches watched; what the player would print. */
 char *observe_program(struct batch *batch, struct judge_program *program);
 /* refusals.c: adds up the reasons in a plan (NULL: not again), and marks the programs that used a group, by

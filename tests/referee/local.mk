@@ -23,15 +23,18 @@ tests_referee_player_LDADD = libcommon.la -ldl
 # make fuzz COUNT=n SEED=s: goes on where it was interrupted; failing programs come to tests/referee/failures, smaller.
 COUNT = 500
 SEED = 1
+TABLE = tests/referee/fuzz-$(SEED).txt
 .PHONY: fuzz
 fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) tools/kfuse tests/referee/referee tests/referee/player
 	@$(MKDIR_P) tests/referee/failures
 	tests/referee/referee --count $(COUNT) --seed $(SEED) --state tests/referee/fuzz-$(SEED).state \
-		--failures tests/referee/failures --table tests/referee/fuzz-$(SEED).tsv
+		--failures tests/referee/failures --table $(TABLE) \
+		--commit "$$(git -C $(srcdir) rev-parse --short HEAD 2>/dev/null || echo $(VERSION))"
 
 # Programs that failed once, and a few drawn ones.
 dist_check_SCRIPTS += tests/referee/cases.sh
+EXTRA_DIST += tests/referee/on_gpu
 clean-local: clean-referee
 clean-referee:
-	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.tsv
+	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt
 .PHONY: clean-referee

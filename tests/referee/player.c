@@ -205,7 +205,9 @@ static void CUDA_CB count_call(void *count)
 
 static void load(void)
 {
-    TRY(cuModuleLoadData, &player.module, player.script->ptx);
+    char *image = player.script->image ? script_read_file(player.script->image) : NULL;
+    TRY(cuModuleLoadData, &player.module, image ? image : player.script->ptx);
+    free(image);
 }
 
 static void allocate(const struct script_operation *operation)

@@ -22,10 +22,11 @@ static struct referee {
     struct judge judge;
     uint64_t seed;
     uint32_t first, count, batch, workers;
-    const char *state, *failures, *table;
+    const char *state, *failures, *table, *commit;
     bool stops_at_failure, shrinks;
     char folder[64];
-} referee = {.seed = 1, .first = 0, .count = 100, .batch = 40, .workers = 2, .shrinks = true};
+} referee = {
+    .seed = 1, .first = 0, .count = 100, .batch = 40, .workers = 2, .shrinks = true, .commit = "unknown"};
 
 static void print_help(void)
 {
@@ -44,6 +45,7 @@ static void print_help(void)
            "      --state FILE       add to what FILE holds of an interrupted run, and go on behind it\n"
            "      --failures DIR     where failing programs are written [.]\n"
            "      --table FILE       write the counts there, as a table\n"
+           "      --commit TEXT      what the table says of the version\n"
            "      --gpu              on the machine's own driver\n"
            "      --print N          print program N and end\n"
            "The last line is \"N passed, N failed\"; the exit status 0, 1 where something failed.\n");
@@ -189,8 +191,26 @@ static int compare_reasons(const void *left, const void *right)
     return (a->pairs < b->pairs) - (a->pairs > b->pairs);
 }
 
+/* Those that begin with the mark; the others where it is empty. */
+static void write_reasons(FILE *out, const struct sums *sums, const char *mark, const char *label)
+{
+    for (uint32_t i = 0; i < sums->reason_count; i++) {
+        const char *text = sums->reasons[i].text;
+        bool is_marked = !strncmp(text, "(reason) ", 9) || !strncmp(text, "(group) ", 8);
+        if (*mark ? strncmp(text, mark, strlen(mark)) != 0 : is_marked) continue;
+        fprintf(out, "%s\t%llu\t%s\n", label, (unsigned long long)sums->reasons[i].pairs,
+                text + strlen(mark));
+    }
+}
+
 static void write_table(FILE *out, struct sums *sums, double minutes)
 {
+    char day[16];
+    time_t now = time(NULL);
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+    fprintf(out, "device\t%s\n", referee.judge.is_gpu ? "GPU" : "emulator");
+    fprintf(out, "commit\t%s\ndate\t%s\nseed\t%llu\nreplays of each program\t%u\n", referee.commit, day,
+            (unsigned long long)referee.seed, referee.judge.schedules);
     uint64_t all = sums->passed + sums->failed;
     qsort(sums->reasons, sums->reason_count, sizeof *sums->reasons, compare_reasons);
     fprintf(out, "programs\t%llu\n", (unsigned long long)all);
@@ -201,9 +221,9 @@ static void write_table(FILE *out, struct sums *sums, double minutes)
     fprintf(out, "launches held against the analysis\t%llu\n", (unsigned long long)sums->watched);
     fprintf(out, "accesses that claim to be exact, compared\t%llu\n", (unsigned long long)sums->compared);
     fprintf(out, "programs per minute\t%.0f\n", minutes > 0 ? (double)all / minutes : 0);
-    for (uint32_t i = 0; i < sums->reason_count; i++)
-        fprintf(out, "neighbouring launches\t%llu\t%s\n", (unsigned long long)sums->reasons[i].pairs,
-                sums->reasons[i].text);
+    write_reasons(out, sums, "(reason) ", "reasons that name two threads");
+    write_reasons(out, sums, "(group) ", "groups");
+    write_reasons(out, sums, "", "neighbouring launches");
 }
 
 /* --- workers --- */
@@ -294,7 +314,21 @@ static uint32_t number_option(const char *text)
 
 static void read_options(int argc, char **argv)
 {
-    enum { COUNT = 256, SEED, FIRST, BATCH, WORKERS, SCHEDULES, STATE, FAILURES, TABLE, PRINT, HELP, FLAG };
+    enum {
+        COUNT = 256,
+        SEED,
+        FIRST,
+        BATCH,
+        WORKERS,
+        SCHEDULES,
+        STATE,
+        FAILURES,
+        TABLE,
+        COMMIT,
+        PRINT,
+        HELP,
+        FLAG
+    };
     static int first_failure, no_shrink, no_soundness, gpu;
     static const struct option options[] = {{"count", 1, NULL, COUNT},
                                             {"seed", 1, NULL, SEED},
@@ -305,6 +339,7 @@ static void read_options(int argc, char **argv)
                                             {"state", 1, NULL, STATE},
                                             {"failures", 1, NULL, FAILURES},
                                             {"table", 1, NULL, TABLE},
+                                            {"commit", 1, NULL, COMMIT},
                                             {"print", 1, NULL, PRINT},
                                             {"help", 0, NULL, HELP},
                                             {"first-failure", 0, &first_failure, 1},
@@ -341,6 +376,9 @@ static void read_options(int argc, char **argv)
             break;
         case TABLE:
             referee.table = optarg;
+            break;
+        case COMMIT:
+            referee.commit = optarg;
             break;
         case PRINT:
             print = number_option(optarg);

@@ -29,6 +29,21 @@ static void plain_reason(const char *reason, char *plain, size_t size)
     plain[used] = 0;
 }
 
+/* Of "line N: ld.global.uN %rN, [%rdN]; \u2014 why" the operands are left out, and examples are. */
+static void shorten(char *plain)
+{
+    char *example = strstr(plain, ": e.g. "), *dash = strstr(plain, "; \u2014 ");
+    if (example) *example = 0;
+    if (example || !dash) return;
+    char *line = dash;
+    while (line > plain && strncmp(line, "line N: ", 8) != 0) line--;
+    char *opcode = line + 8;
+    while (*opcode == '@' || *opcode == '%') /* a guard */
+        opcode += strcspn(opcode, " \t") + 1;
+    char *end = opcode + strcspn(opcode, " \t;");
+    if (line > plain && end < dash) memmove(end, dash + 1, strlen(dash + 1) + 1);
+}
+
 /* A reason that names two threads must be true of them. */
 static void check_reason(struct batch *batch, const char *reason)
 {
@@ -60,6 +75,7 @@ static void read_plan(struct batch *batch, const char *plan)
     {
         const char *reason = json_string_value(json_object_get(group, "to_be_verified"));
         plain_reason(reason ? reason : "nothing", plain, sizeof plain);
+        shorten(plain);
         snprintf(unproven, sizeof unproven, "(group) to be verified: %s", plain);
         judge_count_refusal(batch, unproven, 1);
     }
@@ -69,6 +85,7 @@ static void read_plan(struct batch *batch, const char *plan)
         bool is_fused = json_is_string(json_object_get(pair, "group"));
         if (reason && !is_fused) check_reason(batch, reason);
         plain_reason(is_fused ? "(fused)" : reason ? reason : "(none)", plain, sizeof plain);
+        shorten(plain);
         judge_count_refusal(batch, plain, (uint64_t)json_integer_value(json_object_get(pair, "count")));
     }
     json_decref(root);

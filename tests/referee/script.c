@@ -301,6 +301,8 @@ struct script *script_read(struct arena *arena, const char **cursor, const char 
         if (*line == '#' || *line == '\n') continue;
         if (is_line(line, "source"))
             script->source = read_text(&reader, &line, &line_number);
+        else if (strncmp(line, "image ", 6) == 0)
+            script->image = arena_strndup(arena, line + 6, strcspn(line + 6, "\n"));
         else if (is_line(line, "ptx"))
             script->ptx = read_text(&reader, &line, &line_number);
         else

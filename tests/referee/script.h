@@ -3,7 +3,8 @@
  *
  *   program NUMBER
  *   source                     CUDA C of its one module, up to a line "end"; or
- *   ptx                        what was compiled of it, likewise
+ *   ptx                        what was compiled of it, likewise; or
+ *   image FILE                 a file to load as the module
  *   alloc aN BYTES             alloc, free, stream, launch ... are operations; see enum script_operation_kind
  *   replay                     what follows happens only when a plan is replayed, not when it is recorded
  *   launch KERNEL GX GY GZ BX BY BZ SHARED STREAM ARGUMENT...
@@ -77,7 +78,7 @@ struct script {
     uint32_t number;
     const char *text; /* the whole of it; text_size bytes */
     size_t text_size;
-    const char *source, *ptx; /* NULL where there is none */
+    const char *source, *ptx, *image; /* NULL where there is none */
     struct script_operation *operations;
     uint32_t count, launch_count;
 };
