@@ -12,7 +12,8 @@ tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay \
 	tests/interpose/test_verify tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
-dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh
+dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh \
+	tests/interpose/verify.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
 tests_interpose_test_entry_LDADD = tests/interpose/libcuda.la libcommon.la -ldl
