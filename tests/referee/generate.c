@@ -254,13 +254,13 @@ static void change_something(struct generator *generator, struct sequence *seque
         swap_items(sequence, at);
     } else if (what < 20) {
         memmove(item, item + 1, (sequence->count-- - at - 1) * sizeof *item);
-    } else if (what < 32 && sequence->count < ITEMS_MOST) {
+    } else if (what < 48 && sequence->count < ITEMS_MOST) {
         draw_other(generator, &other);
         memmove(item + 1, item, (sequence->count++ - at) * sizeof *item);
         *item = other;
-    } else if (item->kind == ITEM_LAUNCH && what < 40) {
+    } else if (item->kind == ITEM_LAUNCH && what < 53) {
         item->launch.stream = item->stream = random_below(random, generator->stream_count);
-    } else if (item->kind == ITEM_LAUNCH && what < 70) {
+    } else if (item->kind == ITEM_LAUNCH && what < 76) {
         launch_bind_one(&item->launch, &generator->arrays, random,
                         random_below(random, item->launch.kernel->pointer_count));
     } else if (item->kind == ITEM_LAUNCH) {
@@ -508,7 +508,7 @@ static void draw_rounds(struct generator *generator)
     say_sequence(generator, sequence);
     say(generator, "replay\n");
     say_sequence(generator, sequence);
-    for (uint32_t round = 0, rounds = 2 + random_below(&generator->random, 3); round < rounds; round++) {
+    for (uint32_t round = 0, rounds = 3 + random_below(&generator->random, 3); round < rounds; round++) {
         *variant = *sequence;
         for (uint32_t i = 0, changes = 1 + random_below(&generator->random, 3); i < changes; i++)
             change_something(generator, variant);
