@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
+enum { FILLER = 40, KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
 
 enum item_kind {
     ITEM_LAUNCH,
@@ -53,6 +53,7 @@ struct generator {
     int32_t writer[LAUNCH_ARRAYS];
     bool has_read[LAUNCH_ARRAYS][STREAMS_MOST];
     uint32_t event;
+    bool has_filler; /* an array that nobody uses, so that others come to lie elsewhere */
     char *text;
     size_t size, capacity;
 };
@@ -179,6 +180,21 @@ static void draw_other(struct generator *generator, struct item *item)
     if (item->source.array == item->place.array) item->kind = ITEM_READ;
 }
 
+/* Most of what stands beside a launch is about an array of it. */
+static void aim(struct generator *generator, struct item *item, const struct launch *launch)
+{
+    uint32_t pointer = random_below(&generator->random, launch->kernel->pointer_count);
+    uint32_t array = launch->places[pointer].array;
+    if (launch->kernel->pointers[pointer].variable || random_chance(&generator->random, 30)) return;
+    if (item->kind == ITEM_COPY && item->source.array == array) return;
+    item->place = (struct launch_place){array, 0};
+    if (item->kind != ITEM_COPY || item->bytes > generator->arrays.sizes[array])
+        item->bytes = generator->arrays.sizes[array];
+    if (item->kind == ITEM_COPY &&
+        item->source.offset + item->bytes > generator->arrays.sizes[item->source.array])
+        item->bytes = generator->arrays.sizes[item->source.array] - item->source.offset;
+}
+
 static void add_item(struct sequence *sequence, const struct item *item)
 {
     if (sequence->count < ITEMS_MOST) sequence->items[sequence->count++] = *item;
@@ -197,7 +213,9 @@ static void draw_sequence(struct generator *generator, struct sequence *sequence
         item.stream = item.launch.stream;
         add_item(sequence, &item);
         if (!random_chance(random, others)) continue;
+        const struct launch launch = item.launch;
         draw_other(generator, &item);
+        aim(generator, &item, &launch);
         add_item(sequence, &item);
     }
     if (random_chance(random, 50)) {
@@ -256,6 +274,7 @@ static void change_something(struct generator *generator, struct sequence *seque
         memmove(item, item + 1, (sequence->count-- - at - 1) * sizeof *item);
     } else if (what < 48 && sequence->count < ITEMS_MOST) {
         draw_other(generator, &other);
+        if (item->kind == ITEM_LAUNCH) aim(generator, &other, &item->launch);
         memmove(item + 1, item, (sequence->count++ - at) * sizeof *item);
         *item = other;
     } else if (item->kind == ITEM_LAUNCH && what < 53) {
@@ -357,6 +376,24 @@ static void say_stream(struct generator *generator, const struct item *item)
         say(generator, "\n");
 }
 
+/* Frees an array and allocates it again, at the same address or another. */
+static void say_allocate(struct generator *generator, const struct item *item)
+{
+    uint32_t array = item->place.array;
+    long long size = generator->arrays.sizes[array];
+    if (generator->stream_count > 1 || item->seed % 8 == 7) {
+        say(generator, "sync\n");
+        forget_order(generator);
+    }
+    say(generator, "free a%u\n", array);
+    if (item->seed % 4 == 1) say(generator, "query s0\n");
+    if (item->seed % 4 == 2) {
+        say(generator, generator->has_filler ? "free a%d\n" : "alloc a%d %lld\n", FILLER, size);
+        generator->has_filler = !generator->has_filler;
+    }
+    say(generator, "alloc a%u %lld\n", array, size);
+}
+
 static void say_item(struct generator *generator, const struct item *item)
 {
     const struct launch_place *place = &item->place, *source = &item->source;
@@ -400,12 +437,7 @@ static void say_item(struct generator *generator, const struct item *item)
         say(generator, "pause %u\n", 50 + item->seed % 200);
         break;
     case ITEM_ALLOCATE:
-        if (generator->stream_count > 1 || item->has_stream) {
-            say(generator, "sync\n");
-            forget_order(generator);
-        }
-        say(generator, "free a%u\nalloc a%u %lld\n", place->array, place->array,
-            (long long)generator->arrays.sizes[place->array]);
+        say_allocate(generator, item);
         break;
     case ITEM_RELOAD:
         say(generator, "reload\n");
