@@ -250,9 +250,11 @@ static void run_pass(const struct judge *judge, struct batch *batch, const struc
 
 /* --- passes --- */
 
-static const char *schedule(const struct judge *judge, struct arena *arena, uint32_t number, bool is_packed)
+static const char *schedule(const struct judge *judge, const struct batch *batch, uint32_t number,
+                            bool is_packed)
 {
-    struct random random = {judge->seed + number * 7919u};
+    struct arena *arena = batch->arena;
+    struct random random = {judge->seed + number * 7919u + batch->programs[0].number * 104729u};
     if (judge->is_gpu) return NULL;
     return number ? arena_printf(arena, "quiet=0,races=error,packed=%d,seed=%u", is_packed,
                                  1 + random_below(&random, 1000000))
@@ -265,9 +267,9 @@ static void run_alone(const struct judge *judge, struct batch *batch, const char
 {
     struct pass plain = {.kind = "plain", .is_replay = true}, part = {.kind = "plain"};
     struct pass shuffled = {.kind = "order", .is_replay = true};
-    pass_set(&plain, "KFUSE_EMULATOR", schedule(judge, batch->arena, 0, true));
-    pass_set(&part, "KFUSE_EMULATOR", schedule(judge, batch->arena, 0, true));
-    pass_set(&shuffled, "KFUSE_EMULATOR", schedule(judge, batch->arena, 1, false));
+    pass_set(&plain, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
+    pass_set(&part, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
+    pass_set(&shuffled, "KFUSE_EMULATOR", schedule(judge, batch, 1, false));
     run_pass(judge, batch, &plain, whole);
     run_pass(judge, batch, &shuffled, whole);
     run_pass(judge, batch, &part, recorded);
@@ -304,7 +306,7 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
         /* What is not proven exact for this device is used once it has been verified. */
         pass_set(&replay, "KFUSE_VERIFY", is_other != judge->is_gpu && !is_hurried ? "1" : NULL);
-        pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch->arena, number + 2, !is_hurried));
+        pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
         refusals_read(batch, number ? NULL : plan, stats);
@@ -330,7 +332,7 @@ void judge_batch(const struct judge *judge, struct batch *batch)
     struct pass record = {.kind = "record", .has_kfuse = true};
     pass_set(&record, "KFUSE_RECORD", trace);
     pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
-    pass_set(&record, "KFUSE_EMULATOR", schedule(judge, arena, 0, true));
+    pass_set(&record, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
     run_pass(judge, batch, &record, recorded);
     for (uint32_t i = 0; i < batch->count; i++) {
         if (batch->programs[i].is_failed) continue;

@@ -33,7 +33,7 @@ fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) tools/kfuse tests/referee/referee
 
 # Programs that failed once, and a few drawn ones.
 dist_check_SCRIPTS += tests/referee/cases.sh
-EXTRA_DIST += tests/referee/on_gpu
+EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/passed_over.program
 clean-local: clean-referee
 clean-referee:
 	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt

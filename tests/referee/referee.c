@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,7 @@ static struct referee {
     const char *state, *failures, *table, *commit;
     bool stops_at_failure, shrinks;
     char folder[64];
+    uint32_t *current; /* batch of each worker; shared with them */
 } referee = {
     .seed = 1, .first = 0, .count = 100, .batch = 40, .workers = 2, .shrinks = true, .commit = "unknown"};
 
@@ -236,6 +238,7 @@ static void work(uint32_t worker, const bool *is_done)
         uint32_t first = b * referee.batch, count = referee.count - first;
         if (is_done[b]) continue;
         if (count > referee.batch) count = referee.batch;
+        referee.current[worker] = b;
         char *text = batch_text(referee.first + first, count);
         bool passed = judge_text(text, referee.first + first);
         free(text);
@@ -244,26 +247,46 @@ static void work(uint32_t worker, const bool *is_done)
     exit(0);
 }
 
-/* A worker that dies (the analysis runs in it) is a failure of its batch. */
-static void tell_death(int status)
+/* A worker that dies (the analysis runs in it) is a failure of its batch; the batch's other programs are not
+ * counted. */
+static void tell_death(uint32_t batch, int status)
 {
+    uint32_t first = referee.first + batch * referee.batch;
     FILE *state = fopen(referee.state, "ae");
-    if (!state) return;
-    fprintf(stderr, "referee: a worker ended with status %x\n", status);
-    fprintf(state, "fail 0 crash: a worker ended with status %x\nbatch %u 1 0 1 0 0 0\n", status, UINT_MAX);
+    if (!state) exit(2);
+    fprintf(stderr, "referee: the batch from program %u on ended a worker with status %x\n", first, status);
+    fprintf(state, "fail %u crash: ended a worker with status %x\nbatch %u 1 0 1 0 0 0\n", first, status,
+            first);
     fclose(state);
 }
 
-static void run_workers(const bool *is_done)
+static pid_t start_worker(uint32_t worker, const bool *is_done)
 {
-    for (uint32_t w = 0; w < referee.workers; w++) {
-        pid_t child = fork();
-        if (child == 0) work(w, is_done);
-        if (child < 0) exit(2);
-    }
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) work(worker, is_done);
+    if (child < 0) exit(2);
+    return child;
+}
+
+static void run_workers(bool *is_done)
+{
+    pid_t workers[WORKERS_MOST] = {0}, child;
     int status;
-    while (wait(&status) > 0 || errno == EINTR)
-        if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) tell_death(status);
+    referee.current = mmap(NULL, WORKERS_MOST * sizeof *referee.current, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (referee.current == MAP_FAILED) exit(2);
+    for (uint32_t w = 0; w < referee.workers; w++) workers[w] = start_worker(w, is_done);
+    while ((child = wait(&status)) > 0 || errno == EINTR) {
+        if (child <= 0 || (WIFEXITED(status) && WEXITSTATUS(status) <= 1)) continue;
+        for (uint32_t w = 0; w < referee.workers; w++) {
+            if (workers[w] != child) continue;
+            tell_death(referee.current[w], status);
+            is_done[referee.current[w]] = true;
+            for (uint32_t b = w; b < referee.current[w]; b += referee.workers) is_done[b] = true;
+            if (!referee.stops_at_failure) workers[w] = start_worker(w, is_done);
+        }
+    }
 }
 
 static void run_cases(char *const *paths)
