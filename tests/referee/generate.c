@@ -475,6 +475,7 @@ static void draw_theme(struct generator *generator)
     theme->width = random_of(random, 4, 8, 16, 20, 32);
     theme->height = theme->length / theme->width;
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
+    theme->other_type = random_below(random, 100);
     theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }

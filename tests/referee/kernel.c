@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const struct kernel_type types[] = {
-    {"float", 4},         {"float", 4},  {"double", 8},  {"int", 4},         {"unsigned short", 2},
-    {"unsigned char", 1}, {"float2", 8}, {"float4", 16}, {"signed char", 1}, {"long long", 8},
+    {"float", 4},          {"float", 4},         {"double", 8}, {"int", 4},
+    {"unsigned short", 2}, {"unsigned char", 1}, {"float2", 8}, {"float4", 16},
+    {"signed char", 1},    {"long long", 8},     {"short", 2},
 };
 static const struct kernel_type *const float_type = &types[0], *const double_type = &types[2],
                                        *const int_type = &types[3];
@@ -145,10 +146,15 @@ static bool is_vector(const struct writer *writer, const struct kernel_access *a
 
 static const struct kernel_type *draw_type(struct writer *writer)
 {
-    if (random_chance(writer->random, 75))
+    if (random_chance(writer->random, 70))
         return writer->kernel->value == 'd'   ? double_type
                : writer->kernel->value == 'i' ? int_type
                                               : float_type;
+    uint32_t count = sizeof types / sizeof *types, other = writer->theme->other_type % count;
+    if (random_chance(writer->random, 60)) { /* mostly one type, or another one of its size */
+        uint32_t any = random_below(writer->random, count);
+        return &types[types[any].size == types[other].size ? any : other];
+    }
     return &types[random_below(writer->random, sizeof types / sizeof *types)];
 }
 

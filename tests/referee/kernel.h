@@ -89,7 +89,7 @@ struct kernel_numbers {
 /* What one kernel is to fit: the usual length of arrays and so on. */
 struct kernel_theme {
     int32_t length, width, height;
-    uint32_t block;
+    uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
 };

@@ -109,7 +109,9 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
 {
     const struct kernel *kernel = enumeration->kernel;
     int64_t size = kernel->pointers[access->pointer].type->size;
-    if (!is_wanted(access, enumeration->numbers, at->x)) return true;
+    /* A load of the module's own variable the compiler may make before it asks. */
+    bool is_early = kernel->pointers[access->pointer].variable && !access->is_write;
+    if (!is_early && !is_wanted(access, enumeration->numbers, at->x)) return true;
     if (access->map == MAP_GATHER)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (access->c + 1) * size, true);
     bool is_plane = kernel->shape == KERNEL_PLANE;
