@@ -172,6 +172,18 @@ CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
     return driver_object_is(hGraph, DRIVER_EXEC) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Whether the modules of all its kernels are still loaded. */
+static bool graph_has_code(const struct driver_graph *graph)
+{
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct driver_operation *operation = graph->nodes[i]->operation;
+        if (operation->kind == OPERATION_KERNEL &&
+            !driver_object_is(operation->launch.function, DRIVER_FUNCTION))
+            return false;
+    }
+    return true;
+}
+
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 {
     DRIVER_ENTER(DRIVER_USUAL);
@@ -184,6 +196,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
         driver_capture_spoil(stream->capture);
         return CUDA_ERROR_NOT_SUPPORTED; /* a graph inside a graph */
     }
+    if (!graph_has_code(graph)) return CUDA_ERROR_INVALID_HANDLE;
     uint64_t tag = driver_activity_tag();
     for (size_t i = 0; i < graph->count; i++) graph->nodes[i]->mark = 0;
     for (size_t i = 0; i < graph->count && result == CUDA_SUCCESS; i++) {

@@ -259,6 +259,34 @@ static void functions(void **state)
                      CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* A graph outlives the code of its kernels. */
+static void a_graph_of_an_unloaded_module(void **state)
+{
+    (void)state;
+    CUmodule module;
+    CUfunction add;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUdeviceptr x;
+    void *arguments[] = {&x};
+    must(cuMemAlloc(&x, 4));
+    must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    must(cuModuleLoadData(&module, text));
+    must(cuModuleGetFunction(&add, module, "add"));
+    must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    must(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
+    must(cuStreamEndCapture(stream, &graph));
+    must(cuGraphInstantiate(&exec, graph, 0));
+    must(cuModuleUnload(module));
+    assert_int_equal(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_HANDLE);
+    must(cuStreamSynchronize(stream));
+    must(cuGraphExecDestroy(exec));
+    must(cuGraphDestroy(graph));
+    must(cuStreamDestroy(stream));
+    must(cuMemFree(x));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +299,7 @@ int main(void)
         cmocka_unit_test(rows_that_do_not_fit),
         cmocka_unit_test(frees_once),
         cmocka_unit_test(functions),
+        cmocka_unit_test(a_graph_of_an_unloaded_module),
     };
     return cmocka_run_group_tests_name("handles", tests, open_device, NULL);
 }
