@@ -31,10 +31,17 @@ fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) tools/kfuse tests/referee/referee
 		--failures tests/referee/failures --table $(TABLE) \
 		--commit "$$(git -C $(srcdir) rev-parse --short HEAD 2>/dev/null || echo $(VERSION))"
 
-# Programs that failed once, and a few drawn ones.
-dist_check_SCRIPTS += tests/referee/cases.sh
+# make mutants COUNT=n SEED=s: plants faults, which the referee must catch.
+.PHONY: mutants
+mutants:
+	$(srcdir)/tests/referee/mutants . $(COUNT) $(SEED) >mutants.txt || { cat mutants.txt; exit 1; }
+	mv mutants.txt $(srcdir)/bench/results/mutants.txt
+
+# Programs that failed once, and a few drawn ones; faults that can still be planted.
+dist_check_SCRIPTS += tests/referee/cases.sh tests/referee/mutants.sh
+EXTRA_DIST += tests/referee/mutants tests/referee/mutants.txt
 EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/passed_over.program
 clean-local: clean-referee
 clean-referee:
-	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt
+	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt mutants.txt
 .PHONY: clean-referee
