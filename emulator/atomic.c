@@ -22,14 +22,15 @@ static uint32_t atomic_sum32(uint32_t a, uint32_t b, bool is_flushed)
     return x != x ? 0x7fffffff : atomic_flush(a, is_flushed);
 }
 
-/* a NaN in memory stays as it is: measured */
+/* Of two NaNs, global memory takes the operand's and leaves it as it is, shared memory keeps its own, made
+ * quiet: measured */
 static uint64_t atomic_sum64(uint64_t a, uint64_t b, bool is_shared)
 {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    if (x != x && !is_shared) return a;
-    x += y;
+    if (!is_shared && (x != x || y != y)) return y != y ? b : a;
+    x = x != x ? x + x : x + y;
     memcpy(&a, &x, sizeof x);
     return a;
 }

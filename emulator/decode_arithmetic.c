@@ -162,7 +162,8 @@ static bool decode_carry(struct decoder *decoder, const struct ptx_instruction *
     struct decode_operands operands;
     if (!decode_operands(decoder, instruction, 3, &operands)) return false;
     uint32_t x = operands.sources[0], y = operands.sources[1];
-    uint32_t in = takes ? decoder->carry : decode_constant(decoder, 0, 0);
+    uint32_t none = sum == PTX_OP_SUBC ? decoder->always : decode_constant(decoder, 0, 0);
+    uint32_t in = takes ? decoder->carry : none;
     if (is_product) {
         uint32_t product = decode_temporary(decoder, operands.width);
         lane_op multiply = lanes->integer(PTX_OP_MUL, type, PTX_NO_TYPE, decode_form(instruction));

@@ -147,6 +147,7 @@ static bool decode_to_pair(struct decoder *decoder, const struct ptx_instruction
            decode_half_limits(decoder, instruction, to, d);
 }
 
+/* .ftz has no effect on f32 to f16, not even with .rm and .rp: measured */
 static bool decode_to_half(struct decoder *decoder, const struct ptx_instruction *instruction, uint32_t d,
                            uint32_t width, uint32_t source, enum ptx_type from)
 {
@@ -161,7 +162,7 @@ static bool decode_to_half(struct decoder *decoder, const struct ptx_instruction
         from = PTX_F64;
     }
     if (width != 2) return decode_fail(decoder, "a half in a wider register is not emulated");
-    if (from == PTX_F32 && ptx_has_modifier(instruction, PTX_MOD_FTZ)) {
+    if (to == PTX_BF16 && from == PTX_F32 && ptx_has_modifier(instruction, PTX_MOD_FTZ)) {
         uint32_t flushed = decode_temporary(decoder, 4);
         if (!decode_simple(decoder, decoder->lanes->convert(PTX_F32, PTX_F32, false, true), 4, flushed,
                            source, 0))
@@ -202,7 +203,8 @@ static bool decode_to_float(struct decoder *decoder, const struct ptx_instructio
         source = whole;
     }
     if (decode_is_half(to)) return decode_to_half(decoder, instruction, d, width, source, from);
-    uint64_t extra = to == PTX_TF32 ? decode_half_rounding(instruction)
+    uint64_t relu = ptx_has_modifier(instruction, PTX_MOD_RELU) ? LANE_TF32_RELU : 0;
+    uint64_t extra = to == PTX_TF32 ? decode_half_rounding(instruction) | relu
                      : integral < 8 ? integral | (is_ftz ? LANE_INTEGRAL_FTZ : 0)
                                     : 0;
     if (width != ptx_type_bytes(to))
@@ -213,11 +215,6 @@ static bool decode_to_float(struct decoder *decoder, const struct ptx_instructio
     struct step *step = &decoder->code->steps[decoder->code->count - 1];
     step->rounding = decode_directed(instruction);
     if (step->rounding != FE_TONEAREST) step->kind = STEP_LANES_ROUNDED;
-    if (to == PTX_TF32 && ptx_has_modifier(instruction, PTX_MOD_RELU)) {
-        uint32_t zero = decode_constant(decoder, 4, 0);
-        return decode_lanes(decoder, decoder->lanes->floating(PTX_OP_MAX, PTX_F32, LANE_NAN), width, d, d,
-                            zero, zero, zero, 0);
-    }
     return !ptx_has_modifier(instruction, PTX_MOD_SAT) ||
            decode_simple(decoder, decoder->lanes->saturate(to), width, d, d, 0);
 }

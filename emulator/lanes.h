@@ -32,7 +32,7 @@ enum lane_form {
     LANE_LEFT = 256,  /* shf.l, dp2a.lo has LANE_LO */
     LANE_SHIFTAMT = 512,
     LANE_RELU = 1024,
-    LANE_CARRY = 2048,   /* the carry or borrow of add, sub instead of the sum */
+    LANE_CARRY = 2048,   /* the carry of add, sub instead of the sum */
     LANE_XORSIGN = 4096, /* min, max .xorsign.abs */
 };
 
@@ -57,6 +57,8 @@ enum lane_integral {
     LANE_UP,
     LANE_INTEGRAL_FTZ = 4
 }; /* cvt .rni .rzi ... */
+
+enum { LANE_TF32_RELU = 8 }; /* beside enum half_rounding */
 
 /* The selectors return NULL where there is no such operation. Widths are of registers, in bytes. */
 struct lanes {

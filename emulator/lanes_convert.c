@@ -189,9 +189,10 @@ static inline float LANES(one_nan)(float value)
 LANE_OP(f64_of_f32, double, float, float, float, float, (double)x)
 LANE_OP(f64_of_f32_ftz, double, float, float, float, float, (double)LANES(zeroed)(LANES(one_nan)(x)))
 LANE_OP(f32_of_f64, float, double, double, double, double, (float)x)
-LANE_OP(f32_of_f64_ftz, float, double, double, double, double, LANES(zeroed)((float)x))
+LANE_OP(f32_of_f64_ftz, float, double, double, double, double, /* flushed before it is rounded: measured */
+        __builtin_fabs(x) < 0x1p-126 ? __builtin_copysignf(0, (float)x) : (float)x)
 LANE_OP1(f32_of_f32_ftz, float, LANES(zeroed)(LANES(one_nan)(x)))
-LANE_OP1(f32_of_f32, float, LANES(one_nan)(x))
+LANE_OP1(f32_of_f32, uint32_t, x) /* NaNs stay: measured */
 LANE_OP1(f64_of_f64, double, x)
 
 /* f16, bf16; extra: the rounding, enum half_rounding. Between f64 and halves a NaN keeps its sign and the
@@ -241,9 +242,14 @@ LANE_OP(bf16_of_uint64_t, uint16_t, uint64_t, uint64_t, uint64_t, uint64_t,
 LANE_OP(bf16_of_int64_t, uint16_t, uint64_t, uint64_t, uint64_t, uint64_t,
         LANES(bf16_of_magnitude)((int64_t)x < 0 ? -x : x, (int64_t)x < 0, extra))
 
-/* tf32: f32 with 10 bits of fraction, .rna: ties away from zero */
+/* tf32: f32 with 10 bits of fraction; extra: enum half_rounding and LANE_TF32_RELU. .rna: ties away from
+ * zero, a NaN is cut; the others make it one: measured. */
 static inline uint32_t LANES(tf32)(uint32_t bits, uint64_t rounding)
 {
+    bool is_relu = rounding & LANE_TF32_RELU;
+    rounding &= ~(uint64_t)LANE_TF32_RELU;
+    if ((bits & 0x7fffffff) > 0x7f800000 && rounding != HALF_RNA) return 0x7fffe000;
+    if (is_relu && bits >> 31) return 0;
     if ((bits & 0x7fffffff) >= 0x7f800000) return bits & ~0x1fffu;
     if (rounding == HALF_RN) return (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
     return (rounding == HALF_RNA ? bits + 0x1000 : bits) & ~0x1fffu;

@@ -57,10 +57,18 @@ static inline float LANES(flush)(float value)
 #define RCP(x, y, z)        (1 / (x))
 #define SQRT32(x, y, z)     __builtin_sqrtf(x)
 #define SQRT64(x, y, z)     __builtin_sqrt(x)
+/* div.ftz: a quotient below the least normal number is zero, even if it rounds to that: measured */
+static inline float LANES(divide_flushed)(float x, float y)
+{
+    bool is_tiny = __builtin_fabs((double)x) < __builtin_fabs((double)y) * 0x1p-126;
+    return is_tiny ? LANES(from_bits)((LANES(to_bits)(x) ^ LANES(to_bits)(y)) & 0x80000000) : x / y;
+}
 FLOAT_OP(add, ADD, ADD64)
 FLOAT_OP(sub, SUB, SUB64)
 FLOAT_OP(mul, MUL, MUL64)
-FLOAT_OP(div, DIV, DIV64)
+LANE_OP1(div_f32, float, CANONICAL(DIV(x, y, z)))
+LANE_OP1(div_f32_ftz, float, CANONICAL(LANES(divide_flushed)(FLUSH(x), FLUSH(y))))
+LANE_OP1(div_f64, double, DIV64(x, y, z))
 FLOAT_OP(fma, FMA32, FMA64)
 FLOAT_OP(rcp, RCP, RCP)
 FLOAT_OP(sqrt, SQRT32, SQRT64)
@@ -124,24 +132,24 @@ LANE_OP1(min_f64, double, LANES(pick64)(x, y, true))
 LANE_OP1(max_f64, double, LANES(pick64)(x, y, false))
 
 /* div.approx: a divisor above 2^126 gives zero, or NaN for an infinite dividend -- ISA 9.7.3.8 */
-static inline float LANES(divide_approx)(float x, float y)
+static inline float LANES(divide_approx)(float x, float y, bool is_ftz)
 {
     float magnitude = __builtin_fabsf(y);
     if (magnitude > 0x1p126f && magnitude < __builtin_inff())
         return x != x || __builtin_isinf(x)
                    ? LANES(from_bits)(NAN32)
                    : LANES(from_bits)((LANES(to_bits)(x) ^ LANES(to_bits)(y)) & 0x80000000);
-    return x / y;
+    return is_ftz ? LANES(divide_flushed)(x, y) : x / y;
 }
-#define DIV_APPROX(x, y, z) LANES(divide_approx)(x, y)
-#define RSQRT32(x, y, z)    ((float)(1 / __builtin_sqrt((double)(x))))
-#define SIN32(x, y, z)      ((float)sin((double)(x)))
-#define COS32(x, y, z)      ((float)cos((double)(x)))
-#define EX2_32(x, y, z)     ((float)exp2((double)(x)))
-#define LG2_32(x, y, z)     ((float)log2((double)(x)))
-#define TANH32(x, y, z)     ((float)tanh((double)(x)))
-#define RSQRT64(x, y, z)    (1 / __builtin_sqrt(x))
-SINGLE_OP(div_approx, DIV_APPROX)
+#define RSQRT32(x, y, z) ((float)(1 / __builtin_sqrt((double)(x))))
+#define SIN32(x, y, z)   ((float)sin((double)(x)))
+#define COS32(x, y, z)   ((float)cos((double)(x)))
+#define EX2_32(x, y, z)  ((float)exp2((double)(x)))
+#define LG2_32(x, y, z)  ((float)log2((double)(x)))
+#define TANH32(x, y, z)  ((float)tanh((double)(x)))
+#define RSQRT64(x, y, z) (1 / __builtin_sqrt(x))
+LANE_OP1(div_approx_f32, float, CANONICAL(LANES(divide_approx)(x, y, false)))
+LANE_OP1(div_approx_f32_ftz, float, CANONICAL(LANES(divide_approx)(FLUSH(x), FLUSH(y), true)))
 FLOAT_OP(rsqrt, RSQRT32, RSQRT64)
 SINGLE_OP(sin, SIN32)
 SINGLE_OP(cos, COS32)

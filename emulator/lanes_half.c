@@ -57,8 +57,10 @@ static uint16_t LANES(half_one)(enum ptx_opcode opcode, enum half_format format,
                                         half_value(LANES(half_flush)(z, form), format), form);
     if ((form & LANE_SAT) && !(result > 0)) return 0;
     if ((form & LANE_SAT) && result > 1) result = 1;
-    if ((form & LANE_RELU) && result < 0) result = 0;
-    return LANES(half_flush)(half_round(result, format, HALF_RN), form);
+    if ((form & LANE_RELU) && result <= 0) result = 0;      /* not -0: measured */
+    bool is_cut = opcode == PTX_OP_EX2 && result < 0x1p-14; /* f16's subnormal powers are cut off: measured */
+    return LANES(half_flush)(half_round(result, format, is_cut && format == HALF_F16 ? HALF_RZ : HALF_RN),
+                             form);
 }
 
 /* extra: opcode << 16 | form */

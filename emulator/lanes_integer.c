@@ -88,11 +88,12 @@ LANE_OP1(mad24_hi_u32, u32, (u32)((U24(x) * U24(y)) >> 16) + z)
 LANE_OP1(mad24_lo_s32, u32, (u32)(S24(x) * S24(y)) + z)
 LANE_OP1(mad24_hi_s32, u32, (u32)((S24(x) * S24(y)) >> 16) + z)
 
-/* Sums with a carry: c points to the carry mask. Borrow counts as in the ISA: CC.CF is the borrow. */
+/* Sums with a carry: c points to the carry mask. A difference is the sum with the inverted subtrahend, and
+ * the carry that sum's: no borrow. Measured; it shows where addc follows sub.cc, or subc add.cc. */
 #define CARRY_IN(c) (*(const u32 *)(c) >> i & 1)
 #define CARRY_OPS(T, W)                                                                                      \
     LANE_OP(addc_##T, T, T, T, u32, u32, (T)(x + y + (T)(*(const u32 *)c_ >> i & 1)))                        \
-    LANE_OP(subc_##T, T, T, T, u32, u32, (T)(x - y - (T)(*(const u32 *)c_ >> i & 1)))                        \
+    LANE_OP(subc_##T, T, T, T, u32, u32, (T)(x + (T)~y + (T)(*(const u32 *)c_ >> i & 1)))                    \
     static void LANES(carry_add_##T)(void *d, const void *a_, const void *b_, const void *c, const void *e,  \
                                      uint64_t extra)                                                         \
     {                                                                                                        \
@@ -109,7 +110,8 @@ LANE_OP1(mad24_hi_s32, u32, (u32)((S24(x) * S24(y)) >> 16) + z)
         const T *a = a_, *b = b_;                                                                            \
         u32 out = 0;                                                                                         \
         (void)e, (void)extra;                                                                                \
-        for (int i = 0; i < LANE_COUNT; i++) out |= (u32)((W)a[i] < (W)b[i] + CARRY_IN(c)) << i;             \
+        for (int i = 0; i < LANE_COUNT; i++)                                                                 \
+            out |= (u32)(((W)a[i] + (T)~b[i] + CARRY_IN(c)) >> (sizeof(T) * 8)) << i;                        \
         *(u32 *)d = out;                                                                                     \
     }
 CARRY_OPS(u32, u64)
@@ -139,11 +141,12 @@ LANE_OP(bfind_s64, u32, u64, u32, u32, u32, LANES(find_bit)((s64)x < 0 ? ~x : x,
 LANE_OP1(brev_32, u32, (u32)(LANES(reverse)(x) >> 32))
 LANE_OP1(brev_64, u64, LANES(reverse)(x))
 
-/* bfe: position and length are the low bytes; beyond the top the sign (or zero) is replicated -- ISA 9.7.1 */
+/* bfe: position and length are the low bytes, in the 64-bit form all bits (measured); beyond the top the sign
+ * (or zero) is replicated -- ISA 9.7.1 */
 static inline u64 LANES(extract)(u64 value, u32 position, u32 length, unsigned bits, int is_signed)
 {
-    position &= 0xff;
-    length &= 0xff;
+    position = bits == 32 ? position & 0xff : position < 64 ? position : 64;
+    length = bits == 32 ? length & 0xff : length < 64 ? length : 64;
     unsigned top = position + length - 1 < bits - 1 ? position + length - 1 : bits - 1;
     u64 sign = !is_signed || length == 0 ? 0 : value >> top & 1;
     u64 field = position < bits ? value >> position : 0;
