@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # --- the engine
-engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_golden \
-	tests/emulator/test_memory tests/emulator/test_races
+engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_memory \
+	tests/emulator/test_races tests/emulator/test_vectors
 c_tests += $(engine_tests)
-EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx tests/emulator/golden_cases.def \
-	tests/emulator/golden_record.c tests/emulator/golden_results.txt
+EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx \
+	tests/emulator/golden_vectors.zst
 engine_fixture = tests/emulator/engine_fixture.c tests/emulator/engine_fixture.h
 tests_emulator_test_engine_SOURCES = tests/emulator/test_engine.c $(engine_fixture)
 tests_emulator_test_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -15,10 +15,6 @@ tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_races_SOURCES = tests/emulator/test_races.c $(engine_fixture)
 tests_emulator_test_races_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_races_LDADD = libengine.la $(CMOCKA_LIBS)
-tests_emulator_test_golden_SOURCES = tests/emulator/test_golden.c tests/emulator/golden.c tests/emulator/golden.h
-tests_emulator_test_golden_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_emulator_test_golden_LDADD = libengine.la $(CMOCKA_LIBS)
-check_PROGRAMS += tests/emulator/test_vectors
 tests_emulator_test_vectors_SOURCES = tests/emulator/test_vectors.c tests/emulator/vector_bounds.c \
 	tests/emulator/vector_bounds.h tests/emulator/vector_bounds.def $(golden_vectors)
 tests_emulator_test_vectors_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
