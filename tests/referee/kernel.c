@@ -358,6 +358,18 @@ static void write_compute(struct writer *writer)
     writer->values++;
 }
 
+/* What people write by hand and compilers do not: scopes, guards that are negated. */
+static void write_inline(struct writer *writer)
+{
+    if (!writer->values) return;
+    uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
+    const char *type = value_type(writer);
+    say(writer,
+        "int w%u = (int)v%u; asm(\"{ .reg .pred q; setp.lt.s32 q, %%0, %d; @!q sub.s32 %%0, %%0, %d; }\"", to,
+        from, random_of(writer->random, -3, 0, 2), random_of(writer->random, -7, 1, 5));
+    say(writer, " : \"+r\"(w%u)); %s v%u = (%s)w%u;\n", to, type, to, type, to);
+}
+
 static void write_store(struct writer *writer)
 {
     if (!writer->values) return;
@@ -474,8 +486,10 @@ static void write_body(struct writer *writer)
         uint32_t what = random_below(random, 100);
         if (writer->kernel->shape == KERNEL_BLOCK && what < 45)
             write_exchange(writer);
-        else if (what < 60)
+        else if (what < 56)
             write_compute(writer);
+        else if (what < 60)
+            write_inline(writer);
         else if (what < 80)
             write_load(writer);
         else if (what < 90)
