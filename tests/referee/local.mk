@@ -17,7 +17,10 @@ tests_referee_referee_SOURCES = \
 	tests/referee/witness.c tests/referee/witness.h
 tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_referee_referee_LDADD = libfuser.la libengine.la $(JANSSON_LIBS)
-tests_referee_player_SOURCES = tests/referee/player.c tests/referee/script.c tests/referee/script.h
+tests_referee_player_SOURCES = \
+	tests/referee/held.c tests/referee/held.h \
+	tests/referee/player.c \
+	tests/referee/script.c tests/referee/script.h
 tests_referee_player_LDADD = libcommon.la -ldl
 
 # make fuzz COUNT=n SEED=s: goes on where it was interrupted; failing programs come to tests/referee/failures, smaller.

@@ -4,6 +4,7 @@
  * could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error OPERATION CALL
  * RESULT, the last one. */
 #include "common/hash.h"
+#include "tests/referee/held.h"
 #include "tests/referee/script.h"
 
 #include <cuda.h>
@@ -80,6 +81,7 @@ static bool find_calls(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library) return false;
+    held_watch(library);
     CUdriverProcAddressQueryResult status;
     __typeof__(&cuGetProcAddress_v2) ask =
         (__typeof__(&cuGetProcAddress_v2))dlsym(library, "cuGetProcAddress_v2");
@@ -315,7 +317,14 @@ static void perform(const struct script_operation *operation)
 
 static void finish(void)
 {
+    held_before_wait();
     TRY(cuCtxSynchronize);
+    held_after_wait();
+    if (held_for_ever()) {
+        printf("error %u launches were held until the program waited for them\n", player.operation->line);
+        fflush(stdout);
+        _exit(3);
+    }
     printf("calls %u\n", player.calls);
     player.calls = 0;
     for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) {
