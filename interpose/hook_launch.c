@@ -3,6 +3,7 @@
 #include "interpose/hook.h"
 
 #include "interpose/queue.h"
+#include "interpose/starts.h"
 
 static __thread bool is_inside; /* the driver may come by its own exported symbols */
 
@@ -46,15 +47,18 @@ static inline CUresult launch_slowly(CUresult (*issue)(const struct record_shape
 
 /* Nothing is held, the launch begins no pattern of the plan, and nothing else wants to see it. */
 static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                            unsigned block_x, unsigned block_y, unsigned block_z)
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                            void **parameters)
 {
     if (shim_has_attention(~0u)) return false;
     const struct track_kernel *kernel = track_kernel_find(function);
     if (!kernel || !replay_is_on()) return true;
     int32_t index = atomic_load_explicit(&kernel->plan, memory_order_relaxed);
     if (index < 0) return index == TRACK_PLAN_NONE;
-    uint64_t starts = queue_starts_with((uint32_t)index);
-    return !starts || !(starts & queue_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z));
+    const struct starts_table *table = starts_tables[index];
+    if (!table) return true;
+    return !starts_may_fit(table, starts_shape(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared),
+                           parameters);
 }
 
 static inline void count_plain(void)
@@ -75,7 +79,7 @@ static inline void count_plain(void)
          unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,            \
          void **extra)                                                                                       \
     {                                                                                                        \
-        if (is_plain(function, grid_x, grid_y, grid_z, block_x, block_y, block_z)) {                         \
+        if (is_plain(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters)) {     \
             count_plain();                                                                                   \
             return REAL(symbol)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, \
                                 parameters, extra);                                                          \
@@ -102,8 +106,9 @@ LAUNCH(cuLaunchKernel_ptsz, true)
     }                                                                                                        \
     HOOK(symbol, const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)         \
     {                                                                                                        \
-        if (!config || is_plain(function, config->gridDimX, config->gridDimY, config->gridDimZ,              \
-                                config->blockDimX, config->blockDimY, config->blockDimZ)) {                  \
+        if (!config ||                                                                                       \
+            is_plain(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,      \
+                     config->blockDimY, config->blockDimZ, config->sharedMemBytes, parameters)) {            \
             shim_enter_flush();                                                                              \
             count_plain();                                                                                   \
             return REAL(symbol)(config, function, parameters, extra);                                        \

@@ -18,6 +18,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/record.c interpose/record.h \
 	interpose/replay.c interpose/replay.h \
 	interpose/shim.c interpose/shim.h \
+	interpose/starts.c interpose/starts.h \
 	interpose/stubs.S \
 	interpose/timer.c interpose/timer.h \
 	interpose/token.h \

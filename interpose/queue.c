@@ -7,6 +7,7 @@
 #include "interpose/gate.h"
 #include "interpose/match.h"
 #include "interpose/shim.h"
+#include "interpose/starts.h"
 #include "interpose/timer.h"
 #include "interpose/token.h"
 #include "interpose/track.h"
@@ -36,8 +37,6 @@ static struct queue {
     struct match *match;
     struct group *groups;
     _Atomic uint32_t groups_on;
-    _Atomic uint64_t
-        *starts; /* by kernel of the plan: queue_shape of all first steps of groups that are on */
     CUcontext context;
     struct held *held; /* capacity of them, all buffers taken */
     uint32_t count, capacity, buffer_size;
@@ -117,17 +116,14 @@ static void account(int32_t gain)
               queue.pause);
 }
 
-uint64_t queue_starts_with(uint32_t kernel)
-{
-    return atomic_load_explicit(&queue.starts[kernel], memory_order_relaxed);
-}
-
 /* A launch that finds the queue empty. */
 static bool may_start(const struct record_shape *shape, uint32_t index)
 {
     const unsigned *grid = shape->grid, *block = shape->block;
-    uint64_t bit = queue_shape(grid[0], grid[1], grid[2], block[0], block[1], block[2]);
-    if (!(queue_starts_with(index) & bit)) return false;
+    uint32_t mixed =
+        starts_shape(grid[0], grid[1], grid[2], block[0], block[1], block[2], shape->dynamic_shared);
+    const struct starts_table *table = starts_tables[index];
+    if (!table || !starts_may_fit(table, mixed, shape->parameters)) return false;
     uint32_t paused = atomic_load_explicit(&queue.paused, memory_order_relaxed);
     if (!paused) return true;
     atomic_store_explicit(&queue.paused, paused - 1, memory_order_relaxed);
@@ -201,26 +197,11 @@ static CUresult issue_fused(void)
                 : CUDA_ERROR_NOT_FOUND;
 }
 
-/* With the token: after a group that begins with the same kernel was switched. */
-static void note_starts(uint32_t switched)
-{
-    const struct plan *plan = queue.plan;
-    uint32_t kernel = plan->steps[plan->groups[switched].first_step].kernel;
-    uint64_t starts = 0;
-    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
-        const struct plan_step *step = &plan->steps[plan->groups[i].first_step];
-        if (step->kernel != kernel || !atomic_load(&queue.groups[i].is_on)) continue;
-        starts |= queue_shape(step->grid[0], step->grid[1], step->grid[2], step->block[0], step->block[1],
-                              step->block[2]);
-    }
-    atomic_store(&queue.starts[kernel], starts);
-}
-
 static void disable(uint32_t group, const char *reason)
 {
     match_enable(queue.match, group, false);
     atomic_store(&queue.groups[group].is_on, false);
-    note_starts(group);
+    starts_switch(group, false);
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
     log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
@@ -405,6 +386,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     static const struct timer_source source = {oldest, release};
     if (queue.count && !same_stream(queue.held[0].stream, shape->stream)) drain();
     bool is_first = !queue.count;
+    if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
         drain();
         return false;
@@ -523,11 +505,9 @@ static bool reserve(const struct plan *plan)
     queue.arguments = calloc(queue.capacity, sizeof *queue.arguments);
     queue.sizes = calloc(queue.capacity, sizeof *queue.sizes);
     queue.groups = calloc((size_t)groups + 1, sizeof *queue.groups);
-    queue.starts = calloc((size_t)plan->header->kernels.count + 1, sizeof *queue.starts);
     queue.parameters = malloc(queue.parameters_size + 1);
     unsigned char *buffers = malloc((size_t)queue.capacity * (queue.buffer_size + 8));
-    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.starts ||
-        !queue.parameters || !buffers)
+    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.parameters || !buffers)
         return false;
     for (uint32_t i = 0; i < queue.capacity; i++)
         queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
@@ -537,7 +517,7 @@ static bool reserve(const struct plan *plan)
 bool queue_start(const struct plan *plan)
 {
     queue.match = match_create(plan);
-    if (!queue.match || !reserve(plan)) return false;
+    if (!queue.match || !reserve(plan) || !starts_create(plan)) return false;
     queue.plan = plan;
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
@@ -562,7 +542,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
             queue.groups[group].passes_over = true;
     match_enable(queue.match, group, true);
     atomic_store(&queue.groups[group].is_on, true);
-    note_starts(group);
+    starts_switch(group, true);
     leave();
     atomic_fetch_add(&queue.groups_on, 1);
     return true;

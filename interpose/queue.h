@@ -42,17 +42,6 @@ bool queue_start(const struct plan *plan);
 /* From now on the group may be used, in this context: code[i] is the function of its i-th variant, NULL when
  * that variant could not be loaded. */
 bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
-/* One bit that stands for a grid and block; others may have it too. */
-static inline uint64_t queue_shape(uint64_t grid_x, uint64_t grid_y, uint64_t grid_z, uint64_t block_x,
-                                   uint64_t block_y, uint64_t block_z)
-{
-    uint64_t mixed = (grid_x ^ grid_y << 32) * 0x9e3779b97f4a7c15u ^
-                     (grid_z ^ block_x << 32) * 0xc2b2ae3d27d4eb4fu ^
-                     (block_y ^ block_z << 32) * 0x165667b19e3779f9u;
-    return (uint64_t)1 << (mixed >> 58);
-}
-/* The bits of the launches of this kernel of the plan with which groups that are on begin. */
-uint64_t queue_starts_with(uint32_t kernel);
 bool queue_group_is_enabled(uint32_t group);
 uint64_t queue_group_uses(uint32_t group);
 
