@@ -45,12 +45,13 @@ static inline CUresult launch_slowly(CUresult (*issue)(const struct record_shape
     return issue_watched(issue, shape, rest, may_hold);
 }
 
-/* Nothing is held, the launch begins no pattern of the plan, and nothing else wants to see it. */
+/* Nothing is held, the launch begins no pattern of the plan, and nothing else wants to see it. Neither this
+ * nor count_plain calls a function, so that a wrapper's arguments stay where they are. */
 static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                             void **parameters)
 {
-    if (shim_has_attention(~0u)) return false;
+    if (shim_has_attention(~0u) || !shim_own_counts) return false;
     const struct track_kernel *kernel = track_kernel_find(function);
     if (!kernel || !replay_is_on()) return true;
     int32_t index = atomic_load_explicit(&kernel->plan, memory_order_relaxed);
@@ -63,8 +64,9 @@ static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_
 
 static inline void count_plain(void)
 {
-    shim_count(COUNT_LAUNCHES);
-    shim_count(COUNT_ISSUED);
+    struct shim_count_slot *slot = shim_own_counts;
+    shim_count_in(slot, COUNT_LAUNCHES);
+    shim_count_in(slot, COUNT_ISSUED);
 }
 
 #define LAUNCH(symbol, per_thread)                                                                           \
@@ -75,15 +77,11 @@ static inline void count_plain(void)
                             shape->block[0], shape->block[1], shape->block[2], shape->dynamic_shared,        \
                             shape->stream, shape->parameters, shape->extra);                                 \
     }                                                                                                        \
-    HOOK(symbol, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
-         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,            \
-         void **extra)                                                                                       \
+    static __attribute__((noinline))                                                                         \
+    CUresult slow_##symbol(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,           \
+                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,            \
+                           CUstream stream, void **parameters, void **extra)                                 \
     {                                                                                                        \
-        if (is_plain(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters)) {     \
-            count_plain();                                                                                   \
-            return REAL(symbol)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, \
-                                parameters, extra);                                                          \
-        }                                                                                                    \
         shim_count(COUNT_LAUNCHES);                                                                          \
         bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
         struct record_shape shape = {function,                                                               \
@@ -95,6 +93,17 @@ static inline void count_plain(void)
                                      extra,                                                                  \
                                      is_default ? TRACE_LAUNCH_PER_THREAD : 0};                              \
         return launch_slowly(issue_##symbol, &shape, NULL, !is_default && !per_thread);                      \
+    }                                                                                                        \
+    HOOK(symbol, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,            \
+         void **extra)                                                                                       \
+    {                                                                                                        \
+        if (!is_plain(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, parameters))      \
+            return slow_##symbol(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,        \
+                                 stream, parameters, extra);                                                 \
+        count_plain();                                                                                       \
+        return REAL(symbol)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,     \
+                            parameters, extra);                                                              \
     }
 LAUNCH(cuLaunchKernel, false)
 LAUNCH(cuLaunchKernel_ptsz, true)
@@ -104,15 +113,9 @@ LAUNCH(cuLaunchKernel_ptsz, true)
     {                                                                                                        \
         return REAL(symbol)(rest, shape->function, shape->parameters, shape->extra);                         \
     }                                                                                                        \
-    HOOK(symbol, const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)         \
+    static __attribute__((noinline)) CUresult slow_##symbol(                                                 \
+        const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)                  \
     {                                                                                                        \
-        if (!config ||                                                                                       \
-            is_plain(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,      \
-                     config->blockDimY, config->blockDimZ, config->sharedMemBytes, parameters)) {            \
-            shim_enter_flush();                                                                              \
-            count_plain();                                                                                   \
-            return REAL(symbol)(config, function, parameters, extra);                                        \
-        }                                                                                                    \
         shim_count(COUNT_LAUNCHES);                                                                          \
         CUstream stream = config->hStream;                                                                   \
         bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
@@ -126,6 +129,20 @@ LAUNCH(cuLaunchKernel_ptsz, true)
                                      (is_default ? TRACE_LAUNCH_PER_THREAD : 0) |                            \
                                          (config->numAttrs ? TRACE_LAUNCH_ATTRIBUTES : 0)};                  \
         return launch_slowly(issue_##symbol, &shape, config, !shape.flags && !per_thread);                   \
+    }                                                                                                        \
+    HOOK(symbol, const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)         \
+    {                                                                                                        \
+        if (!config) {                                                                                       \
+            shim_enter_flush();                                                                              \
+            shim_count(COUNT_LAUNCHES);                                                                      \
+            shim_count(COUNT_ISSUED);                                                                        \
+            return REAL(symbol)(config, function, parameters, extra);                                        \
+        }                                                                                                    \
+        if (!is_plain(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,     \
+                      config->blockDimY, config->blockDimZ, config->sharedMemBytes, parameters))             \
+            return slow_##symbol(config, function, parameters, extra);                                       \
+        count_plain();                                                                                       \
+        return REAL(symbol)(config, function, parameters, extra);                                            \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true)

@@ -101,12 +101,16 @@ struct shim_count_slot {
 extern struct shim_count_slot shim_counts[COUNT_SLOTS];
 extern __thread struct shim_count_slot *shim_own_counts;
 struct shim_count_slot *shim_take_counts(void);
+static inline void shim_count_in(struct shim_count_slot *slot, enum shim_counter counter)
+{
+    uint64_t count = atomic_load_explicit(&slot->counts[counter], memory_order_relaxed);
+    atomic_store_explicit(&slot->counts[counter], count + 1, memory_order_relaxed);
+}
 static inline void shim_count(enum shim_counter counter)
 {
     struct shim_count_slot *slot = shim_own_counts;
     if (__builtin_expect(!slot, 0)) slot = shim_take_counts();
-    uint64_t count = atomic_load_explicit(&slot->counts[counter], memory_order_relaxed);
-    atomic_store_explicit(&slot->counts[counter], count + 1, memory_order_relaxed);
+    shim_count_in(slot, counter);
 }
 
 #endif

@@ -71,8 +71,29 @@ struct track_kernel *track_kernel_add(void *handle, bool is_library_kernel, void
 struct track_kernel *track_kernel_discover(void *handle, bool is_library_kernel, void *module);
 /* Another handle of the same kernel. */
 void track_kernel_alias(void *handle, struct track_kernel *kernel);
-/* Lock-free. */
-struct track_kernel *track_kernel_find(const void *handle);
+/* The table of kernel handles. Readers take no lock; old tables stay, since readers may be in them. */
+struct track_handle_table {
+    size_t capacity, used; /* capacity: a power of two */
+    struct {
+        _Atomic(const void *) handle;
+        _Atomic(struct track_kernel *) kernel;
+    } slots[];
+};
+extern _Atomic(struct track_handle_table *) track_handles;
+static inline size_t track_handle_slot(const struct track_handle_table *table, const void *handle)
+{
+    return ((uintptr_t)handle * 0x9e3779b97f4a7c15u >> 20) & (table->capacity - 1);
+}
+static inline struct track_kernel *track_kernel_find(const void *handle)
+{
+    struct track_handle_table *table = atomic_load_explicit(&track_handles, memory_order_acquire);
+    if (!table || !handle) return NULL;
+    for (size_t i = track_handle_slot(table, handle);; i = (i + 1) & (table->capacity - 1)) {
+        const void *key = atomic_load_explicit(&table->slots[i].handle, memory_order_acquire);
+        if (!key) return NULL;
+        if (key == handle) return atomic_load_explicit(&table->slots[i].kernel, memory_order_acquire);
+    }
+}
 /* Attributes and parameters, from the driver; false when it will not say. */
 bool track_kernel_describe(struct track_kernel *kernel);
 /* Nearly all are pointers and numbers. */

@@ -27,24 +27,15 @@ struct made_image { /* what NVRTC or the linker produced in this process */
     char *ptx;
     struct made_image *next;
 };
-struct handle_slot {
-    _Atomic(const void *) handle;
-    _Atomic(struct track_kernel *) kernel;
-};
-struct handle_table {
-    size_t capacity, used; /* capacity: a power of two */
-    struct handle_slot slots[];
-};
-
 static struct {
     pthread_mutex_t lock;
     struct module_handle *handles;
     struct track_module *modules;
     struct track_kernel *kernels;
     struct made_image *made;
-    _Atomic(struct handle_table *) table; /* old tables stay: readers may be in them */
     uint32_t module_count, kernel_count;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+_Atomic(struct track_handle_table *) track_handles;
 
 /* --- identity --- */
 
@@ -208,26 +199,10 @@ void track_module_made(const void *cubin, size_t size, const char *ptx)
 
 /* --- the table of kernel handles: readers take no lock --- */
 
-static size_t handle_slot(const struct handle_table *table, const void *handle)
-{
-    return ((uintptr_t)handle * 0x9e3779b97f4a7c15u >> 20) & (table->capacity - 1);
-}
-
-struct track_kernel *track_kernel_find(const void *handle)
-{
-    struct handle_table *table = atomic_load_explicit(&registry.table, memory_order_acquire);
-    if (!table || !handle) return NULL;
-    for (size_t i = handle_slot(table, handle);; i = (i + 1) & (table->capacity - 1)) {
-        const void *key = atomic_load_explicit(&table->slots[i].handle, memory_order_acquire);
-        if (!key) return NULL;
-        if (key == handle) return atomic_load_explicit(&table->slots[i].kernel, memory_order_acquire);
-    }
-}
-
 /* Under the lock; the table has room. */
-static void table_put(struct handle_table *table, const void *handle, struct track_kernel *kernel)
+static void table_put(struct track_handle_table *table, const void *handle, struct track_kernel *kernel)
 {
-    for (size_t i = handle_slot(table, handle);; i = (i + 1) & (table->capacity - 1)) {
+    for (size_t i = track_handle_slot(table, handle);; i = (i + 1) & (table->capacity - 1)) {
         const void *key = atomic_load_explicit(&table->slots[i].handle, memory_order_relaxed);
         if (key && key != handle) continue;
         atomic_store_explicit(&table->slots[i].kernel, kernel, memory_order_release);
@@ -241,16 +216,16 @@ static void table_put(struct handle_table *table, const void *handle, struct tra
 /* Under the lock. */
 static void bind_kernel(const void *handle, struct track_kernel *kernel)
 {
-    struct handle_table *table = atomic_load_explicit(&registry.table, memory_order_relaxed);
+    struct track_handle_table *table = atomic_load_explicit(&track_handles, memory_order_relaxed);
     if (!table || 2 * (table->used + 1) > table->capacity) {
         size_t capacity = table ? 2 * table->capacity : 1024;
-        struct handle_table *larger = calloc(1, sizeof *larger + capacity * sizeof larger->slots[0]);
+        struct track_handle_table *larger = calloc(1, sizeof *larger + capacity * sizeof larger->slots[0]);
         if (!larger) return;
         larger->capacity = capacity;
         for (size_t i = 0; table && i < table->capacity; i++)
             if (table->slots[i].handle && table->slots[i].kernel)
                 table_put(larger, table->slots[i].handle, table->slots[i].kernel);
-        atomic_store_explicit(&registry.table, larger, memory_order_release);
+        atomic_store_explicit(&track_handles, larger, memory_order_release);
         table = larger;
     }
     table_put(table, handle, kernel);
@@ -259,7 +234,7 @@ static void bind_kernel(const void *handle, struct track_kernel *kernel)
 /* Under the lock: handles of an unloaded module may be given to other kernels later. */
 static void unbind_kernels(const struct track_module *module)
 {
-    struct handle_table *table = atomic_load_explicit(&registry.table, memory_order_relaxed);
+    struct track_handle_table *table = atomic_load_explicit(&track_handles, memory_order_relaxed);
     for (size_t i = 0; table && i < table->capacity; i++) {
         struct track_kernel *kernel = atomic_load_explicit(&table->slots[i].kernel, memory_order_relaxed);
         if (kernel && kernel->module == module)
