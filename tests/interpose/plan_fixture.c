@@ -101,8 +101,11 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
                                  .grid = {4, 1, 1},
                                  .block = {32, 1, 1},
                                  .arguments_size = kernel.parameter_bytes};
-        plan_build_step(builder, &step, NULL, NULL, &pattern->guards[i],
-                        pattern->guards[i].kind != GUARD_KINDS);
+        unsigned char mask[12] = {[8] = 0xff, 0xff, 0xff, 0xff}, value[12] = {0};
+        bool is_compared = fixture->compared && pattern->kernels[i] == 'a';
+        memcpy(value + 8, &fixture->compared, 4);
+        plan_build_step(builder, &step, is_compared ? mask : NULL, is_compared ? value : NULL,
+                        &pattern->guards[i], pattern->guards[i].kind != GUARD_KINDS);
     }
     if (fixture->written)
         plan_build_effect(builder,

@@ -26,6 +26,7 @@ struct fixture {
     uint32_t flags;          /* of the groups */
     uint32_t written; /* bytes that the first launch of each group writes at its first pointer; 0: not said */
     uint32_t registers; /* of the kernels; 0: what the fake driver says */
+    int compared;       /* what a's int must be; 0: anything */
     const char *image;  /* NULL: FIXTURE_IMAGE */
 };
 /* Writes directory/plan.bin and plan.json; exits when that fails. */

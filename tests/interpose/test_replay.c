@@ -89,6 +89,37 @@ static void packed_arguments(void)
     CHECK_LINE(0, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
 }
 
+static void compared_arguments(void)
+{
+    struct {
+        CUdeviceptr pointer;
+        int value;
+    } packed = {0x1000, 8};
+    size_t size = 12;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    start_program();
+    for (int i = 0; i < 2; i++) { /* from the second time on the kernel is known */
+        OK(launch_a(0x1000, 8, NULL));
+        CHECK_LINE(i, A_LINE("1000 8"));
+    }
+    OK(cuLaunchKernel(a, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+    CHECK_LINE(2, A_LINE("1000 8"));
+    OK(launch_a(0x1000, 7, NULL));
+    CHECK(fake_count() == 3); /* held */
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(3, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_a(0x1000, 8, NULL)); /* what is held goes first */
+    CHECK_LINE(4, A_LINE("1000 7"));
+    CHECK_LINE(5, A_LINE("1000 8"));
+    packed.value = 7;
+    OK(cuLaunchKernel(a, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+    CHECK(fake_count() == 6);
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(6, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+}
+
 static void mismatches(void)
 {
     start_program();
@@ -636,6 +667,11 @@ static void plan_ab(void)
 }
 
 /* Where the default mode looks: the cache folder, under the hash of the first image with PTX. */
+static void plan_compared(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_AB, .compared = 7});
+}
+
 static void plan_in_cache(void)
 {
     char folder[4200], key[33];
@@ -804,6 +840,7 @@ int main(int argc, char **argv)
         {"fuses", fuses, plan_ab, NULL},
         {"fuses_by_default", fuses, plan_in_cache, NULL},
         {"packed_arguments", packed_arguments, plan_ab, NULL},
+        {"compared_arguments", compared_arguments, plan_compared, NULL},
         {"mismatches", mismatches, plan_ab, NULL},
         {"longest_wins", longest_wins, plan_ab_abc, NULL},
         {"passed_over", passed_over, plan_over, NULL},
