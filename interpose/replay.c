@@ -51,6 +51,10 @@ bool replay_open(const char *directory)
         return false;
     }
     const struct plan_header *header = replay.plan.header;
+    if (!header->groups.count) {
+        log_write(LOG_INFO, "replay", "%s holds no group: launches pass through", directory);
+        return false;
+    }
     replay.groups = calloc((size_t)header->groups.count + 1, 1);
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
     replay.functions = calloc((size_t)header->variants.count + 1, sizeof *replay.functions);

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Maps the plan. False, latched and with a log line, when it cannot be used. */
+/* Maps the plan. False when it holds no group, or, latched and with a log line, when it cannot be used. */
 bool replay_open(const char *directory);
 
 extern atomic_bool replay_is_mapped;
