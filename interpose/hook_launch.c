@@ -37,8 +37,9 @@ issue_watched(CUresult (*issue)(const struct record_shape *shape, const void *re
 }
 
 /* Off the fast path: recording, or a kernel of the plan, or something is held. */
-static inline CUresult launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
-                                     const struct record_shape *shape, const void *rest, bool may_hold)
+static inline __attribute__((always_inline)) CUresult
+launch_slowly(CUresult (*issue)(const struct record_shape *shape, const void *rest),
+              const struct record_shape *shape, const void *rest, bool may_hold)
 {
     if (shim_has_attention(ATTENTION_SPAN)) shim_span_begin();
     if (may_hold && try_to_hold(shape)) return shim_result(CUDA_SUCCESS);

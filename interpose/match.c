@@ -204,11 +204,21 @@ static inline bool arguments_fit(const struct match *match, const struct node *n
     return true;
 }
 
+/* Without a call of memcmp. */
+static inline bool shape_fits(const struct node *node, const struct match_launch *launch)
+{
+    uint64_t wanted[SHAPE_WORDS / 2], given[SHAPE_WORDS / 2], differing = 0;
+    memcpy(wanted, node->shape, sizeof wanted);
+    memcpy(given, launch, sizeof given);
+    for (int i = 0; i < SHAPE_WORDS / 2; i++) differing |= wanted[i] ^ given[i];
+    return !differing;
+}
+
 static inline bool step_fits(const struct match *match, const struct node *node,
                              const struct match_launch *launch, const struct guard_view *view)
 {
-    return !memcmp(node->shape, launch, sizeof node->shape) &&
-           node->arguments_size == launch->arguments_size && arguments_fit(match, node, launch->arguments) &&
+    return shape_fits(node, launch) && node->arguments_size == launch->arguments_size &&
+           arguments_fit(match, node, launch->arguments) &&
            (!node->guard_count || guard_holds(node->guards, node->guard_count, view));
 }
 

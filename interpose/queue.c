@@ -345,7 +345,8 @@ static bool is_holdable(CUstream stream, bool is_first)
 }
 
 /* Copies the launch behind those that are held. */
-static inline bool append(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
+static inline __attribute__((always_inline)) bool append(const struct record_shape *shape,
+                                                         const struct track_kernel *kernel, uint32_t index)
 {
     struct held *held = &queue.held[queue.count];
     long size =
