@@ -87,7 +87,7 @@ static inline size_t track_handle_slot(const struct track_handle_table *table, c
 static inline struct track_kernel *track_kernel_find(const void *handle)
 {
     struct track_handle_table *table = atomic_load_explicit(&track_handles, memory_order_acquire);
-    if (!table || !handle) return NULL;
+    if (!table) return NULL;
     for (size_t i = track_handle_slot(table, handle);; i = (i + 1) & (table->capacity - 1)) {
         const void *key = atomic_load_explicit(&table->slots[i].handle, memory_order_acquire);
         if (!key) return NULL;
