@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The trie of patterns by itself: ambiguity, priority, masks, groups that are off. And the table of ranges.
- */
+ * The trie of patterns by itself: ambiguity, priority, masks, groups that are off. What may begin a pattern.
+ * And the table of ranges. */
 #include "common/plan_build.h"
 #include "interpose/match.h"
+#include "interpose/starts.h"
 #include "interpose/track.h"
 
 #include <setjmp.h>
@@ -261,12 +262,49 @@ static void ranges_are_found(void **state)
     }
 }
 
+static bool may_start(uint64_t value, uint32_t grid_x)
+{
+    void *parameters[] = {&value};
+    return starts_may_fit(starts_tables[kernel_named('a')], starts_shape(grid_x, 1, 1, 1, 1, 1, 0),
+                          parameters);
+}
+
+/* What lets a launch through that begins no pattern costs time; what stops one that does would be wrong. */
+static void starts_are_filtered(void **state)
+{
+    (void)state;
+    const struct trace_parameter parameter = {.offset = 0, .size = 8};
+    OPEN("a1b.", "a3c.", "a.d.");
+    assert_true(starts_create(&plan));
+    assert_null(starts_tables[kernel_named('b')]);
+    assert_false(may_start(1, 1)); /* no group is on */
+    starts_switch(0, true);
+    assert_true(may_start(2, 1)); /* nobody knows where the argument is */
+    starts_bind(kernel_named('a'), &parameter, 1);
+    assert_true(may_start(1, 1));
+    assert_false(may_start(3, 1) || may_start(1, 2) || may_start((uint64_t)1 << 32 | 1, 1));
+    assert_true(starts_may_fit(starts_tables[kernel_named('a')], starts_shape(1, 1, 1, 1, 1, 1, 0), NULL));
+    starts_switch(1, true);
+    assert_true(may_start(1, 1) && may_start(3, 1));
+    assert_false(may_start(2, 1) || may_start(5, 1)); /* in bits that both want alike */
+    starts_switch(2, true);
+    assert_true(may_start(1, 1) && may_start(3, 1) && may_start(2, 1));
+    starts_switch(2, false);
+    starts_switch(0, false);
+    assert_true(may_start(3, 1));
+    assert_false(may_start(1, 1));
+    starts_switch(1, false);
+    assert_false(may_start(3, 1));
+    close_plan();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(follows_to_the_end),         cmocka_unit_test(keeps_all_paths),
         cmocka_unit_test(first_in_the_plan_wins),     cmocka_unit_test(equal_patterns_share_nodes),
         cmocka_unit_test(every_compared_byte_counts), cmocka_unit_test(ranges_are_found),
+        cmocka_unit_test(starts_are_filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
