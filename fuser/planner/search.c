@@ -337,7 +337,8 @@ static const char used_too_rarely[] =
 /* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
 static bool loading_pays(const struct search *search, double gain, uint64_t uses)
 {
-    return !search->program->is_whole_run || gain * (double)uses > search->projection.load_ns;
+    return search->options->keeps_losing || !search->program->is_whole_run ||
+           gain * (double)uses > search->projection.load_ns;
 }
 
 /* Uses that the recorded run has room for: each takes a launch of the class of every member. */
