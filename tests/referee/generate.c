@@ -262,6 +262,34 @@ static void change_numbers(struct generator *generator, struct launch *launch)
     if (launch_is_sound(&changed, &generator->arrays)) *launch = changed;
 }
 
+static bool move_places(struct generator *generator, struct launch *launch, uint32_t from,
+                        struct launch_place to)
+{
+    for (uint32_t p = 0; p < launch->kernel->pointer_count; p++) {
+        if (launch->kernel->pointers[p].variable || launch->places[p].array != from) continue;
+        launch->places[p].array = to.array;
+        launch->places[p].offset += to.offset;
+    }
+    return launch_is_sound(launch, &generator->arrays);
+}
+
+/* What was one array becomes a part of another, in every launch: distances stay, what was apart may overlap.
+ */
+static void merge_arrays(struct generator *generator, struct sequence *sequence)
+{
+    struct random *random = &generator->random;
+    uint32_t from = random_below(random, generator->arrays.count);
+    const struct launch_place to = {random_below(random, generator->arrays.count),
+                                    16 * random_of(random, 0, 0, 1, 4, 16)};
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        struct launch moved = sequence->items[i].launch;
+        if (sequence->items[i].kind == ITEM_LAUNCH && !move_places(generator, &moved, from, to)) return;
+    }
+    for (uint32_t i = 0; i < sequence->count; i++)
+        if (sequence->items[i].kind == ITEM_LAUNCH)
+            move_places(generator, &sequence->items[i].launch, from, to);
+}
+
 static void change_something(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
@@ -282,6 +310,8 @@ static void change_something(struct generator *generator, struct sequence *seque
     } else if (item->kind == ITEM_LAUNCH && what < 76) {
         launch_bind_one(&item->launch, &generator->arrays, random,
                         random_below(random, item->launch.kernel->pointer_count));
+    } else if (item->kind == ITEM_LAUNCH && what < 86) {
+        merge_arrays(generator, sequence);
     } else if (item->kind == ITEM_LAUNCH) {
         change_numbers(generator, &item->launch);
     }
