@@ -60,11 +60,11 @@ same_as_original() {
     cmp "$work/original.dump" "$work/fused.dump" >&2 || fail "other results: $*"
 }
 
-# record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan
+# record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $plan_options
 record_and_plan() {
     rm -rf "$work/app.kftrace" "$work/app.kfplan"
     expect 0 "$kfuse" record --emulate -o "$work/app.kftrace" -- "$@"
-    expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+    expect 0 "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
 }
 
 # run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats
