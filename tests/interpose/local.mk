@@ -9,8 +9,8 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_replay \
-	tests/interpose/test_verify tests/interpose/test_verify_memory
+interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_refusals \
+	tests/interpose/test_replay tests/interpose/test_verify tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
@@ -18,10 +18,14 @@ interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/in
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
 tests_interpose_test_entry_LDADD = tests/interpose/libcuda.la libcommon.la -ldl
 tests_interpose_test_entry_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
-tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_preload) \
-	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
+interpose_replay = $(interpose_preload) tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h \
+	tests/interpose/replay_program.c tests/interpose/replay_program.h
+tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_replay)
 tests_interpose_test_replay_LDADD = tests/interpose/libcuda.la libcommon.la -ldl -lpthread
 tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
+tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)
+tests_interpose_test_refusals_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_refusals_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_preload) \
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)

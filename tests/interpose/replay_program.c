@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program of the tests of replay, and how its plans come to their places. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "tests/interpose/replay_program.h"
+
+CUcontext context;
+CUmodule module;
+CUfunction a, b, c;
+
+void start_program(void)
+{
+    CHECK(cuInit(0) == CUDA_SUCCESS);
+    CHECK(cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
+    CHECK(cuModuleLoadData(&module, FIXTURE_IMAGE) == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&a, module, FIXTURE_A) == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&b, module, FIXTURE_B) == CUDA_SUCCESS);
+    CHECK(cuModuleGetFunction(&c, module, FIXTURE_C) == CUDA_SUCCESS);
+    fake_clear();
+}
+
+CUresult launch(CUfunction function, CUstream stream, void **arguments)
+{
+    return cuLaunchKernel(function, 4, 1, 1, 32, 1, 1, 0, stream, arguments, NULL);
+}
+
+CUresult launch_a(CUdeviceptr pointer, int value, CUstream stream)
+{
+    void *arguments[] = {&pointer, &value};
+    return launch(a, stream, arguments);
+}
+
+CUresult launch_b(CUdeviceptr first, CUdeviceptr second, CUstream stream)
+{
+    void *arguments[] = {&first, &second};
+    return launch(b, stream, arguments);
+}
+
+CUresult launch_c(CUdeviceptr pointer, CUstream stream)
+{
+    void *arguments[] = {&pointer};
+    return launch(c, stream, arguments);
+}
+
+const char *in_folder(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", preload_folder(), name);
+    return path;
+}
+
+void use_plan(const struct fixture *fixture)
+{
+    fixture_write(fixture, preload_folder());
+    setenv("KFUSE_PLAN", preload_folder(), 1);
+    setenv("KFUSE_HOLD_US", "1000000", 1);
+    setenv("KFUSE_STATS", in_folder("stats"), 1);
+}
+
+void plan_ab(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_AB});
+}
+
+void plan_cc(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_CC});
+}
+
+bool file_has(const char *name, const char *text)
+{
+    char line[1024];
+    bool is_there = false;
+    FILE *file = fopen(in_folder(name), "r");
+    while (file && !is_there && fgets(line, sizeof line, file)) is_there = strstr(line, text);
+    if (file) fclose(file);
+    return is_there;
+}
