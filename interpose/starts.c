@@ -4,6 +4,7 @@
 #include "interpose/starts.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 struct layout {
     const struct trace_parameter *parameters;
@@ -11,8 +12,9 @@ struct layout {
 };
 static struct starts {
     const struct plan *plan;
-    bool *is_on;            /* by group */
-    struct layout *layouts; /* by kernel of the plan */
+    bool *is_on;                  /* by group */
+    struct layout *layouts;       /* by kernel of the plan */
+    struct starts_entry *entries; /* all that were made, the last first */
 } starts;
 struct starts_table **starts_tables;
 
@@ -111,6 +113,7 @@ static void publish(uint32_t kernel, uint32_t slot)
         struct starts_entry *entry = calloc(1, sizeof *entry);
         if (entry) {
             entry->end = entry->words;
+            LL_PREPEND(starts.entries, entry);
             add_shape(entry, kernel, slot);
             add_words(entry, kernel, slot);
         }

@@ -25,6 +25,7 @@ struct starts_entry {
     uint32_t shape, shape_mask;             /* as for words; mask 0: several shapes share the slot */
     const struct starts_word *end;          /* of the words that are used */
     struct starts_word words[STARTS_WORDS]; /* those that tell most first */
+    struct starts_entry *next;              /* made before it */
 };
 struct starts_table {
     _Atomic(const struct starts_entry *) slots[STARTS_SLOTS]; /* NULL: nothing begins so */
