@@ -116,7 +116,7 @@ struct driver_stream {
 struct driver_event {
     struct driver_object object;
     struct driver_context *context;
-    uint64_t context_id; /* a context that was reset has another one */
+    struct driver_event *previous, *next; /* of all */
     unsigned flags;
     uint64_t id;
     struct driver_stream *stream; /* of the last record; read only where sequence > done */
@@ -234,7 +234,8 @@ struct driver {
     uint64_t host_ns, device_ns, launches;
     struct driver_context *primary, *contexts; /* all that there were: a thread may still hold a closed one */
     unsigned primary_uses, primary_flags;
-    struct driver_stream *streams, *last_stream;
+    struct driver_stream *streams; /* of utlist, as the events */
+    struct driver_event *events;
     struct driver_module *modules;
 };
 extern struct driver driver;
@@ -304,6 +305,7 @@ CUresult driver_stream_of(CUstream handle, struct driver_stream **stream);
 struct driver_stream *driver_stream_open(struct driver_context *context, unsigned flags, int priority);
 void driver_stream_close(struct driver_stream *stream);
 void driver_event_forget(struct driver_event *event); /* what it stands for in a capture */
+void driver_event_close(struct driver_event *event);
 
 bool driver_capture_forbids(void);                                  /* calls that are unsafe in a capture */
 CUresult driver_capture_legacy(const struct driver_stream *stream); /* work in the legacy stream */

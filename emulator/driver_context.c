@@ -57,6 +57,10 @@ void driver_context_close(struct driver_context *context)
         next = stream->next;
         if (stream->context == context) driver_stream_close(stream);
     }
+    for (struct driver_event *event = driver.events, *next; event; event = next) {
+        next = event->next;
+        if (event->context == context) driver_event_close(event);
+    }
     for (struct driver_module *module = driver.modules, *next; module; module = next) {
         next = module->next;
         if (module->context == context) driver_module_close(module);

@@ -3,13 +3,12 @@
 #include "emulator/driver.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 static CUresult event_of(CUevent handle, struct driver_event **event)
 {
     *event = (struct driver_event *)handle;
-    bool is_alive = driver_object_is(handle, DRIVER_EVENT) && (*event)->context->is_alive &&
-                    (*event)->context->id == (*event)->context_id;
-    return is_alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return driver_object_is(handle, DRIVER_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 #define EVENT_OF(handle)                                                                                     \
@@ -28,9 +27,9 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
     struct driver_event *event = driver_object_create(DRIVER_EVENT);
     if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
     event->context = driver_current();
-    event->context_id = event->context->id;
     event->flags = Flags;
     event->id = ++driver.identity;
+    DL_APPEND2(driver.events, event, previous, next);
     *phEvent = (CUevent)event;
     return CUDA_SUCCESS;
 }
@@ -43,12 +42,18 @@ void driver_event_forget(struct driver_event *event)
     event->capture_id = 0;
 }
 
+void driver_event_close(struct driver_event *event)
+{
+    driver_event_forget(event);
+    DL_DELETE2(driver.events, event, previous, next);
+    driver_object_destroy(event);
+}
+
 CUresult cuEventDestroy_v2(CUevent hEvent)
 {
     DRIVER_ENTER(DRIVER_USUAL);
     EVENT_OF(hEvent);
-    driver_event_forget(event);
-    driver_object_destroy(event);
+    driver_event_close(event);
     return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utlist.h>
 
 struct driver_stream *driver_stream_open(struct driver_context *context, unsigned flags, int priority)
 {
@@ -16,12 +17,7 @@ struct driver_stream *driver_stream_open(struct driver_context *context, unsigne
     stream->id = ++driver.identity;
     stream->submitted = stream->completed = driver.sequence;
     stream->clock_ns = driver.host_ns;
-    stream->previous = driver.last_stream;
-    if (driver.last_stream)
-        driver.last_stream->next = stream;
-    else
-        driver.streams = stream;
-    driver.last_stream = stream;
+    DL_APPEND2(driver.streams, stream, previous, next);
     return stream;
 }
 
@@ -29,14 +25,7 @@ void driver_stream_close(struct driver_stream *stream)
 {
     driver_capture_leave(stream);
     driver_run_stream(stream);
-    if (stream->previous)
-        stream->previous->next = stream->next;
-    else
-        driver.streams = stream->next;
-    if (stream->next)
-        stream->next->previous = stream->previous;
-    else
-        driver.last_stream = stream->previous;
+    DL_DELETE2(driver.streams, stream, previous, next);
     driver_object_destroy(stream);
 }
 
