@@ -20,7 +20,6 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_b
 
 # The C tests and the replays of tests/fuzz: what a build with --enable-sanitizers runs. A library that is preloaded and hooks
 # dlsym cannot stand before the sanitizer's own: tests that start programs with it are left to make check.
-preload_tests = tests/interpose/test_entry tests/interpose/test_replay tests/interpose/test_verify
 unit_tests = $(filter-out $(preload_tests),$(c_tests))
 .PHONY: check-unit
 check-unit:

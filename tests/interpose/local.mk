@@ -9,8 +9,9 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-interpose_tests = tests/interpose/test_entry tests/interpose/test_match tests/interpose/test_refusals \
-	tests/interpose/test_replay tests/interpose/test_verify tests/interpose/test_verify_memory
+preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_replay \
+	tests/interpose/test_verify
+interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
