@@ -31,6 +31,12 @@ static const char *refusal_of(const struct ptx_instruction *instruction)
         return "copies memory asynchronously";
     case PTX_OP_MULTIMEM:
         return "multicast memory";
+    case PTX_OP_WMMA:
+        return instruction->space != PTX_SHARED && evaluate_find_address(instruction)
+                   ? "a warp loads or stores a matrix"
+                   : NULL;
+    case PTX_OP_DISCARD:
+        return "discards memory";
     case PTX_OP_SUST:
     case PTX_OP_SURED:
         return "writes to a surface";
