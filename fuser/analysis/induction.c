@@ -72,7 +72,7 @@ static bool step_of_definition(struct analysis *analysis, const struct ssa_value
     const struct ptx_operand *operands = instruction->operands;
 
     if (definition->previous != SSA_NO_VALUE || instruction->guard >= 0) return false;
-    if (instruction->type_count > 0 && ptx_type_is_float(instruction->types[0])) return false;
+    if (!evaluate_is_followed(instruction)) return false;
     if (instruction->opcode == PTX_OP_MOV && instruction->operand_count == 2 &&
         operands[1].kind == PTX_OPERAND_REGISTER && !operands[1].component &&
         operands[0].kind == PTX_OPERAND_REGISTER)
@@ -201,7 +201,8 @@ static const struct value *converted_value(struct analysis *analysis, uint32_t p
         analysis->domain = domain;
         if (!value_is_same(converted, initial)) continue;
         const struct value *counted = induction_value(analysis, other, start, loop);
-        return integer_convert(analysis, conversion, &counted, bits);
+        return value_with_sources(analysis, integer_convert(analysis, conversion, &counted, bits),
+                                  initial->sources);
     }
     return NULL;
 }
@@ -237,7 +238,7 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
     if (!is_induction)
         return evaluate_give_up(analysis, &initial, 1, bits,
                                 "changes from one iteration to the next, not by a constant");
-    if (step.sum == 0) return initial;
+    if (step.sum == 0) return value_with_sources(analysis, initial, step.sources);
     if (!initial->form ||
         !range_scale((struct range){0, analysis->loops[loop].last_counter}, step.sum, &travelled))
         return initial->kind == VALUE_POINTER
