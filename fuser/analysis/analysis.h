@@ -38,12 +38,12 @@ struct value { /* immutable; isl objects belong to the analysis */
     bool is_address;              /* UNKNOWN: may have been computed from a pointer */
     isl_pw_aff *form;             /* INTEGER; POINTER: offset from the base, or NULL: unknown */
     struct range range;           /* of form, wherever the value is defined */
-    isl_pw_aff *numerator;        /* INTEGER, or NULL: form is floor(numerator * multiplier / 2^shift) */
+    isl_pw_aff *numerator;        /* INTEGER, or NULL: form is floor(numerator * multiplier / 2^shift), modulo 2^bits */
     struct range numerator_range;
     wide multiplier;
     unsigned shift;
-    const struct value *residue;  /* INTEGER, or NULL: it is residue's numerator minus residue, halved or not */
-    bool residue_is_halved;
+    const struct value *residue;  /* INTEGER, or NULL: form is residue's numerator minus its quotient, or floor(half of */
+    bool residue_is_halved;       /* this), modulo 2^bits */
     uint32_t base;                /* POINTER: index in the analysis's bases */
     isl_set *when_true, *when_false; /* PREDICATE: supersets of where it is true and false; exact when disjoint */
     const uint64_t *sources;      /* bit set: which known words of arguments or variables it was computed from */
@@ -162,8 +162,9 @@ const struct value *value_annotate(struct analysis *analysis, const struct value
 /* The same value, computed from these words too. */
 const struct value *value_with_sources(struct analysis *analysis, const struct value *value,
                                        const uint64_t *sources);
-/* Range of a noted quotient as a number; false when there is none. */
+/* Range of a noted quotient, or difference, as a number; false when there is none. */
 bool value_quotient_range(const struct value *value, struct range *range);
+bool value_residue_range(const struct value *value, struct range *range);
 /* form NULL: unknown offset, with the reason */
 const struct value *value_pointer(struct analysis *analysis, uint32_t base, __isl_take isl_pw_aff *form,
                                   struct range range, const uint64_t *sources, const char *reason);
@@ -211,8 +212,9 @@ extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_
     integer_shift_right, integer_and, integer_or, integer_xor, integer_not, integer_negate, integer_absolute,
     integer_divide, integer_remainder, integer_minimum, integer_maximum, integer_convert, integer_extract,
     integer_move;
-extern evaluate_opcode predicate_compare, predicate_and, predicate_or, predicate_xor, predicate_not,
-    predicate_select;
+/* predicate_compare_contrary is q of setp p|q, which combines the contrary of the comparison. */
+extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or, predicate_xor,
+    predicate_not, predicate_select;
 /* For callers that have operands as values. */
 const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b, unsigned bits);
 

@@ -174,9 +174,18 @@ static unsigned find_element(const struct ptx_operand *destination, int32_t reg)
     return 0;
 }
 
+/* Two numbers in one register, or a result that is cut off where the opcode's own would not be. */
+static bool is_packed_or_clamped(const struct ptx_instruction *instruction)
+{
+    for (unsigned t = 0; t < instruction->type_count; t++)
+        if (instruction->types[t] == PTX_S16X2 || instruction->types[t] == PTX_U16X2) return true;
+    return ptx_has_modifier(instruction, PTX_MOD_SAT) || ptx_has_modifier(instruction, PTX_MOD_RELU);
+}
+
 /* Floating-point arithmetic is never an address; moves and selections carry whatever the register holds. */
 static bool is_integer_operation(const struct ptx_instruction *instruction)
 {
+    if (is_packed_or_clamped(instruction)) return false;
     if (instruction->opcode == PTX_OP_MOV || instruction->opcode == PTX_OP_SELP ||
         instruction->opcode == PTX_OP_CVT || instruction->opcode == PTX_OP_SETP)
         return true;
@@ -199,7 +208,10 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
                                                const struct ptx_instruction *instruction, unsigned element,
                                                unsigned bits)
 {
-    evaluate_opcode *evaluate = evaluators[instruction->opcode];
+    bool is_setp = instruction->opcode == PTX_OP_SETP;
+    bool is_shift = instruction->opcode == PTX_OP_SHL || instruction->opcode == PTX_OP_SHR;
+    evaluate_opcode *evaluate =
+        is_setp && element == 1 ? predicate_compare_contrary : evaluators[instruction->opcode];
     const struct value *operands[EVALUATE_OPERANDS] = {NULL};
     unsigned operand_bits = instruction->type_count ? 8 * ptx_type_bytes(instruction->types[0]) : bits;
     const struct ptx_operand *source = instruction->operand_count > 1 ? &instruction->operands[1] : NULL;
@@ -209,15 +221,15 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
         return evaluate_give_up(analysis, NULL, 0, bits, "computed in a way that is not followed");
     if (instruction->opcode == PTX_OP_CVT && instruction->type_count > 1)
         operand_bits = 8 * ptx_type_bytes(instruction->types[1]);
-    if (instruction->opcode == PTX_OP_SETP && instruction->type_count > 0)
+    if (is_setp && instruction->type_count > 0)
         operand_bits = 8 * ptx_type_bytes(instruction->types[instruction->type_count - 1]);
     if (instruction->opcode == PTX_OP_MOV && source->kind == PTX_OPERAND_VECTOR)
         return pack(analysis, source, bits);
-    if (bits == 1 && instruction->opcode != PTX_OP_SETP) operand_bits = 1;
+    if (bits == 1 && !is_setp) operand_bits = 1;
     for (uint32_t o = 1; o < instruction->operand_count; o++) {
         bool is_wide_summand = o == 3 && instruction->opcode == PTX_OP_MAD;
-        operands[o - 1] =
-            evaluate_operand(analysis, &instruction->operands[o], is_wide_summand ? bits : operand_bits);
+        unsigned own_bits = is_wide_summand ? bits : is_shift && o == 2 ? 32 : operand_bits;
+        operands[o - 1] = evaluate_operand(analysis, &instruction->operands[o], own_bits);
     }
     if (instruction->opcode == PTX_OP_MOV && instruction->operands[0].kind == PTX_OPERAND_VECTOR)
         return unpack(analysis, operands[0], element, bits);
@@ -225,8 +237,6 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
     /* also of an operand that left no trace in the form, as in x ^ 0 */
     for (uint32_t o = 0; o + 1 < instruction->operand_count; o++)
         result = value_with_sources(analysis, result, operands[o]->sources);
-    if (instruction->opcode == PTX_OP_SETP && element == 1)
-        return predicate_not(analysis, instruction, &result, 1);
     return result;
 }
 

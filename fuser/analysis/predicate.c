@@ -158,21 +158,35 @@ static const struct value *compare(struct analysis *analysis, const struct ptx_i
                            sources_join(analysis, a->sources, b->sources));
 }
 
+/* The comparison's result, together with a third operand where there is one. */
+static const struct value *combine(struct analysis *analysis, const struct ptx_instruction *instruction,
+                                   const struct value *result, const struct value *third, unsigned bits)
+{
+    const struct value *both[] = {result, third};
+
+    if (!third) return result;
+    if (ptx_has_modifier(instruction, PTX_MOD_AND)) return predicate_and(analysis, instruction, both, bits);
+    if (ptx_has_modifier(instruction, PTX_MOD_OR)) return predicate_or(analysis, instruction, both, bits);
+    if (ptx_has_modifier(instruction, PTX_MOD_XOR)) return predicate_xor(analysis, instruction, both, bits);
+    return value_unknown_predicate(analysis);
+}
+
 const struct value *predicate_compare(struct analysis *analysis, const struct ptx_instruction *instruction,
                                       const struct value *const *operands, unsigned bits)
 {
     const struct value *result = compare(analysis, instruction, operands[0], operands[1]);
 
-    if (operands[2]) {
-        const struct value *both[] = {result, operands[2]};
-        if (ptx_has_modifier(instruction, PTX_MOD_AND))
-            return predicate_and(analysis, instruction, both, bits);
-        if (ptx_has_modifier(instruction, PTX_MOD_OR)) return predicate_or(analysis, instruction, both, bits);
-        if (ptx_has_modifier(instruction, PTX_MOD_XOR))
-            return predicate_xor(analysis, instruction, both, bits);
-        return value_unknown_predicate(analysis);
-    }
-    return result;
+    return combine(analysis, instruction, result, operands[2], bits);
+}
+
+const struct value *predicate_compare_contrary(struct analysis *analysis,
+                                               const struct ptx_instruction *instruction,
+                                               const struct value *const *operands, unsigned bits)
+{
+    const struct value *result = compare(analysis, instruction, operands[0], operands[1]);
+
+    return combine(analysis, instruction, predicate_not(analysis, instruction, &result, bits), operands[2],
+                   bits);
 }
 
 static bool are_predicates(const struct value *a, const struct value *b)
