@@ -251,7 +251,7 @@ static const struct value *shift_right(struct analysis *analysis, const struct v
     range.high = wide_floor_divide(range.high, wide_power(amount));
     const struct value *shifted = value_integer(
         analysis, bits, affine_floor_divide(analysis, form, wide_power(amount)), range, sources);
-    if (amount == 1 && x->residue && !x->residue_is_halved && x->range.low >= 0)
+    if (amount == 1 && value_residue_range(x, &range) && is_within(range, x->bits, as_signed))
         return value_annotate(analysis, shifted,
                               (struct value){.residue = x->residue, .residue_is_halved = true});
     return shifted;
@@ -562,7 +562,16 @@ static const struct value *extend(struct analysis *analysis, const struct value 
     if (from >= bits || narrow->kind != VALUE_INTEGER) return resize(analysis, narrow, bits);
     isl_pw_aff *form = canonical(analysis, narrow, as_signed, &range);
     if (!form) return give_up(analysis, &x, 1, bits, "32-bit arithmetic may wrap before it is extended");
-    return value_annotate(analysis, value_integer(analysis, bits, form, range, x->sources), *narrow);
+    const struct value *extended = value_integer(analysis, bits, form, range, x->sources);
+    /* the other notes hold modulo 2^from only */
+    if (!value_quotient_range(narrow, &range) || !is_within(range, from, as_signed))
+        return value_annotate(analysis, extended, (struct value){.zeros = narrow->zeros});
+    return value_annotate(analysis, extended,
+                          (struct value){.zeros = narrow->zeros,
+                                         .numerator = narrow->numerator,
+                                         .numerator_range = narrow->numerator_range,
+                                         .multiplier = narrow->multiplier,
+                                         .shift = narrow->shift});
 }
 
 const struct value *integer_convert(struct analysis *analysis, const struct ptx_instruction *instruction,

@@ -201,6 +201,19 @@ bool value_quotient_range(const struct value *value, struct range *range)
     return true;
 }
 
+bool value_residue_range(const struct value *value, struct range *range)
+{
+    const struct value *quotient = value->residue;
+
+    /* n - floor(n * multiplier / 2^shift) = -floor(n * (multiplier - 2^shift) / 2^shift) */
+    if (!quotient || value->residue_is_halved ||
+        !range_scale(quotient->numerator_range, quotient->multiplier - wide_power(quotient->shift), range))
+        return false;
+    *range = (struct range){-wide_floor_divide(range->high, wide_power(quotient->shift)),
+                            -wide_floor_divide(range->low, wide_power(quotient->shift))};
+    return true;
+}
+
 /* --- division by constants --------------------------------------------------------------------------- */
 
 /* With excess = multiplier * divisor - 2^shift in [0, 2^shift / |x|): floor(x * multiplier / 2^shift) is
