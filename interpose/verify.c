@@ -101,7 +101,7 @@ bool verify_allows(const struct plan_group *group)
 
 /* --- what is over --- */
 
-/* When that was the last one, calls take their fast path. */
+/* When that was the last one, calls take their fast path: not before the gate is open again. */
 static void end_group(uint32_t group)
 {
     if (atomic_exchange(&verify.groups[group].is_over, true)) return;
@@ -115,7 +115,6 @@ __attribute__((format(printf, 2, 3))) static enum verify_outcome give_up(uint32_
     va_start(arguments, format);
     vsnprintf(verify.groups[group].reason, sizeof verify.groups[group].reason, format, arguments);
     va_end(arguments);
-    end_group(group);
     return VERIFY_IMPOSSIBLE;
 }
 
@@ -128,6 +127,7 @@ void verify_forget(uint32_t group)
 {
     if (!verify.uses || atomic_load(&verify.groups[group].is_over)) return;
     give_up(group, "it could not be used");
+    end_group(group);
 }
 
 bool verify_wants(uint32_t group, uint32_t variant)
@@ -374,12 +374,9 @@ static enum verify_outcome run_in_context(const struct verify_use *use)
     return outcome;
 }
 
-enum verify_outcome verify_run(const struct verify_use *use)
+static enum verify_outcome run(const struct verify_use *use)
 {
-    const struct plan_group *group = &verify.plan->groups[use->group];
-    uint32_t *left = &verify.left[group->first_variant + use->variant];
     const char *end = atomic_load(&verify.end);
-    enum verify_outcome outcome = VERIFY_IMPOSSIBLE;
     if (shim_is_latched() || track_is_capturing() || gate_is_inside()) {
         use->run_members();
         return VERIFY_LATER;
@@ -389,14 +386,27 @@ enum verify_outcome verify_run(const struct verify_use *use)
         use->run_members();
         return VERIFY_IMPOSSIBLE;
     }
-    outcome = run_in_context(use);
+    enum verify_outcome outcome = run_in_context(use);
     verify_memory_unmap(&verify.memory);
-    if (outcome != VERIFY_SAME) return outcome;
+    return outcome;
+}
+
+/* One more use of that variant was as it must be. True when no variant of the group needs another. */
+static bool is_enough(const struct verify_use *use)
+{
+    const struct plan_group *group = &verify.plan->groups[use->group];
+    uint32_t *left = verify.left + group->first_variant;
+    bool is_more = --left[use->variant] > 0;
     atomic_fetch_add(&verify.groups[use->group].uses, 1);
-    bool is_more = --*left > 0;
-    for (uint32_t i = 0; i < group->variant_count; i++) is_more |= verify.left[group->first_variant + i] > 0;
-    if (!is_more) end_group(use->group);
-    return VERIFY_SAME;
+    for (uint32_t i = 0; i < group->variant_count; i++) is_more |= left[i] > 0;
+    return !is_more;
+}
+
+enum verify_outcome verify_run(const struct verify_use *use)
+{
+    enum verify_outcome outcome = run(use);
+    if (outcome == VERIFY_IMPOSSIBLE || (outcome == VERIFY_SAME && is_enough(use))) end_group(use->group);
+    return outcome;
 }
 
 /* --- results --- */
