@@ -2,12 +2,12 @@
  * Log: formats one line on the stack and writes it with one write(2). */
 #include "common/log.h"
 #include "common/own_file.h"
+#include "common/setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,10 +17,10 @@ static enum log_level log_limit = LOG_INFO;
 void log_open(void)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
-    const char *path = getenv("KFUSE_LOG"), *level = getenv("KFUSE_LOG_LEVEL");
+    const char *path = setting_text("KFUSE_LOG"), *level = setting_text("KFUSE_LOG_LEVEL");
     struct stat status;
     int file = -1;
-    if (path && *path)
+    if (path)
         file =
             strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDERR_FILENO;
     if (file >= 0 && !fstat(file, &status)) log_file = own_file_of(file, &status);

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/plan.h"
+#include "common/setting.h"
 #include "interpose/queue.h"
 #include "interpose/shim.h"
 #include "interpose/verify.h"
@@ -45,7 +46,7 @@ bool replay_open(const char *directory)
 {
     char error[512];
     snprintf(replay.directory, sizeof replay.directory, "%s", directory);
-    replay.denied = getenv("KFUSE_DENY");
+    replay.denied = setting_text("KFUSE_DENY");
     if (!plan_map(&replay.plan, directory, error, sizeof error)) {
         shim_latch(error);
         return false;

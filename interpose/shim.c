@@ -6,6 +6,7 @@
 
 #include "common/cache.h"
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
@@ -130,12 +131,6 @@ void shim_span_extend(void)
 
 /* --- start --- */
 
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value && *value && strcmp(value, "0");
-}
-
 static void fork_child(void)
 {
     shim.is_child = true;
@@ -156,8 +151,8 @@ static void open_once(void)
 {
     log_open();
     pthread_atfork(NULL, NULL, fork_child);
-    if (getenv("KFUSE_STATS")) shim_attention_set(ATTENTION_SPAN);
-    if (is_set("KFUSE_DISABLE")) {
+    if (setting_text("KFUSE_STATS")) shim_attention_set(ATTENTION_SPAN);
+    if (setting_is_on("KFUSE_DISABLE")) {
         atomic_store(&shim.mode, MODE_OFF);
         shim_latch("KFUSE_DISABLE is set");
     } else if (verify_is_asked()) {
@@ -175,12 +170,12 @@ static void shim_exit(void);
 /* Not by pthread_once: what is opened here may call cuInit itself. */
 void shim_begin(void)
 {
-    const char *trace = getenv("KFUSE_RECORD"), *plan = getenv("KFUSE_PLAN");
+    const char *trace = setting_text("KFUSE_RECORD"), *plan = setting_text("KFUSE_PLAN");
     if (shim.is_child || atomic_load(&shim.mode) == MODE_OFF || atomic_flag_test_and_set(&shim.has_begun))
         return;
-    if (trace && *trace)
+    if (trace)
         atomic_store(&shim.mode, record_open(trace) ? MODE_RECORD : MODE_OFF);
-    else if (plan && *plan)
+    else if (plan)
         atomic_store(&shim.mode, replay_open(plan) ? MODE_REPLAY : MODE_OFF);
     else
         atomic_store(&shim.mode, MODE_WAITING);
@@ -264,8 +259,8 @@ static void write_stats(void)
         [COUNT_LAUNCHES] = "launches", [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
         [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
         [COUNT_REFUSED] = "refused"};
-    const char *path = getenv("KFUSE_STATS");
-    if (!path || !*path) return;
+    const char *path = setting_text("KFUSE_STATS");
+    if (!path) return;
     FILE *file = fopen(path, "we");
     if (!file) {
         log_write(LOG_WARNING, "shim", "%s cannot be written: %s", path, strerror(errno));

@@ -3,13 +3,12 @@
  * system call; after a while without any it sleeps until it is woken. */
 #include "interpose/timer.h"
 
-#include "common/log.h"
+#include "common/setting.h"
 #include "interpose/shim.h"
 #include "interpose/token.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 
 enum { DEFAULT_HOLD_US = 100, LONGEST_HOLD_US = 60000000, IDLE_LOOKS = 50, SLACK_NS = 1000 };
@@ -49,26 +48,14 @@ static void *timer_main(void *unused)
     return NULL;
 }
 
-static void read_period(void)
-{
-    const char *text = getenv("KFUSE_HOLD_US");
-    char *end = NULL;
-    long period = text && *text ? strtol(text, &end, 10) : DEFAULT_HOLD_US;
-    if ((end && *end) || period < 1 || period > LONGEST_HOLD_US) {
-        log_write(LOG_WARNING, "timer", "KFUSE_HOLD_US=%s is not between 1 and %d: using %d", text,
-                  LONGEST_HOLD_US, DEFAULT_HOLD_US);
-        period = DEFAULT_HOLD_US;
-    }
-    timer.period = (struct timespec){period / 1000000, period % 1000000 * 1000};
-}
-
 bool timer_start(const struct timer_source *source)
 {
     sigset_t all, before;
     pthread_t thread;
     if (atomic_load_explicit(&timer.is_started, memory_order_relaxed)) return true;
     timer.source = source;
-    read_period();
+    long period = setting_number("KFUSE_HOLD_US", 1, LONGEST_HOLD_US, DEFAULT_HOLD_US);
+    timer.period = (struct timespec){period / 1000000, period % 1000000 * 1000};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool is_running = pthread_create(&thread, NULL, timer_main, NULL) == 0;

@@ -4,6 +4,7 @@
 #include "interpose/verify.h"
 
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
@@ -41,23 +42,9 @@ static struct verify {
 
 /* --- start --- */
 
-static long number_from(const char *variable, long otherwise, long most)
-{
-    const char *text = getenv(variable);
-    char *end = NULL;
-    if (!text || !*text) return otherwise;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (!errno && !*end && number >= 0 && number <= most) return number;
-    log_write(LOG_WARNING, "verify", "%s=%s is not between 0 and %ld: using %ld", variable, text, most,
-              otherwise);
-    return otherwise;
-}
-
 bool verify_is_asked(void)
 {
-    const char *text = getenv("KFUSE_VERIFY");
-    return text && *text && strcmp(text, "0");
+    return setting_is_on("KFUSE_VERIFY");
 }
 
 static uint32_t most_ranges(const struct plan *plan)
@@ -78,9 +65,9 @@ bool verify_start(const struct plan *plan, const char *directory)
 {
     const uint32_t groups = plan->header->groups.count;
     if (!verify_is_asked()) return true;
-    long uses = number_from("KFUSE_VERIFY", DEFAULT_USES, MOST_USES);
-    verify.limit = (uint64_t)number_from("KFUSE_VERIFY_MIB", DEFAULT_MIB, INT_MAX) << 20;
-    verify.wait_ms = (unsigned)number_from("KFUSE_VERIFY_WAIT_MS", DEFAULT_WAIT_MS, INT_MAX);
+    long uses = setting_number("KFUSE_VERIFY", 1, MOST_USES, DEFAULT_USES);
+    verify.limit = (uint64_t)setting_number("KFUSE_VERIFY_MIB", 0, INT_MAX, DEFAULT_MIB) << 20;
+    verify.wait_ms = (unsigned)setting_number("KFUSE_VERIFY_WAIT_MS", 0, INT_MAX, DEFAULT_WAIT_MS);
     verify.plan = plan;
     snprintf(verify.directory, sizeof verify.directory, "%s", directory);
     verify.groups = calloc((size_t)groups + 1, sizeof *verify.groups);
@@ -90,7 +77,6 @@ bool verify_start(const struct plan *plan, const char *directory)
     for (uint32_t i = 0; i < plan->header->variants.count; i++) verify.left[i] = (uint32_t)uses;
     atomic_store(&verify.pending, groups);
     verify.uses = (uint32_t)uses;
-    if (!uses || !groups) shim_attention_clear(ATTENTION_VERIFY);
     return true;
 }
 

@@ -4,10 +4,12 @@
  */
 #include "profiler/recorder.h"
 #include "common/log.h"
+#include "common/setting.h"
 #include "profiler/period.h"
 #include "profiler/source.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,18 +175,6 @@ static void leave_to_parent(void)
     if (recorder.writer) trace_writer_abandon(recorder.writer);
 }
 
-static uint64_t read_limit(void)
-{
-    const char *text = getenv("KFUSE_RECORD_LAUNCHES");
-    char *end;
-    if (!text || !*text) return DEFAULT_LAUNCHES;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!*end && *text != '-') return value;
-    log_write(LOG_WARNING, "recorder", "KFUSE_RECORD_LAUNCHES=%s is not a number; using %d", text,
-              DEFAULT_LAUNCHES);
-    return DEFAULT_LAUNCHES;
-}
-
 static void start_source(void *(*real)(const char *name))
 {
     const char *error = "no source";
@@ -205,7 +195,7 @@ bool recorder_open(const char *path, void *(*real)(const char *name))
         return false;
     }
     recorder.process = getpid();
-    recorder.launch_limit = read_limit();
+    recorder.launch_limit = (uint64_t)setting_number("KFUSE_RECORD_LAUNCHES", 0, LONG_MAX, DEFAULT_LAUNCHES);
     pthread_atfork(NULL, NULL, leave_to_parent);
     start_source(real);
     __atomic_store_n(&recorder_is_active, true, __ATOMIC_RELEASE);

@@ -3,11 +3,11 @@
  * beside this library, in the package's folder, and where KFUSE_CUPTI_PLUGIN points. */
 #include "profiler/source.h"
 #include "common/log.h"
+#include "common/setting.h"
 #include "emulator/activity.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,8 +99,8 @@ static const struct activity_source *find_plugin(void)
         "%s/" PLUGIN, "%s/kfuse/" PLUGIN, "%s/../lib/kfuse/" PLUGIN,
         "%s/../../profiler/.libs/" PLUGIN /* a build that is not installed */};
     char folder[SOURCE_PATH], path[SOURCE_PATH + 64];
-    const char *told = getenv("KFUSE_CUPTI_PLUGIN");
-    if (told && *told) return load_plugin(told);
+    const char *told = setting_text("KFUSE_CUPTI_PLUGIN");
+    if (told) return load_plugin(told);
     for (size_t i = 0; own_folder(folder) && i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, places[i], folder);
         if (access(path, F_OK) == 0) return load_plugin(path);
