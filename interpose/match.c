@@ -37,6 +37,14 @@ struct match {
     bool *is_on;
 };
 
+static const struct node unlinked = {.step = NONE,
+                                     .parent = NONE,
+                                     .child = NONE,
+                                     .last_child = NONE,
+                                     .sibling = NONE,
+                                     .group = NONE,
+                                     .only = NONE};
+
 /* --- building --- */
 
 static bool steps_are_equal(const struct plan *plan, const struct plan_step *a, const struct plan_step *b)
@@ -82,16 +90,12 @@ static void fill_node(struct match *match, struct node *node, uint32_t parent, u
         .block = {step->block[0], step->block[1], step->block[2]},
         .dynamic_shared = step->dynamic_shared,
     };
-    *node = (struct node){.arguments_size = step->arguments_size,
-                          .guard_count = step->guard_count,
-                          .guards = match->plan->guards + step->first_guard,
-                          .step = index,
-                          .parent = parent,
-                          .child = NONE,
-                          .last_child = NONE,
-                          .sibling = NONE,
-                          .group = NONE,
-                          .only = NONE};
+    *node = unlinked;
+    node->arguments_size = step->arguments_size;
+    node->guard_count = step->guard_count;
+    node->guards = match->plan->guards + step->first_guard;
+    node->step = index;
+    node->parent = parent;
     memcpy(node->shape, &launch, sizeof node->shape);
     add_words(match, node, step);
 }
@@ -150,13 +154,7 @@ struct match *match_create(const struct plan *plan)
         match_free(match);
         return NULL;
     }
-    match->nodes[0] = (struct node){.step = NONE,
-                                    .parent = NONE,
-                                    .child = NONE,
-                                    .last_child = NONE,
-                                    .sibling = NONE,
-                                    .group = NONE,
-                                    .only = NONE};
+    match->nodes[0] = unlinked;
     match->node_count = 1;
     for (uint32_t i = 0; i < groups; i++) add_group(match, i);
     return match;

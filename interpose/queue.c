@@ -27,7 +27,6 @@ struct held {
 struct group {
     CUfunction *code; /* by variant */
     bool passes_over; /* launches that are no members */
-    _Atomic bool is_on;
     _Atomic uint64_t uses;
 };
 
@@ -53,9 +52,6 @@ static struct queue {
     _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
 } queue;
 
-enum {
-    PLAIN_SHARED = 48 << 10
-}; /* beyond it a launch needs an attribute that the program may have changed */
 static __thread bool has_token;
 
 /* --- the token --- */
@@ -200,7 +196,6 @@ static CUresult issue_fused(void)
 static void disable(uint32_t group, const char *reason)
 {
     match_enable(queue.match, group, false);
-    atomic_store(&queue.groups[group].is_on, false);
     starts_switch(group, false);
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
@@ -426,7 +421,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     if (has_token) return false;
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
-                    shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= PLAIN_SHARED;
+                    shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
     if (may_hold && !oldest()) may_hold = may_start(shape, (uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
@@ -542,16 +537,10 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
         if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
             queue.groups[group].passes_over = true;
     match_enable(queue.match, group, true);
-    atomic_store(&queue.groups[group].is_on, true);
     starts_switch(group, true);
-    leave();
     atomic_fetch_add(&queue.groups_on, 1);
+    leave();
     return true;
-}
-
-bool queue_group_is_enabled(uint32_t group)
-{
-    return queue.groups && atomic_load(&queue.groups[group].is_on);
 }
 
 uint64_t queue_group_uses(uint32_t group)

@@ -19,9 +19,10 @@
  * launch outside the plan while the queue is EMPTY waits for nobody: no launch that is ordered before it can
  * be held.
  *
- * Lock order: token, then the locks of track_*.c (no driver call while one is held), then the log. Only the
- * token may be held across a driver call, and only by a thread that issues; replay.c loads code without it
- * and takes it only to switch a group on. The recorder is never active together with the queue.
+ * Lock order: replay.c's lock of loading, token, the gate of verification (gate.h), then the locks of
+ * track_*.c (no driver call while one is held), then the log. The token may be held across driver calls only
+ * by a thread that issues; replay.c loads code without it and takes it only to switch a group on. The
+ * recorder is never active together with the queue.
  *
  * Timer: created at the first hold (all signals blocked), sleeps on a futex while nothing happens, looks
  * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
@@ -37,12 +38,15 @@
 
 struct plan;
 
+/* Dynamic and static shared memory: beyond it a launch needs an attribute that the program may have changed.
+ */
+enum { QUEUE_PLAIN_SHARED = 48 << 10 };
+
 /* Prepares to hold launches of this plan; all memory is taken now. False when there is none. */
 bool queue_start(const struct plan *plan);
 /* From now on the group may be used, in this context: code[i] is the function of its i-th variant, NULL when
  * that variant could not be loaded. */
 bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
-bool queue_group_is_enabled(uint32_t group);
 uint64_t queue_group_uses(uint32_t group);
 
 /* index: the plan's number of the kernel, or negative: not in the plan, or not to be held. True: the launch

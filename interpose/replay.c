@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum group_state { GROUP_WAITING, GROUP_READY, GROUP_REFUSED };
-enum { PLAIN_SHARED = 48 << 10, AHEAD_NS = 10000000 };
+enum { AHEAD_NS = 10000000 };
 
 atomic_bool replay_is_mapped;
 
@@ -105,7 +105,7 @@ static int32_t find_kernel(struct track_kernel *kernel)
         const struct plan_kernel *planned = &replay.plan.kernels[i];
         if (!hash_equal(replay.plan.modules[planned->module].hash, kernel->module->record.hash)) continue;
         if (strcmp(string_at(planned->name), kernel->name)) continue;
-        if (!kernel->is_described && !track_kernel_describe(kernel)) return TRACK_PLAN_UNBOUND;
+        if (!track_kernel_describe(kernel)) return TRACK_PLAN_UNBOUND;
         if (is_as_recorded(kernel, planned)) return (int32_t)i;
         is_named_in_plan = true;
     }
@@ -201,7 +201,7 @@ static const char *load_variant(uint32_t index)
         result = REAL(cuModuleGetFunction)(function, replay.modules[index], string_at(variant->entry));
     if (result == CUDA_SUCCESS)
         REAL(cuFuncLoad)(*function); /* not at its first launch; drivers before 12.4 lack it */
-    if (result == CUDA_SUCCESS && variant->dynamic_shared > PLAIN_SHARED)
+    if (result == CUDA_SUCCESS && variant->dynamic_shared > QUEUE_PLAIN_SHARED)
         result = REAL(cuFuncSetAttribute)(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                           (int)variant->dynamic_shared);
     if (result == CUDA_SUCCESS && parameter_bytes_of(*function) == variant->parameter_bytes) return NULL;
@@ -228,8 +228,10 @@ static void enable_group(uint32_t index, CUcontext context)
     if (!reason && !queue_enable(index, context, replay.functions + group->first_variant))
         reason = "memory is out";
     replay.groups[index] = reason ? GROUP_REFUSED : GROUP_READY;
-    if (reason) verify_forget(index);
-    if (reason) shim_count(COUNT_REFUSED);
+    if (reason) {
+        verify_forget(index);
+        shim_count(COUNT_REFUSED);
+    }
     log_write(reason ? LOG_WARNING : LOG_INFO, "replay", "group %s is %s%s", string_at(group->name),
               reason ? "off: " : "ready", reason ? reason : "");
 }
