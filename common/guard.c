@@ -57,6 +57,14 @@ static bool are_apart(const struct guard_view *view, uint64_t a, uint64_t b)
     return view->allocation(view->context, b, &b_start, &b_size) && a_start != b_start;
 }
 
+/* By far the most frequent check. */
+static inline bool difference_holds(const struct guard_check *check, const struct guard_view *view)
+{
+    uint64_t a, b;
+    return read_value(view, check->step_a, check->offset_a, 8, &a) && read_pair(check, view, &b) &&
+           b - a == (uint64_t)check->value[0];
+}
+
 static __attribute__((noinline)) bool check_holds(const struct guard_check *check,
                                                   const struct guard_view *view)
 {
@@ -67,7 +75,7 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
     case GUARD_VALUE:
         return a == (uint64_t)check->value[0];
     case GUARD_DIFFERENCE:
-        return read_pair(check, view, &b) && b - a == (uint64_t)check->value[0];
+        return difference_holds(check, view);
     case GUARD_DISJOINT:
         return read_pair(check, view, &b) && are_disjoint(check, a, b);
     case GUARD_INSIDE:
@@ -80,14 +88,6 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
         break;
     }
     return false;
-}
-
-/* By far the most frequent check. */
-static inline bool difference_holds(const struct guard_check *check, const struct guard_view *view)
-{
-    uint64_t a, b;
-    return read_value(view, check->step_a, check->offset_a, 8, &a) && read_pair(check, view, &b) &&
-           b - a == (uint64_t)check->value[0];
 }
 
 bool guard_holds(const struct guard_check *checks, uint32_t count, const struct guard_view *view)

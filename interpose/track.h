@@ -106,6 +106,13 @@ static inline void track_copy_argument(void *to, const void *from, uint32_t size
     else
         __builtin_memcpy(to, from, size);
 }
+/* All that kernelParams point to, each where it belongs; the bytes of the buffer. */
+static inline long track_copy_arguments(const struct track_kernel *kernel, void **parameters, void *buffer)
+{
+    const struct trace_parameter *at = kernel->parameters, *end = at + kernel->record.parameter_count;
+    for (; at < end; at++) track_copy_argument((char *)buffer + at->offset, *parameters++, at->size);
+    return kernel->record.parameter_bytes;
+}
 /* The parameter buffer of a launch: from kernelParams, or from the packed form. The bytes written, or -1. */
 long track_kernel_pack(const struct track_kernel *kernel, void **parameters, void **extra, void *buffer,
                        size_t capacity);
@@ -115,9 +122,7 @@ static inline long track_kernel_arguments(const struct track_kernel *kernel, voi
     bool is_usual = parameters && __atomic_load_n(&kernel->is_described, __ATOMIC_ACQUIRE) &&
                     !kernel->has_padding && kernel->record.parameter_bytes <= capacity;
     if (!is_usual) return track_kernel_pack(kernel, parameters, extra, buffer, capacity);
-    const struct trace_parameter *at = kernel->parameters, *end = at + kernel->record.parameter_count;
-    for (; at < end; at++) track_copy_argument((char *)buffer + at->offset, *parameters++, at->size);
-    return kernel->record.parameter_bytes;
+    return track_copy_arguments(kernel, parameters, buffer);
 }
 
 /* --- streams, events, contexts, threads, captures: track_stream.c --- */

@@ -427,11 +427,7 @@ long track_kernel_pack(const struct track_kernel *kernel, void **parameters, voi
     uint32_t bytes = kernel->record.parameter_bytes;
     if (bytes > capacity) return -1;
     if (kernel->has_padding) memset(buffer, 0, bytes);
-    if (parameters) {
-        const struct trace_parameter *at = kernel->parameters, *end = at + kernel->record.parameter_count;
-        for (; at < end; at++) track_copy_argument((char *)buffer + at->offset, *parameters++, at->size);
-        return bytes;
-    }
+    if (parameters) return track_copy_arguments(kernel, parameters, buffer);
     if (!bytes) return 0;
     if (!extra) return -1;
     long size = packed_arguments(extra, buffer, capacity);

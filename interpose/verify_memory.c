@@ -98,45 +98,56 @@ void verify_memory_unmap(struct verify_memory *memory)
     memory->bytes = NULL;
 }
 
-CUresult verify_memory_save_before(struct verify_memory *memory)
+static CUresult save_before(const struct verify_range *range)
+{
+    return REAL(cuMemcpyDtoH_v2)(range->before, range->start, range->end - range->start);
+}
+
+static CUresult save_result(const struct verify_range *range)
+{
+    if (!range->is_written) return CUDA_SUCCESS;
+    return REAL(cuMemcpyDtoH_v2)(range->result, range->start, range->end - range->start);
+}
+
+static CUresult put_before(const struct verify_range *range)
+{
+    if (!range->is_written) return CUDA_SUCCESS;
+    return REAL(cuMemcpyHtoD_v2)(range->start, range->before, range->end - range->start);
+}
+
+static CUresult put_result(const struct verify_range *range)
+{
+    return REAL(cuMemcpyHtoD_v2)(range->start, range->result, range->end - range->start);
+}
+
+/* Of each range, up to the first error. */
+static CUresult copy_all(const struct verify_memory *memory,
+                         CUresult (*copy)(const struct verify_range *range))
 {
     CUresult result = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < memory->count && result == CUDA_SUCCESS; i++) {
-        const struct verify_range *range = &memory->ranges[i];
-        result = REAL(cuMemcpyDtoH_v2)(range->before, range->start, range->end - range->start);
-    }
+    for (uint32_t i = 0; i < memory->count && result == CUDA_SUCCESS; i++) result = copy(&memory->ranges[i]);
     return result;
+}
+
+CUresult verify_memory_save_before(struct verify_memory *memory)
+{
+    return copy_all(memory, save_before);
 }
 
 CUresult verify_memory_save_result(struct verify_memory *memory)
 {
-    CUresult result = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < memory->count && result == CUDA_SUCCESS; i++) {
-        const struct verify_range *range = &memory->ranges[i];
-        if (range->is_written)
-            result = REAL(cuMemcpyDtoH_v2)(range->result, range->start, range->end - range->start);
-    }
-    return result;
+    return copy_all(memory, save_result);
 }
 
 CUresult verify_memory_put_before(struct verify_memory *memory)
 {
-    CUresult result = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < memory->count && result == CUDA_SUCCESS; i++) {
-        const struct verify_range *range = &memory->ranges[i];
-        if (range->is_written)
-            result = REAL(cuMemcpyHtoD_v2)(range->start, range->before, range->end - range->start);
-    }
+    CUresult result = copy_all(memory, put_before);
     return result == CUDA_SUCCESS ? REAL(cuCtxSynchronize)() : result;
 }
 
 CUresult verify_memory_put_result(struct verify_memory *memory)
 {
-    CUresult result = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < memory->count && result == CUDA_SUCCESS; i++) {
-        const struct verify_range *range = &memory->ranges[i];
-        result = REAL(cuMemcpyHtoD_v2)(range->start, range->result, range->end - range->start);
-    }
+    CUresult result = copy_all(memory, put_result);
     return result == CUDA_SUCCESS ? REAL(cuCtxSynchronize)() : result;
 }
 
@@ -161,7 +172,6 @@ CUresult verify_memory_compare(struct verify_memory *memory, bool with_written,
         const struct verify_range *range = &memory->ranges[i];
         uint64_t total = range->end - range->start;
         if (range->is_written && !with_written) continue;
-        difference->is_written = range->is_written;
         for (uint64_t at = 0; at < total; at += VERIFY_CHUNK) {
             uint64_t size = total - at < VERIFY_CHUNK ? total - at : VERIFY_CHUNK;
             result = REAL(cuMemcpyDtoH_v2)(memory->bytes, range->start + at, size);

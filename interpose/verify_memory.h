@@ -24,7 +24,7 @@ enum { VERIFY_CHUNK = 1 << 20 };
 
 /* The first byte that is not as it must be. */
 struct verify_difference {
-    bool is_found, is_written; /* is_written: in a range that the members write */
+    bool is_found;
     uint64_t address;
     unsigned char is, must_be;
 };
