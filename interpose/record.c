@@ -139,27 +139,34 @@ static uint64_t capture_id(CUstream stream)
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
+/* Goes with its thread; destructors that run later may launch again, and get another one. */
+static __thread unsigned char *buffer;
 static pthread_key_t buffer_key;
+static bool has_buffer_key;
 static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
-static void make_buffer_key(void)
+
+static void free_buffer(void *own)
 {
-    pthread_key_create(&buffer_key, free);
+    free(own);
+    buffer = NULL;
 }
 
-/* Goes with its thread. */
-static unsigned char *make_buffer(void)
+static void make_buffer_key(void)
 {
-    unsigned char *buffer = malloc(LARGEST_PARAMETERS);
+    has_buffer_key = pthread_key_create(&buffer_key, free_buffer) == 0;
+}
+
+static void make_buffer(void)
+{
     pthread_once(&buffer_once, make_buffer_key);
-    pthread_setspecific(buffer_key, buffer);
-    return buffer;
+    buffer = malloc(LARGEST_PARAMETERS);
+    if (has_buffer_key) pthread_setspecific(buffer_key, buffer);
 }
 
 static void fill_arguments(struct record_launch *record, const struct track_kernel *kernel,
                            const struct record_shape *shape)
 {
-    static __thread unsigned char *buffer;
-    if (!buffer) buffer = make_buffer();
+    if (!buffer) make_buffer();
     long size = -1;
     if (kernel && buffer)
         size = track_kernel_arguments(kernel, shape->parameters, shape->extra, buffer, LARGEST_PARAMETERS);

@@ -9,6 +9,7 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 
 static char *trace_path(void)
 {
@@ -306,6 +307,44 @@ static void no_cache(void)
     setenv("KFUSE_CACHE", "/proc/nowhere", 1);
 }
 
+/* A thread that launches once more while it ends: what the recorder keeps for it may be gone by then. */
+static CUfunction last_function;
+static pthread_key_t last_key;
+
+static void launch_last(void *unused)
+{
+    enum { SIZE = 32764 }; /* of the largest arguments, as the recorder's buffer */
+    CUdeviceptr address = 0x1000;
+    int factor = 3;
+    void *arguments[] = {&address, &factor};
+    unsigned char *own = malloc(SIZE);
+    (void)unused;
+    memset(own, 0xaa, SIZE);
+    CHECK(cuLaunchKernel(last_function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) == CUDA_SUCCESS);
+    for (int i = 0; i < SIZE; i++) CHECK(own[i] == 0xaa);
+    free(own);
+}
+
+static void *launch_and_end(void *context)
+{
+    CHECK(cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    launch_last(NULL);
+    pthread_setspecific(last_key, context);
+    return NULL;
+}
+
+static void records_at_thread_end(void)
+{
+    pthread_t thread;
+    CUcontext context;
+    last_function = open_kernel("scale:8,4");
+    CHECK(cuCtxGetCurrent(&context) == CUDA_SUCCESS);
+    launch_last(NULL); /* the recorder's destructor runs first */
+    CHECK(pthread_key_create(&last_key, launch_last) == 0);
+    CHECK(pthread_create(&thread, NULL, launch_and_end, context) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct preload_case cases[] = {
@@ -315,6 +354,7 @@ int main(int argc, char **argv)
         {"registers_are_kept", registers_are_kept, record_on, NULL},
         {"disabled", disabled, disable, NULL},
         {"records", records, record_on, check_trace},
+        {"records_at_thread_end", records_at_thread_end, record_on, NULL},
         {"records_by_default", records, NULL, check_cache},
         {"nvrtc_by_dlsym", nvrtc_by_dlsym, record_on, check_nvrtc},
         {"nvrtc_by_symbol", nvrtc_by_symbol, record_on, check_nvrtc},
