@@ -431,6 +431,9 @@ static bool describe_accesses(struct analysis *analysis)
             return false;
         }
     }
+    for (uint32_t b = 0; b < analysis->base_count; b++)
+        if (analysis->bases[b].kind == BASE_ARGUMENT && analysis->bases[b].is_not_null)
+            summary_base(analysis, &analysis->bases[b]);
     return true;
 }
 

@@ -43,7 +43,8 @@ struct access_base {
     uint32_t argument_offset; /* ARGUMENT: of the pointer in the parameter buffer */
     const char *variable;     /* VARIABLE: name */
     /* Hull of all accesses through it, bytes relative to the base: [from, to). is_bounded false: anything in the
-     * allocation that the pointer lies in. */
+     * allocation that the pointer lies in. Neither read nor written, [0, 0): the kernel's flow depends on the pointer's
+     * lying in an allocation. */
     int64_t from, to;
     bool is_bounded, is_read, is_written;
 };

@@ -56,6 +56,7 @@ struct base {
     uint32_t argument_offset;
     const char *variable;
     enum ptx_space space; /* VARIABLE */
+    bool is_not_null;     /* ARGUMENT: a comparison with NULL was decided by it */
 };
 
 struct source { /* a known word: argument bytes, or bytes of a module variable */

@@ -115,20 +115,26 @@ static bool is_null(const struct value *value)
     return value_is_number(value, false, &number) && number == 0;
 }
 
-/* Pointers of one base compare like their offsets; a pointer into an allocation or variable is not null. */
+/* A pointer into an allocation or variable is not null. */
+static const struct value *compare_with_null(struct analysis *analysis, bool is_true,
+                                             const struct value *pointer, const struct value *null)
+{
+    analysis->bases[pointer->base].is_not_null = true;
+    return constant_predicate(analysis, is_true, null->sources);
+}
+
+/* Pointers of one base compare like their offsets. */
 static const struct value *compare_pointers(struct analysis *analysis, enum comparison comparison,
                                             const struct value *a, const struct value *b)
 {
     struct range a_range, b_range;
 
-    if (a->kind == VALUE_POINTER && is_null(b))
-        return constant_predicate(
-            analysis, comparison == COMPARE_NE || comparison == COMPARE_GT || comparison == COMPARE_GE,
-            b->sources);
-    if (b->kind == VALUE_POINTER && is_null(a))
-        return constant_predicate(
-            analysis, comparison == COMPARE_NE || comparison == COMPARE_LT || comparison == COMPARE_LE,
-            a->sources);
+    if (a->kind == VALUE_POINTER && a->form && is_null(b))
+        return compare_with_null(
+            analysis, comparison == COMPARE_NE || comparison == COMPARE_GT || comparison == COMPARE_GE, a, b);
+    if (b->kind == VALUE_POINTER && b->form && is_null(a))
+        return compare_with_null(
+            analysis, comparison == COMPARE_NE || comparison == COMPARE_LT || comparison == COMPARE_LE, b, a);
     if (a->kind != b->kind || a->base != b->base || !a->form || !b->form)
         return value_unknown_predicate(analysis);
     isl_pw_aff *first = value_as_signed(analysis, a, &a_range),

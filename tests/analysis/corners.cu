@@ -28,6 +28,7 @@
 // launch least_magnitude grid 1 1 1 block 32 1 1 args p:4096
 // launch signed_field grid 1 1 1 block 32 1 1 args p:4096
 // launch carried grid 1 1 1 block 32 1 1 args p:4096
+// launch given_or_not grid 1 1 1 block 32 1 1 args p:4096 p:64
 // launch changed_in_branch grid 1 1 1 block 32 1 1 args p:4096 i32:20
 // analyse stores_matrix grid 1 1 1 block 32 1 1 args p:4096
 // analyse discards grid 1 1 1 block 32 1 1 args p:4096
@@ -258,6 +259,12 @@ KERNEL carried(char *x)
     unsigned low, high;
     asm volatile("add.cc.u32 %0, %2, 4294967280;\n addc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(T));
     x[high * 64 + (low & 31)] = 1;
+}
+
+// the second pointer is looked at, but nothing is read through it
+KERNEL given_or_not(char *x, const char *optional)
+{
+    x[optional ? T : 31 - T] = 1;
 }
 
 KERNEL changed_in_branch(char *x, int n)
