@@ -15,11 +15,11 @@ enum { MOST_POINTERS = 64, MOST_OPERATIONS = 50000000 };
 
 struct request {
     const char *path, *kernel;
-    uint32_t grid[3], block[3], shared, sm;
+    uint32_t sm;
     bool is_list;
-    const char *arguments; /* hexadecimal, or NULL */
+    const char *arguments;      /* hexadecimal, or NULL */
+    struct launch_input launch; /* of each kernel, but for the function and its arguments */
     struct launch_pointer pointers[MOST_POINTERS];
-    uint32_t pointer_count;
 };
 
 static void print_help(void)
@@ -73,15 +73,15 @@ static bool is_integer(const struct ptx_variable *parameter, uint64_t size)
     return parameter->size == size && !ptx_type_is_float(parameter->type);
 }
 
-/* Without --args: pointers wherever they may be, and as many elements as threads. */
-static void guess_arguments(const struct request *request, const struct ptx_function *function,
-                            unsigned char *bytes, struct launch_input *input, struct launch_pointer *pointers)
+/* Without --args: as many elements as threads, and, where none is named, pointers wherever they may be. */
+static void guess_arguments(struct launch_input *input, unsigned char *bytes, struct launch_pointer *pointers)
 {
-    uint32_t threads = request->grid[0] * request->block[0];
-    for (uint32_t i = 0; i < function->parameter_count; i++) {
-        const struct ptx_variable *parameter = &function->parameters[i];
+    const bool are_named = input->pointer_count > 0;
+    uint32_t threads = input->grid[0] * input->block[0];
+    for (uint32_t i = 0; i < input->function->parameter_count; i++) {
+        const struct ptx_variable *parameter = &input->function->parameters[i];
         if (is_integer(parameter, 4)) memcpy(bytes + parameter->offset, &threads, 4);
-        if (is_integer(parameter, 8) && request->pointer_count == 0 && input->pointer_count < MOST_POINTERS)
+        if (is_integer(parameter, 8) && !are_named && input->pointer_count < MOST_POINTERS)
             pointers[input->pointer_count++].offset = parameter->offset;
     }
 }
@@ -91,17 +91,14 @@ static int print_kernel(const struct request *request, const struct ptx_function
     struct launch_pointer pointers[MOST_POINTERS];
     unsigned char *bytes = calloc(1, function->parameter_bytes + 1);
     if (!bytes) return command_error("ptx", "out of memory");
-    struct launch_input input = {.function = function,
-                                 .dynamic_shared = request->shared,
-                                 .arguments = bytes,
-                                 .arguments_size = function->parameter_bytes,
-                                 .pointers = pointers,
-                                 .pointer_count = request->pointer_count};
-    memcpy(input.grid, request->grid, sizeof input.grid);
-    memcpy(input.block, request->block, sizeof input.block);
+    struct launch_input input = request->launch;
+    input.function = function;
+    input.arguments = bytes;
+    input.arguments_size = function->parameter_bytes;
+    input.pointers = pointers;
     memcpy(pointers, request->pointers, sizeof pointers);
     if (!request->arguments)
-        guess_arguments(request, function, bytes, &input, pointers);
+        guess_arguments(&input, bytes, pointers);
     else if (!parse_bytes(request->arguments, bytes, function->parameter_bytes)) {
         free(bytes);
         return command_error(
@@ -192,7 +189,8 @@ int command_ptx(int argc, char **argv)
         {"block", required_argument, NULL, 'b'}, {"shared", required_argument, NULL, SHARED},
         {"args", required_argument, NULL, 'a'},  {"pointer", required_argument, NULL, 'p'},
         {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    struct request request = {.grid = {4, 1, 1}, .block = {128, 1, 1}};
+    struct request request = {.launch = {.grid = {4, 1, 1}, .block = {128, 1, 1}}};
+    struct launch_input *launch = &request.launch;
     int option;
     while ((option = getopt_long(argc, argv, "lk:g:b:a:p:h", options, NULL)) != -1) switch (option) {
         case 'l':
@@ -206,21 +204,21 @@ int command_ptx(int argc, char **argv)
                 return command_usage("ptx", "%s: not a number, as 90 of sm_90", optarg);
             break;
         case 'g':
-            if (!parse_shape(optarg, request.grid)) return command_usage("ptx", "%s: not a grid", optarg);
+            if (!parse_shape(optarg, launch->grid)) return command_usage("ptx", "%s: not a grid", optarg);
             break;
         case 'b':
-            if (!parse_shape(optarg, request.block)) return command_usage("ptx", "%s: not a block", optarg);
+            if (!parse_shape(optarg, launch->block)) return command_usage("ptx", "%s: not a block", optarg);
             break;
         case SHARED:
-            if (!command_number(optarg, &request.shared))
+            if (!command_number(optarg, &launch->dynamic_shared))
                 return command_usage("ptx", "%s: not a number of bytes", optarg);
             break;
         case 'a':
             request.arguments = optarg;
             break;
         case 'p':
-            if (request.pointer_count == MOST_POINTERS) return command_usage("ptx", "too many pointers");
-            if (!command_number(optarg, &request.pointers[request.pointer_count++].offset))
+            if (launch->pointer_count == MOST_POINTERS) return command_usage("ptx", "too many pointers");
+            if (!command_number(optarg, &request.pointers[launch->pointer_count++].offset))
                 return command_usage("ptx", "%s: not an offset", optarg);
             break;
         case 'h':
