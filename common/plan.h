@@ -63,8 +63,8 @@ struct plan_parameter { /* copies one piece of a member's parameter buffer into 
 };
 
 enum plan_effect_kind { PLAN_WRITES, PLAN_STALE };
-/* Bytes [p+from, p+to) around those that the members write, or leave stale (none yet). is_exact: they write no byte of the
- * array outside; else any of the allocation. All that they write is listed, but for PLAN_WRITES_VARIABLES. */
+/* Bytes [p+from, p+to) around those that the members write, or leave stale (none yet). is_exact: they write no byte
+ * of the array outside; else any of the allocation. All that they write is listed, but for PLAN_WRITES_VARIABLES. */
 struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wrappers of launches. One outside the plan costs two loads and a table look-up, and no lock. */
+ * Wrappers of launches. One that begins no pattern while nothing is held costs a few loads and compares, and
+ * no lock (is_plain). */
 #include "interpose/hook.h"
 
 #include "interpose/queue.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The exported symbols, x86-64 System V. Every stub leaves all argument registers as it found them and ends in a tail
- * jump, so that the real function sees the program's own call; but for calls that pass the gate of verification. Needs entry_real, entry_prepare, entry_done, entry_dlsym (entry.c)
- * and shim_attention (shim.c). r11 is free at a call; everything else is saved. */
+ * jump, so that the real function sees the program's own call; while groups are verified, calls that flush are made from
+ * here instead, so that their end is seen (gate.h). Needs entry_real, entry_prepare, entry_done, entry_dlsym (entry.c) and
+ * shim_attention (shim.c). r11 is free at a call; everything else is saved. */
 
 #ifdef __x86_64__
 

@@ -18,23 +18,23 @@
  *
  * How it could go wrong, and what keeps it from that:
  * - It hangs. Nothing is waited for without an end but the members and the fused kernel themselves, with
- * nothing else on the device. Another thread may be in a call that does not return, or a stream may wait for
- * this very thread (a host function, a value in memory, a kernel that spins): 1 and 2 give up after
- * KFUSE_VERIFY_WAIT_MS, and then nothing more is verified in this process. 2 is a cuCtxSynchronize in a
- * thread of our own.
+ *   nothing else on the device. Another thread may be in a call that does not return, or a stream may wait
+ *   for this very thread (a host function, a value in memory, a kernel that spins): 1 and 2 give up after
+ *   KFUSE_VERIFY_WAIT_MS, and then nothing more is verified in this process. 2 is a cuCtxSynchronize in a
+ *   thread of our own.
  * - It ends a capture by synchronising. None is begun inside the gate; with one under way the members run,
  *   unverified, until another use.
  * - It overwrites what others write. The write set is put back as a whole, so nobody else may write into it
- * meanwhile: not this process (1, 2); once memory has been shared with another process or device, or work
- * goes to a second context, nothing is verified.
+ *   meanwhile: not this process (1, 2); once memory has been shared with another process or device, or work
+ *   goes to a second context, nothing is verified.
  * - It hides an error or makes one. Steps 3 and before: the members run as always. Later: the result is put
- * back if it is known. What the driver said is remembered for the call that reports errors of earlier
- * launches. A fused kernel that kills the context kills it here as it would without verification.
+ *   back if it is known. What the driver said is remembered for the call that reports errors of earlier
+ *   launches. A fused kernel that kills the context kills it here as it would without verification.
  * - It takes too much memory. Twice the write set on the host, and one buffer to compare, at most
- * KFUSE_VERIFY_MIB in all, given back after each use; a larger one is not verified. No device memory.
+ *   KFUSE_VERIFY_MIB in all, given back after each use; a larger one is not verified. No device memory.
  * - It says equal of what is not. Whole ranges are compared by memcmp. What the plan does not know exactly
- * (an effect that is not exact, variables of modules) is not verified. What a fused kernel writes where it
- * was given no pointer to is not seen.
+ *   (an effect that is not exact, variables of modules) is not verified. What a fused kernel writes where it
+ *   was given no pointer to is not seen.
  *
  * A group that cannot be verified runs as its members, for good. */
 #ifndef KFUSE_INTERPOSE_VERIFY_H
@@ -62,7 +62,7 @@ struct verify_use {
     CUresult (*run_fused)(void);
 };
 
-/* Reads the environment: KFUSE_VERIFY is set. */
+/* KFUSE_VERIFY is set. */
 bool verify_is_asked(void);
 /* Prepares for this plan, when it is asked; false when memory is out. */
 bool verify_start(const struct plan *plan, const char *directory);
