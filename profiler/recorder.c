@@ -164,8 +164,7 @@ static void note_launch(const struct trace_launch *launch)
     }
 }
 
-/* --- open and close
- * ----------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
 /* In the child of a fork: the trace belongs to the parent. No lock may be taken. A child that kept the file
  * would keep it locked after the parent's end. */
@@ -208,8 +207,7 @@ void recorder_close(enum trace_end_reason reason)
     finish(is_draining() ? recorder.reason : reason);
 }
 
-/* --- what the hooks report
- * ---------------------------------------------------------------------------------- */
+/* --- what the hooks report --- */
 
 void recorder_device(const struct trace_device *device)
 {

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_help(void)
 {
@@ -36,6 +37,31 @@ static void use_plan(const char *path)
     }
 }
 
+struct request {
+    const char *plan, *stats, *hold, *verify; /* NULL: not given */
+    bool emulate;
+};
+
+static int run(const struct request *request, char **program)
+{
+    char path[PATH_MAX];
+    unsetenv("KFUSE_RECORD");
+    if (request->plan) {
+        if (!preload_absolute(request->plan, path, sizeof path))
+            return command_error("run", "%s: path too long", request->plan);
+        use_plan(path);
+    }
+    if (request->stats) {
+        bool is_file = strcmp(request->stats, "-") != 0;
+        if (is_file && !preload_absolute(request->stats, path, sizeof path))
+            return command_error("run", "%s: path too long", request->stats);
+        setenv("KFUSE_STATS", is_file ? path : "/dev/stderr", 1);
+    }
+    if (request->hold) setenv("KFUSE_HOLD_US", request->hold, 1);
+    if (request->verify) setenv("KFUSE_VERIFY", request->verify, 1);
+    return preload_program("run", program, request->emulate);
+}
+
 int command_run(int argc, char **argv)
 {
     enum { HOLD = 256, VERIFY };
@@ -46,29 +72,28 @@ int command_run(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {"verify", optional_argument, NULL, VERIFY},
                                             {NULL, 0, NULL, 0}};
-    const char *plan = NULL, *stats = NULL, *hold = NULL, *verify = NULL;
+    struct request request = {0};
     uint32_t number;
-    bool emulate = false;
     int option;
     while ((option = getopt_long(argc, argv, "+p:s:eh", options, NULL)) != -1) switch (option) {
         case 'p':
-            plan = optarg;
+            request.plan = optarg;
             break;
         case 's':
-            stats = optarg;
+            request.stats = optarg;
             break;
         case HOLD:
-            hold = optarg;
+            request.hold = optarg;
             if (!command_number(optarg, &number))
                 return command_usage("run", "%s: not a number of microseconds", optarg);
             break;
         case VERIFY:
-            verify = optarg ? optarg : "3";
-            if (!command_number(verify, &number) || !number || number > 1000000)
-                return command_usage("run", "%s: not a number of uses from 1 to 1000000", verify);
+            request.verify = optarg ? optarg : "3";
+            if (!command_number(request.verify, &number) || !number || number > 1000000)
+                return command_usage("run", "%s: not a number of uses from 1 to 1000000", request.verify);
             break;
         case 'e':
-            emulate = true;
+            request.emulate = true;
             break;
         case 'h':
             print_help();
@@ -77,21 +102,5 @@ int command_run(int argc, char **argv)
             return command_usage("run", NULL);
         }
     if (optind == argc) return command_usage("run", "which program?");
-
-    char path[PATH_MAX];
-    unsetenv("KFUSE_RECORD");
-    if (plan) {
-        if (!preload_absolute(plan, path, sizeof path))
-            return command_error("run", "%s: path too long", plan);
-        use_plan(path);
-    }
-    if (stats) {
-        bool is_file = !(stats[0] == '-' && stats[1] == '\0');
-        if (is_file && !preload_absolute(stats, path, sizeof path))
-            return command_error("run", "%s: path too long", stats);
-        setenv("KFUSE_STATS", is_file ? path : "/dev/stderr", 1);
-    }
-    if (hold) setenv("KFUSE_HOLD_US", hold, 1);
-    if (verify) setenv("KFUSE_VERIFY", verify, 1);
-    return preload_program("run", argv + optind, emulate);
+    return run(&request, argv + optind);
 }
