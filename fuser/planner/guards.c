@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
- * one of them written, stay apart; every array lies in a tracked allocation. An array whose accesses the
- * analysis could not bound, or bounds only beyond its allocation, counts as the whole allocation. */
+ * one of them written, stay apart; every array lies in a tracked allocation. How far every step reaches from
+ * its pointers is known: the search takes no others. */
 #include "fuser/planner/guards.h"
 
 #include <string.h>
 
 struct pointer { /* one base of one step */
     uint32_t step, offset, array;
-    int64_t array_offset, array_size;
+    int64_t array_offset;
     int64_t from, to; /* of its accesses */
-    bool is_bounded, is_written;
+    bool is_written;
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
     const struct pointer *first;
     int64_t from, to;  /* hull of the accesses */
     int64_t low, high; /* hull of the pointers themselves */
-    bool is_bounded, is_written;
+    bool is_written;
 };
 
 struct making {
@@ -49,17 +49,13 @@ static void collect_pointers(struct making *making)
                     base->is_written && making->group->roles[s] == PLAN_MEMBER;
                 continue;
             }
-            bool fits = base->is_bounded && binding->offset + base->from >= 0 &&
-                        binding->offset + base->to <= binding->size;
-            making->pointers[making->pointer_count++] = (struct pointer){s,
-                                                                         base->argument_offset,
-                                                                         binding->array,
-                                                                         binding->offset,
-                                                                         binding->size,
-                                                                         base->from,
-                                                                         base->to,
-                                                                         fits,
-                                                                         base->is_written};
+            making->pointers[making->pointer_count++] = (struct pointer){.step = s,
+                                                                         .offset = base->argument_offset,
+                                                                         .array = binding->array,
+                                                                         .array_offset = binding->offset,
+                                                                         .from = base->from,
+                                                                         .to = base->to,
+                                                                         .is_written = base->is_written};
         }
     }
 }
@@ -71,7 +67,6 @@ static void merge_pointer(struct array_use *use, const struct pointer *pointer)
     if (distance + pointer->to > use->to) use->to = distance + pointer->to;
     if (distance < use->low) use->low = distance;
     if (distance > use->high) use->high = distance;
-    use->is_bounded &= pointer->is_bounded;
     use->is_written |= pointer->is_written;
 }
 
@@ -82,8 +77,10 @@ static void collect_arrays(struct making *making)
         struct array_use *use = making->arrays, *end = making->arrays + making->array_count;
         while (use < end && use->first->array != pointer->array) use++;
         if (use == end) {
-            *use = (struct array_use){pointer, pointer->from,       pointer->to,        0,
-                                      0,       pointer->is_bounded, pointer->is_written};
+            *use = (struct array_use){.first = pointer,
+                                      .from = pointer->from,
+                                      .to = pointer->to,
+                                      .is_written = pointer->is_written};
             making->array_count++;
             continue;
         }
@@ -103,24 +100,20 @@ static void keep_inside(struct making *making, const struct array_use *use)
                                 .step_a = (uint16_t)use->first->step,
                                 .step_b = (uint16_t)use->first->step,
                                 .offset_a = use->first->offset};
-    check.value[0] = use->is_bounded && use->from < use->low ? use->from : use->low;
-    check.value[1] = use->is_bounded && use->to > use->high + 1 ? use->to : use->high + 1;
+    check.value[0] = use->from < use->low ? use->from : use->low;
+    check.value[1] = use->to > use->high + 1 ? use->to : use->high + 1;
     add_check(making, check);
 }
 
 static void keep_apart(struct making *making, const struct array_use *a, const struct array_use *b)
 {
     if (!a->is_written && !b->is_written) return;
-    struct guard_check check = {.kind = a->is_bounded && b->is_bounded ? GUARD_DISJOINT : GUARD_APART,
-                                .step_a = (uint16_t)a->first->step,
-                                .offset_a = a->first->offset,
-                                .step_b = (uint16_t)b->first->step,
-                                .offset_b = b->first->offset};
-    if (check.kind == GUARD_DISJOINT) {
-        const int64_t ranges[4] = {a->from, a->to, b->from, b->to};
-        memcpy(check.value, ranges, sizeof ranges);
-    }
-    add_check(making, check);
+    add_check(making, (struct guard_check){.kind = GUARD_DISJOINT,
+                                           .step_a = (uint16_t)a->first->step,
+                                           .offset_a = a->first->offset,
+                                           .step_b = (uint16_t)b->first->step,
+                                           .offset_b = b->first->offset,
+                                           .value = {a->from, a->to, b->from, b->to}});
 }
 
 static bool fill_masks(struct making *making)
@@ -166,16 +159,9 @@ static void note_effects(struct making *making)
     struct group_conditions *conditions = making->conditions;
     for (uint32_t i = 0; i < making->array_count; i++) {
         const struct array_use *use = &making->arrays[i];
-        struct plan_effect effect = {.kind = PLAN_WRITES,
-                                     .step = use->first->step,
-                                     .offset = use->first->offset,
-                                     .is_exact = use->is_bounded};
-        if (!written_range(making, use, &effect)) continue;
-        if (!use->is_bounded) {
-            effect.from = -use->first->array_offset;
-            effect.to = use->first->array_size - use->first->array_offset;
-        }
-        conditions->effects[conditions->effect_count++] = effect;
+        struct plan_effect effect = {
+            .kind = PLAN_WRITES, .step = use->first->step, .offset = use->first->offset, .is_exact = true};
+        if (written_range(making, use, &effect)) conditions->effects[conditions->effect_count++] = effect;
     }
 }
 
