@@ -46,31 +46,13 @@ static bool words_agree(const struct launch_class *class, const struct program_l
     return true;
 }
 
-static const char *special_launch(const struct trace_launch *record)
-{
-    static const struct {
-        uint32_t flag;
-        const char *reason;
-    } reasons[] = {
-        {TRACE_LAUNCH_ATTRIBUTES, "it was launched with attributes (cuLaunchKernelEx)"},
-        {TRACE_LAUNCH_COOPERATIVE, "it was launched cooperatively"},
-        {TRACE_LAUNCH_CAPTURED, "it was launched into a stream capture"},
-        {TRACE_LAUNCH_PER_THREAD, "it was launched on a per-thread default stream"},
-        {TRACE_LAUNCH_UNREADABLE, "its arguments could not be read"},
-    };
-    if (record->result) return "the launch failed";
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (record->flags & reasons[i].flag) return reasons[i].reason;
-    return NULL;
-}
-
 static void analyse(struct launch_classes *classes, struct launch_class *class)
 {
     struct program *program = classes->program;
     const struct program_launch *launch = class->example;
     const struct trace_launch *record = launch->record;
     struct program_kernel *kernel = &program->kernels[class->kernel];
-    class->refusal = special_launch(record);
+    class->refusal = program_special_launch(record);
     const struct ptx_function *function = class->refusal ? NULL : program_function(program, kernel);
     if (!function) {
         if (!class->refusal) class->refusal = kernel->refusal;
@@ -138,7 +120,7 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     for (uint32_t i = 0; i < bucket->count; i++) {
         struct launch_class *class = classes->classes[bucket->classes[i]];
         if (words_agree(class, launch) &&
-            !special_launch(class->example->record) == !special_launch(launch->record))
+            !program_special_launch(class->example->record) == !program_special_launch(launch->record))
             return class;
     }
     if (bucket->count == bucket->capacity) {
@@ -206,7 +188,7 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     struct spared_kernel *kernel = &kernels[launch->record->kernel];
     bool with = has_dynamic_shared(launch);
     const struct launch_class *first = kernel->first[with];
-    if (is_between || first->refusal || !first->no_member || special_launch(launch->record))
+    if (is_between || first->refusal || !first->no_member || program_special_launch(launch->record))
         return classify(classes, launch);
     struct launch_class **spared = &kernel->spared[with];
     if (!*spared && (*spared = append_class(classes, launch))) {
@@ -277,7 +259,7 @@ static struct array_binding bind_base(const struct launch_classes *classes, cons
 
 const struct array_binding *launch_bindings(struct launch_classes *classes, uint32_t launch)
 {
-    const struct access_summary *summary = classes->classes[classes->of_launch[launch]]->summary;
+    const struct access_summary *summary = launch_class_of(classes, launch)->summary;
     struct array_binding *bindings =
         arena_calloc(classes->program->arena, summary->base_count + 1, sizeof *bindings);
     for (uint32_t i = 0; bindings && i < summary->base_count; i++)

@@ -151,13 +151,22 @@ static void resolve_pointers(struct reading *reading, struct program_launch *lau
     launch->pointers = pointers;
 }
 
-static bool launch_is_ordinary(const struct trace_launch *record)
+const char *program_special_launch(const struct trace_launch *record)
 {
-    enum {
-        SPECIAL = TRACE_LAUNCH_ATTRIBUTES | TRACE_LAUNCH_COOPERATIVE | TRACE_LAUNCH_CAPTURED |
-                  TRACE_LAUNCH_PER_THREAD | TRACE_LAUNCH_UNREADABLE
+    static const struct {
+        uint32_t flag;
+        const char *reason;
+    } reasons[] = {
+        {TRACE_LAUNCH_ATTRIBUTES, "it was launched with attributes (cuLaunchKernelEx)"},
+        {TRACE_LAUNCH_COOPERATIVE, "it was launched cooperatively"},
+        {TRACE_LAUNCH_CAPTURED, "it was launched into a stream capture"},
+        {TRACE_LAUNCH_PER_THREAD, "it was launched on a per-thread default stream"},
+        {TRACE_LAUNCH_UNREADABLE, "its arguments could not be read"},
     };
-    return record->result == 0 && !(record->flags & SPECIAL);
+    if (record->result) return "the launch failed";
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (record->flags & reasons[i].flag) return reasons[i].reason;
+    return NULL;
 }
 
 static void read_launch(struct reading *reading, const struct trace_view *view)
@@ -176,13 +185,14 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     }
     struct program_launch *launch = &program->launches[program->launch_count++];
     *launch = (struct program_launch){.record = record, .arguments = view->payload};
-    bool continues = previous && launch_is_ordinary(record) && previous->stream == record->stream &&
+    bool is_ordinary = !program_special_launch(record);
+    bool continues = previous && is_ordinary && previous->stream == record->stream &&
                      previous->context == record->context && previous->thread == record->thread;
     if (!continues) program->window_count++;
     launch->window = program->window_count;
     if (continues && record->arrival_ns > previous->arrival_ns + previous->host_ns)
         launch->gap_ns = (uint32_t)(record->arrival_ns - previous->arrival_ns - previous->host_ns);
-    reading->previous = launch_is_ordinary(record) ? record : NULL;
+    reading->previous = is_ordinary ? record : NULL;
     if (!reading->first_arrival) reading->first_arrival = record->arrival_ns;
     reading->last_arrival = record->arrival_ns;
     resolve_pointers(reading, launch);

@@ -80,6 +80,8 @@ struct program {
 /* NULL with a message in error. */
 struct program *program_read(const char *trace_path, char *error, size_t error_size);
 void program_free(struct program *program);
+/* Why this launch must stay as it is, whatever its kernel, or NULL. */
+const char *program_special_launch(const struct trace_launch *record);
 /* The kernel's PTX function, or NULL; kernel->refusal then says why, with the next step where there is one.
  */
 const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel);
