@@ -31,6 +31,10 @@ struct launch_classes {
     uint32_t *of_launch;          /* launch -> class */
 };
 
+static inline struct launch_class *launch_class_of(const struct launch_classes *classes, uint32_t launch)
+{
+    return classes->classes[classes->of_launch[launch]];
+}
 /* Classes of every launch of the program; progress may be NULL. False when memory is out. */
 bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
                           void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 planner_sources = \
+	fuser/planner/draft.c fuser/planner/draft.h \
 	fuser/planner/exactness.c fuser/planner/exactness.h \
+	fuser/planner/group_code.c fuser/planner/group_code.h \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
 	fuser/planner/pairs.c fuser/planner/pairs.h \

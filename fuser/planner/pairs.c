@@ -48,8 +48,7 @@ void pairs_close(struct pairs *pairs)
 struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch)
 {
     if (!pairs->bindings[launch]) pairs->bindings[launch] = launch_bindings(pairs->classes, launch);
-    uint32_t class = pairs->classes->of_launch[launch];
-    return (struct bound_launch){pairs->classes->classes[class]->summary, pairs->bindings[launch]};
+    return (struct bound_launch){launch_class_of(pairs->classes, launch)->summary, pairs->bindings[launch]};
 }
 
 static void key_add(struct key_words *key, uint64_t word)
@@ -85,15 +84,15 @@ bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, st
     struct key_words key = {0};
     uint32_t bases = 0, seen_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct launch_class *class = pairs->classes->classes[pairs->classes->of_launch[launches[i]]];
+        const struct launch_class *class = launch_class_of(pairs->classes, launches[i]);
         bases += class->refusal ? 0 : class->summary->base_count;
     }
     struct seen_array *seen = calloc(bases + 1, sizeof *seen);
     key.failed = !seen;
     for (uint32_t i = 0; i < count && !key.failed; i++) {
-        uint32_t class = pairs->classes->of_launch[launches[i]];
-        key_add(&key, class);
-        if (pairs->classes->classes[class]->refusal) continue;
+        const struct launch_class *class = launch_class_of(pairs->classes, launches[i]);
+        key_add(&key, class->id);
+        if (class->refusal) continue;
         struct bound_launch bound = pairs_launch(pairs, launches[i]);
         key.failed |= !bound.bindings;
         for (uint32_t b = 0; !key.failed && b < bound.summary->base_count; b++)

@@ -2,6 +2,7 @@
  * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
 #include "config.h"
 #include "fuser/planner/exactness.h"
+#include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/plan_write.h"
 
@@ -181,8 +182,8 @@ struct pair_row { /* neighbouring launches of one situation */
 static json_t *pair_json(struct search *search, uint32_t first)
 {
     static const char *const class_names[] = {"none", "thread", "block", "other", "unknown"};
-    const struct launch_class *p = search->classes->classes[search->classes->of_launch[first]];
-    const struct launch_class *q = search->classes->classes[search->classes->of_launch[first + 1]];
+    const struct launch_class *p = search_class(search, first);
+    const struct launch_class *q = search_class(search, first + 1);
     const struct search_group *group = search->group_of[first];
     bool together = group && group->is_kept && search->group_of[first + 1] == group;
     const char *class = "unknown", *reason = p->refusal ? p->refusal : q->refusal;
@@ -245,7 +246,7 @@ static int compare_reasons(struct reason_row *a, struct reason_row *b)
 /* Why a launch that no group replaces is on its own. */
 static const char *apart_reason(const struct search *search, uint32_t launch)
 {
-    const struct launch_class *class = search->classes->classes[search->classes->of_launch[launch]];
+    const struct launch_class *class = search_class(search, launch);
     const struct search_group *group = search->group_of[launch];
     if (class->refusal) return class->refusal;
     if (class->no_member) return class->no_member;
@@ -300,7 +301,7 @@ static uint64_t count_analysed(const struct search *search)
 {
     uint64_t analysed = 0;
     for (uint32_t i = 0; i < search->program->launch_count; i++)
-        analysed += is_understood(search->classes->classes[search->classes->of_launch[i]]);
+        analysed += is_understood(search_class(search, i));
     return analysed;
 }
 
@@ -316,7 +317,7 @@ static void count_kernels(struct search *search, struct planner_summary *summary
         if (!refusal || kernel->launches <= most) continue;
         most = kernel->launches;
         snprintf(summary->refusal, sizeof summary->refusal, "%s: %s",
-                 search_plain_name(search->arena, kernel->name), refusal);
+                 group_code_plain_name(search->arena, kernel->name), refusal);
     }
 }
 

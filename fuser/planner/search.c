@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Greedy search: see search.h. A launch between members is passed over when it may run before the fused
- * kernel (it conflicts with no earlier member) or after it (with no later one). */
-#include "fuser/planner/search.h"
+ * Greedy search: see search.h. Which drafts are groups, and which groups a way through the program takes. */
+#include "fuser/planner/group_code.h"
 
-#include "fuser/planner/exactness.h"
-
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
 /* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
 enum { SEARCH_MOST_SETTLED = 3000, SEARCH_MOST_COMPILED = 256 };
-enum { SMALL_KERNEL_NS = 10000 };
 
 struct search_memo {
     struct hash128 key;
@@ -21,238 +14,6 @@ struct search_memo {
     const char *reason;
     UT_hash_handle hh;
 };
-
-struct draft { /* a group in the making: consecutive launches from first on */
-    struct search *search;
-    uint32_t first, count;
-    bool is_member[SEARCH_MOST_STEPS];
-    enum plan_step_role roles[SEARCH_MOST_STEPS];
-    const char *reason; /* why it did not grow, or is none */
-};
-
-static const struct launch_class *class_of(const struct search *search, uint32_t launch)
-{
-    return search->classes->classes[search->classes->of_launch[launch]];
-}
-
-static bool is_independent(struct search *search, uint32_t earlier, uint32_t later)
-{
-    const struct conflict *conflict = pairs_conflict(search->pairs, earlier, later);
-    return conflict && conflict->class == CONFLICT_NONE;
-}
-
-/* A pointer may lie in one array and be used for another, as in x - 1 for an array that counts from 1. */
-static bool leaves_array(const struct access_base *base, const struct array_binding *binding)
-{
-    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded &&
-           (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
-}
-
-/* Replay holds a launch only when every base lies in a tracked plain allocation of the process. */
-static const char *why_not_a_step(struct search *search, uint32_t launch)
-{
-    const struct launch_class *class = class_of(search, launch);
-    if (class->refusal) return class->refusal;
-    struct bound_launch bound = pairs_launch(search->pairs, launch);
-    if (!bound.bindings) return "out of memory";
-    for (uint32_t i = 0; i < bound.summary->base_count; i++) {
-        if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
-            return "it uses an address of unknown origin";
-        if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
-        if (!bound.summary->bases[i].is_bounded)
-            return "how far it reaches from a pointer of its arguments is not known";
-        if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
-            return "it may reach beyond the allocation that a pointer of its arguments lies in";
-    }
-    return NULL;
-}
-
-/* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */
-static bool assign_roles(struct draft *draft)
-{
-    struct search *search = draft->search;
-    for (uint32_t k = 0; k < draft->count; k++) {
-        draft->roles[k] = PLAN_MEMBER;
-        if (draft->is_member[k]) continue;
-        bool before = true, after = true;
-        for (uint32_t m = 0; m < draft->count && (before || after); m++) {
-            uint32_t low = draft->first + (m < k ? m : k), high = draft->first + (m < k ? k : m);
-            bool crosses_before = m < k && (draft->is_member[m] || draft->roles[m] == PLAN_AFTER);
-            bool crosses_after = m > k && draft->is_member[m];
-            if (crosses_before && before) before = is_independent(search, low, high);
-            if (crosses_after && after) after = is_independent(search, low, high);
-        }
-        if (!before && !after) return false;
-        draft->roles[k] = before ? PLAN_BEFORE : PLAN_AFTER;
-    }
-    return true;
-}
-
-static bool joins_members(struct draft *draft, uint32_t candidate)
-{
-    struct search *search = draft->search;
-    bool shares = false, dependent = false;
-    for (uint32_t m = 0; m < draft->count - 1; m++) {
-        if (!draft->is_member[m]) continue;
-        const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        if (!conflict || (conflict->class != CONFLICT_NONE && conflict->class != CONFLICT_THREAD)) {
-            if (conflict) draft->reason = conflict->reason;
-            return false;
-        }
-        dependent |= conflict->class == CONFLICT_THREAD;
-        shares |= conflict->shared_bytes > 0;
-    }
-    if (dependent || shares || search->options->keeps_losing) return true;
-    if (launch_class_time(class_of(search, candidate)) < SMALL_KERNEL_NS) return true;
-    draft->reason = "they share no data, and each is too long for the launch alone to matter";
-    return false;
-}
-
-static uint32_t members_of(const struct draft *draft)
-{
-    uint32_t members = 0;
-    for (uint32_t i = 0; i < draft->count; i++) members += draft->is_member[i];
-    return members;
-}
-
-static void trim(struct draft *draft)
-{
-    while (draft->count && !draft->is_member[draft->count - 1]) draft->count--;
-}
-
-/* Extends the draft launch by launch to the end of the window. */
-static void grow(struct draft *draft)
-{
-    struct search *search = draft->search;
-    uint32_t passed = 0, window = search->program->launches[draft->first].window;
-    draft->count = 1;
-    draft->is_member[0] = true;
-    for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
-        if (search->program->launches[next].window != window) break;
-        if (draft->count == SEARCH_MOST_STEPS || members_of(draft) >= search->options->max_members) break;
-        const char *obstacle = why_not_a_step(search, next);
-        if (obstacle) {
-            if (draft->count == 1) draft->reason = obstacle;
-            break;
-        }
-        uint32_t at = draft->count++;
-        const char *no_member = class_of(search, next)->no_member;
-        if (no_member && at == 1) draft->reason = no_member;
-        draft->is_member[at] = !no_member && joins_members(draft, next);
-        if (draft->is_member[at] && assign_roles(draft)) continue;
-        draft->is_member[at] = false;
-        if (++passed > SEARCH_MOST_PASSED) break;
-    }
-    trim(draft);
-}
-
-const char *search_plain_name(struct arena *arena, const char *kernel_name)
-{
-    enum { LONGEST = 32 };
-    const char *name = kernel_name;
-    size_t length = strlen(name);
-    if (!strncmp(name, "_Z",
-                 2)) { /* _Z [N] <length> <identifier> ...: the last identifier of a nested name */
-        bool is_nested = name[2] == 'N';
-        const char *at = name + 2 + is_nested;
-        while (isdigit((unsigned char)*at)) {
-            char *end;
-            size_t size = strtoul(at, &end, 10);
-            if (size > strlen(end)) break;
-            name = end;
-            length = size;
-            at = is_nested ? end + size : "";
-        }
-    }
-    char *plain = arena_strndup(arena, name, length < LONGEST ? length : LONGEST);
-    for (char *c = plain; c && *c; c++)
-        if (!isalnum((unsigned char)*c)) *c = '_';
-    return plain;
-}
-
-static const char *group_name(struct search *search, const struct draft *draft)
-{
-    enum { MOST_NAMED = 4 };
-    const char *name = arena_printf(search->arena, "g%u", search->group_count);
-    uint32_t named = 0;
-    for (uint32_t i = 0; i < draft->count; i++) {
-        if (!draft->is_member[i]) continue;
-        if (named++ == MOST_NAMED) break;
-        const struct program_kernel *kernel =
-            &search->program->kernels[class_of(search, draft->first + i)->kernel];
-        name = arena_printf(search->arena, "%s_%s", name, search_plain_name(search->arena, kernel->name));
-    }
-    uint32_t members = members_of(draft);
-    return members > MOST_NAMED ? arena_printf(search->arena, "%s_and_%u", name, members - MOST_NAMED) : name;
-}
-
-/* Pointers of members that point to one byte are passed once; guards make sure that they do. */
-static uint32_t find_aliases(const struct search_group *planned, struct codegen_alias *aliases)
-{
-    uint32_t count = 0;
-    for (uint32_t m = 1; m < planned->member_count; m++) {
-        const struct bound_launch *bound = &planned->bound[m];
-        for (uint32_t b = 0; b < bound->summary->base_count; b++) {
-            bool found = bound->summary->bases[b].kind != ACCESS_BASE_ARGUMENT;
-            for (uint32_t n = 0; n < m && !found; n++) {
-                const struct bound_launch *other = &planned->bound[n];
-                for (uint32_t c = 0; c < other->summary->base_count && !found; c++) {
-                    if (other->summary->bases[c].kind != ACCESS_BASE_ARGUMENT) continue;
-                    if (other->bindings[c].array != bound->bindings[b].array) continue;
-                    if (other->bindings[c].offset != bound->bindings[b].offset) continue;
-                    found = true;
-                    aliases[count++] = (struct codegen_alias){m, bound->summary->bases[b].argument_offset, n,
-                                                              other->summary->bases[c].argument_offset};
-                }
-            }
-        }
-    }
-    return count;
-}
-
-/* The argument for every member, and its code in the program where that is known to be what its PTX compiles
- * to. */
-static bool find_exactness(struct search *search, struct search_group *planned,
-                           struct codegen_reference *references)
-{
-    planned->exactness = arena_calloc(search->arena, planned->member_count + 1, sizeof *planned->exactness);
-    for (uint32_t m = 0; planned->exactness && m < planned->member_count; m++) {
-        const struct launch_class *class = class_of(search, planned->launches[planned->member_steps[m]]);
-        struct program_kernel *kernel = &search->program->kernels[class->kernel];
-        const struct exactness *exactness = exactness_of(search->program, kernel);
-        if (!exactness) return false;
-        planned->exactness[m] = exactness;
-        references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
-                                                   exactness->round};
-        if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
-            planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
-    }
-    return planned->exactness;
-}
-
-static void compile(struct search *search, struct search_group *planned)
-{
-    uint32_t bases = 0;
-    for (uint32_t m = 0; m < planned->member_count; m++) bases += planned->bound[m].summary->base_count;
-    struct codegen_alias *aliases = arena_calloc(search->arena, bases + 1, sizeof *aliases);
-    struct codegen_reference *references =
-        arena_calloc(search->arena, planned->member_count + 1, sizeof *references);
-    if (!aliases || !references || !find_exactness(search, planned, references)) {
-        planned->code.error = "out of memory";
-        return;
-    }
-    const struct trace_device *device = &search->program->device;
-    struct codegen_request request = {
-        .group = planned->group,
-        .name = planned->name,
-        .sm = device->compute_major * 10 + device->compute_minor,
-        .aliases = aliases,
-        .alias_count = find_aliases(planned, aliases),
-        .references = references,
-    };
-    codegen_compile(&request, &planned->code);
-    if (!planned->unproven && !device->is_emulated) planned->unproven = planned->code.unproven;
-}
 
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
 {
@@ -273,8 +34,8 @@ static bool collect_members(struct search *search, const struct draft *draft, st
 /* Recorded device time; where there is none, the time that the launch's traffic takes. */
 uint64_t search_launch_time(struct search *search, uint32_t launch)
 {
-    uint64_t time = launch_class_time(class_of(search, launch));
-    if (time || class_of(search, launch)->refusal) return time;
+    uint64_t time = launch_class_time(search_class(search, launch));
+    if (time || search_class(search, launch)->refusal) return time;
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     double bytes = 0;
     for (uint32_t i = 0; i < bound.summary->base_count; i++) {
@@ -346,10 +107,10 @@ static uint64_t most_uses(const struct search *search, const struct search_group
 {
     uint64_t most = UINT64_MAX;
     for (uint32_t m = 0; m < planned->member_count; m++) {
-        const struct launch_class *class = class_of(search, planned->launches[planned->member_steps[m]]);
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
         uint64_t members = 0;
         for (uint32_t n = 0; n < planned->member_count; n++)
-            members += class_of(search, planned->launches[planned->member_steps[n]]) == class;
+            members += search_class(search, planned->launches[planned->member_steps[n]]) == class;
         if (class->launches / members < most) most = class->launches / members;
     }
     return most;
@@ -378,20 +139,20 @@ static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
     uint64_t bytes_saved = UINT64_MAX;
-    while (members_of(draft) >= 2) {
+    while (draft_members(draft) >= 2) {
         if (search->settled == SEARCH_MOST_SETTLED) {
             draft->reason = "the trace holds too many different situations to plan them all";
             return NULL;
         }
         struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
-        if (!planned || !assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
-        planned->name = group_name(search, draft);
+        if (!planned || !draft_assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
+        planned->name = group_code_name(search, draft);
         const char *refusal = decide_whole(search, planned, &bytes_saved);
         if (!refusal) return planned;
         draft->reason = arena_strdup(search->arena, refusal);
         release_group(planned);
         draft->is_member[draft->count - 1] = false;
-        trim(draft);
+        draft_trim(draft);
     }
     return NULL;
 }
@@ -446,10 +207,10 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo) return NULL;
     memo->key = key;
     struct draft draft = {.search = search, .first = first};
-    memo->reason = class_of(search, first)->no_member;
-    if (!memo->reason) memo->reason = why_not_a_step(search, first);
+    memo->reason = search_class(search, first)->no_member;
+    if (!memo->reason) memo->reason = draft_why_no_step(search, first);
     if (!memo->reason) {
-        grow(&draft);
+        draft_grow(&draft);
         file_draft(&draft, memo);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
@@ -462,7 +223,7 @@ static void shrink(struct search *search, struct search_memo *memo)
     const struct search_group *planned = memo->group;
     struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->step_count};
     for (uint32_t m = 0; m + 1 < planned->member_count; m++) draft.is_member[planned->member_steps[m]] = true;
-    trim(&draft);
+    draft_trim(&draft);
     draft.reason = planned->refusal;
     file_draft(&draft, memo);
 }
@@ -474,7 +235,7 @@ static void compile_group(struct search *search, struct search_group *planned)
         planned->is_dropped = true;
         return;
     }
-    compile(search, planned);
+    group_code_compile(search, planned);
     planned->refusal = planned->code.error;
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
@@ -493,7 +254,7 @@ static struct search_memo *look(struct search *search, uint32_t first)
     for (uint32_t i = first; i < program->launch_count && count < SEARCH_MOST_STEPS; i++) {
         if (program->launches[i].window != program->launches[first].window) break;
         slice[count++] = i;
-        if (class_of(search, i)->refusal) break;
+        if (search_class(search, i)->refusal) break;
     }
     struct hash128 key;
     struct search_memo *memo;

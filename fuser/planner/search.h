@@ -53,13 +53,15 @@ struct search {
     const char *error;                    /* after search_run failed: why, with the next step */
 };
 
+static inline const struct launch_class *search_class(const struct search *search, uint32_t launch)
+{
+    return launch_class_of(search->classes, launch);
+}
 /* False with search->error set: memory is out, or a group was chosen and there is no compiler for it. */
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
                 isl_ctx *ctx);
 void search_free(struct search *search);
 /* Device time of a launch: its class's mean, or an estimate from its traffic; 0 when there is neither. */
 uint64_t search_launch_time(struct search *search, uint32_t launch);
-/* The kernel's name in a form for people and files: the identifier inside a C++ mangled name, or the name. */
-const char *search_plain_name(struct arena *arena, const char *kernel_name);
 
 #endif

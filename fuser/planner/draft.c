@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Grows a draft greedily; sees launches only through their classes and pairwise conflicts. */
+#include "fuser/planner/draft.h"
+
+enum { SMALL_KERNEL_NS = 10000 };
+
+static bool is_independent(struct search *search, uint32_t earlier, uint32_t later)
+{
+    const struct conflict *conflict = pairs_conflict(search->pairs, earlier, later);
+    return conflict && conflict->class == CONFLICT_NONE;
+}
+
+/* A pointer may lie in one array and be used for another, as in x - 1 for an array that counts from 1. */
+static bool leaves_array(const struct access_base *base, const struct array_binding *binding)
+{
+    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded &&
+           (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
+}
+
+const char *draft_why_no_step(struct search *search, uint32_t launch)
+{
+    const struct launch_class *class = search_class(search, launch);
+    if (class->refusal) return class->refusal;
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    if (!bound.bindings) return "out of memory";
+    for (uint32_t i = 0; i < bound.summary->base_count; i++) {
+        if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
+            return "it uses an address of unknown origin";
+        if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
+        if (!bound.summary->bases[i].is_bounded)
+            return "how far it reaches from a pointer of its arguments is not known";
+        if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
+            return "it may reach beyond the allocation that a pointer of its arguments lies in";
+    }
+    return NULL;
+}
+
+bool draft_assign_roles(struct draft *draft)
+{
+    struct search *search = draft->search;
+    for (uint32_t k = 0; k < draft->count; k++) {
+        draft->roles[k] = PLAN_MEMBER;
+        if (draft->is_member[k]) continue;
+        bool before = true, after = true;
+        for (uint32_t m = 0; m < draft->count && (before || after); m++) {
+            uint32_t low = draft->first + (m < k ? m : k), high = draft->first + (m < k ? k : m);
+            bool crosses_before = m < k && (draft->is_member[m] || draft->roles[m] == PLAN_AFTER);
+            bool crosses_after = m > k && draft->is_member[m];
+            if (crosses_before && before) before = is_independent(search, low, high);
+            if (crosses_after && after) after = is_independent(search, low, high);
+        }
+        if (!before && !after) return false;
+        draft->roles[k] = before ? PLAN_BEFORE : PLAN_AFTER;
+    }
+    return true;
+}
+
+static bool joins_members(struct draft *draft, uint32_t candidate)
+{
+    struct search *search = draft->search;
+    bool shares = false, dependent = false;
+    for (uint32_t m = 0; m < draft->count - 1; m++) {
+        if (!draft->is_member[m]) continue;
+        const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
+        if (!conflict || (conflict->class != CONFLICT_NONE && conflict->class != CONFLICT_THREAD)) {
+            if (conflict) draft->reason = conflict->reason;
+            return false;
+        }
+        dependent |= conflict->class == CONFLICT_THREAD;
+        shares |= conflict->shared_bytes > 0;
+    }
+    if (dependent || shares || search->options->keeps_losing) return true;
+    if (launch_class_time(search_class(search, candidate)) < SMALL_KERNEL_NS) return true;
+    draft->reason = "they share no data, and each is too long for the launch alone to matter";
+    return false;
+}
+
+uint32_t draft_members(const struct draft *draft)
+{
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < draft->count; i++) members += draft->is_member[i];
+    return members;
+}
+
+void draft_trim(struct draft *draft)
+{
+    while (draft->count && !draft->is_member[draft->count - 1]) draft->count--;
+}
+
+void draft_grow(struct draft *draft)
+{
+    struct search *search = draft->search;
+    uint32_t passed = 0, window = search->program->launches[draft->first].window;
+    draft->count = 1;
+    draft->is_member[0] = true;
+    for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
+        if (search->program->launches[next].window != window) break;
+        if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= search->options->max_members) break;
+        const char *obstacle = draft_why_no_step(search, next);
+        if (obstacle) {
+            if (draft->count == 1) draft->reason = obstacle;
+            break;
+        }
+        uint32_t at = draft->count++;
+        const char *no_member = search_class(search, next)->no_member;
+        if (no_member && at == 1) draft->reason = no_member;
+        draft->is_member[at] = !no_member && joins_members(draft, next);
+        if (draft->is_member[at] && draft_assign_roles(draft)) continue;
+        draft->is_member[at] = false;
+        if (++passed > SEARCH_MOST_PASSED) break;
+    }
+    draft_trim(draft);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A group in the making: launches that look legal pair by pair. A launch between members is passed over when
+ * it may run before the fused kernel (it conflicts with no earlier member) or after it (with no later one).
+ */
+#ifndef KFUSE_FUSER_PLANNER_DRAFT_H
+#define KFUSE_FUSER_PLANNER_DRAFT_H
+
+#include "fuser/planner/search.h"
+
+struct draft { /* a group in the making: consecutive launches from first on */
+    struct search *search;
+    uint32_t first, count;
+    bool is_member[SEARCH_MOST_STEPS];
+    enum plan_step_role roles[SEARCH_MOST_STEPS];
+    const char *reason; /* why it did not grow, or is none */
+};
+
+/* Why no group can have this launch as a step, or NULL. Replay holds a launch only when every base lies in a
+ * tracked plain allocation of the process. */
+const char *draft_why_no_step(struct search *search, uint32_t launch);
+/* Extends the draft launch by launch to the end of the window; needs search and first. */
+void draft_grow(struct draft *draft);
+/* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */
+bool draft_assign_roles(struct draft *draft);
+uint32_t draft_members(const struct draft *draft);
+/* Leaves out what stands behind the last member. */
+void draft_trim(struct draft *draft);
+
+#endif

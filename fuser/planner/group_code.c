@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Names of groups, which pointers are passed once, and by which argument each member is exact. */
+#include "fuser/planner/group_code.h"
+
+#include "fuser/planner/exactness.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *group_code_plain_name(struct arena *arena, const char *kernel_name)
+{
+    enum { LONGEST = 32 };
+    const char *name = kernel_name;
+    size_t length = strlen(name);
+    if (!strncmp(name, "_Z",
+                 2)) { /* _Z [N] <length> <identifier> ...: the last identifier of a nested name */
+        bool is_nested = name[2] == 'N';
+        const char *at = name + 2 + is_nested;
+        while (isdigit((unsigned char)*at)) {
+            char *end;
+            size_t size = strtoul(at, &end, 10);
+            if (size > strlen(end)) break;
+            name = end;
+            length = size;
+            at = is_nested ? end + size : "";
+        }
+    }
+    char *plain = arena_strndup(arena, name, length < LONGEST ? length : LONGEST);
+    for (char *c = plain; c && *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+    return plain;
+}
+
+const char *group_code_name(struct search *search, const struct draft *draft)
+{
+    enum { MOST_NAMED = 4 };
+    const char *name = arena_printf(search->arena, "g%u", search->group_count);
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < draft->count; i++) {
+        if (!draft->is_member[i]) continue;
+        if (named++ == MOST_NAMED) break;
+        const struct program_kernel *kernel =
+            &search->program->kernels[search_class(search, draft->first + i)->kernel];
+        name = arena_printf(search->arena, "%s_%s", name, group_code_plain_name(search->arena, kernel->name));
+    }
+    uint32_t members = draft_members(draft);
+    return members > MOST_NAMED ? arena_printf(search->arena, "%s_and_%u", name, members - MOST_NAMED) : name;
+}
+
+/* Pointers of members that point to one byte are passed once; guards make sure that they do. */
+static uint32_t find_aliases(const struct search_group *planned, struct codegen_alias *aliases)
+{
+    uint32_t count = 0;
+    for (uint32_t m = 1; m < planned->member_count; m++) {
+        const struct bound_launch *bound = &planned->bound[m];
+        for (uint32_t b = 0; b < bound->summary->base_count; b++) {
+            bool found = bound->summary->bases[b].kind != ACCESS_BASE_ARGUMENT;
+            for (uint32_t n = 0; n < m && !found; n++) {
+                const struct bound_launch *other = &planned->bound[n];
+                for (uint32_t c = 0; c < other->summary->base_count && !found; c++) {
+                    if (other->summary->bases[c].kind != ACCESS_BASE_ARGUMENT) continue;
+                    if (other->bindings[c].array != bound->bindings[b].array) continue;
+                    if (other->bindings[c].offset != bound->bindings[b].offset) continue;
+                    found = true;
+                    aliases[count++] = (struct codegen_alias){m, bound->summary->bases[b].argument_offset, n,
+                                                              other->summary->bases[c].argument_offset};
+                }
+            }
+        }
+    }
+    return count;
+}
+
+/* The argument for every member, and its code in the program where that is known to be what its PTX compiles
+ * to. */
+static bool find_exactness(struct search *search, struct search_group *planned,
+                           struct codegen_reference *references)
+{
+    planned->exactness = arena_calloc(search->arena, planned->member_count + 1, sizeof *planned->exactness);
+    for (uint32_t m = 0; planned->exactness && m < planned->member_count; m++) {
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
+        struct program_kernel *kernel = &search->program->kernels[class->kernel];
+        const struct exactness *exactness = exactness_of(search->program, kernel);
+        if (!exactness) return false;
+        planned->exactness[m] = exactness;
+        references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
+                                                   exactness->round};
+        if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
+            planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
+    }
+    return planned->exactness;
+}
+
+void group_code_compile(struct search *search, struct search_group *planned)
+{
+    uint32_t bases = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++) bases += planned->bound[m].summary->base_count;
+    struct codegen_alias *aliases = arena_calloc(search->arena, bases + 1, sizeof *aliases);
+    struct codegen_reference *references =
+        arena_calloc(search->arena, planned->member_count + 1, sizeof *references);
+    if (!aliases || !references || !find_exactness(search, planned, references)) {
+        planned->code.error = "out of memory";
+        return;
+    }
+    const struct trace_device *device = &search->program->device;
+    struct codegen_request request = {
+        .group = planned->group,
+        .name = planned->name,
+        .sm = device->compute_major * 10 + device->compute_minor,
+        .aliases = aliases,
+        .alias_count = find_aliases(planned, aliases),
+        .references = references,
+    };
+    codegen_compile(&request, &planned->code);
+    if (!planned->unproven && !device->is_emulated) planned->unproven = planned->code.unproven;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From a group as planned to its code: its name, and the request to the code generator. */
+#ifndef KFUSE_FUSER_PLANNER_GROUP_CODE_H
+#define KFUSE_FUSER_PLANNER_GROUP_CODE_H
+
+#include "fuser/planner/draft.h"
+
+/* gN and the names of the first members: a C identifier, in the search's arena. */
+const char *group_code_name(struct search *search, const struct draft *draft);
+/* The kernel's name in a form for people and files: the identifier inside a C++ mangled name, or the name. */
+const char *group_code_plain_name(struct arena *arena, const char *kernel_name);
+/* Fills code, exactness and unproven; code.error says why not. */
+void group_code_compile(struct search *search, struct search_group *planned);
+
+#endif
