@@ -8,10 +8,12 @@ export KFUSE_HOLD_US=10000000
 # verified FIELD: the sum over groups: 4 uses, 6 mismatches, 8 bytes
 verified() { awk -v field="$1" '$1 == "verified" { sum += $field } END { print sum + 0 }' "$work/stats"; }
 
-# verifies PROGRAM ARGUMENT...: a run with --verify=3 that must be as the original
+# verifies PROGRAM ARGUMENT...: a run with --verify=$uses that must be as the original
+uses=3
 verifies() {
-    rm -f "$work/stats"
-    same_as_original "$kfuse" run --emulate --verify=3 -p "$work/app.kfplan" --stats "$work/stats" -- "$@"
+    run_options=--verify=$uses
+    run_planned "$@"
+    run_options=
 }
 
 # patched KIND: a copy of the good plan, changed
@@ -102,20 +104,20 @@ expect 2 "$kfuse" run --verify=x -p "$work/app.kfplan" -- true
 
 # other threads at work, also between the bytes that the group writes; and waiting for what is not to come
 busy=$top_builddir/tests/interpose/verified
+limit=60
 export KFUSE_HOLD_US=1000000
 record_and_plan "$busy" --rounds 100
 for settings in seed=0 seed=3; do
     export KFUSE_EMULATOR=$settings
     original "$busy" --mode neighbours
-    rm -f "$work/stats"
-    same_as_original timeout 60 "$kfuse" run --emulate --verify=1000 -p "$work/app.kfplan" --stats "$work/stats" -- "$busy" --mode neighbours
+    uses=1000 verifies "$busy" --mode neighbours
     [ "$(verified 4)" -gt 0 ] || fail "nothing was verified beside other threads: $(cat "$work/stats")"
     [ "$(verified 6)" = 0 ] || fail "a group differs beside other threads"
 done
 unset KFUSE_EMULATOR
-for mode in stream-waits thread-waits; do
+for mode in stream-waits thread-waits copy-waits; do
     original "$busy" --mode $mode
-    KFUSE_VERIFY_WAIT_MS=200 verifies timeout 60 "$busy" --mode $mode
+    KFUSE_VERIFY_WAIT_MS=200 verifies "$busy" --mode $mode
     says 'nothing more is verified'
     [ "$(stat_of fused)" = 0 ] || fail "a group was used that was not verified: $mode"
 done
@@ -127,7 +129,7 @@ for mode in streams one-stream events captures signals fork exit reset; do
     original "$threads" --mode $mode
     for hold in 1 1000000; do
         export KFUSE_HOLD_US=$hold
-        verifies timeout 60 "$threads" --mode $mode
+        verifies "$threads" --mode $mode
         [ "$(verified 6)" = 0 ] || fail "a group differs: $mode"
     done
 done

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the shell tests of the command and of whole programs: a folder that goes away, and ways to run and to compare.
-# Sourced; needs top_builddir, top_srcdir.
+# Sourced; needs top_builddir, top_srcdir. on_gpu.sh sets emulate to nothing, and limit: seconds for a run.
 set -u
+emulate=${emulate---emulate}
+limit=${limit:-300}
 kfuse=$top_builddir/tools/kfuse
 bench=$top_builddir/bench
 emulator=$top_builddir/emulator/.libs
@@ -36,14 +38,27 @@ says() {
 # stat KEY: from $work/stats
 stat_of() { awk -v key="$1" '$1 == key { print $2 }' "$work/stats"; }
 
-# on_emulator COMMAND...: without kfuse
-on_emulator() { LD_LIBRARY_PATH=$emulator${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
+# within COMMAND...: ended after $limit seconds
+within() { timeout -k 5 "$limit" "$@"; }
+
+# on_emulator COMMAND...: without kfuse; on_gpu.sh has it run on the GPU
+on_emulator() {
+    if [ -n "$emulate" ]; then
+        within env LD_LIBRARY_PATH="$emulator${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@"
+    else
+        within "$@"
+    fi
+}
+
+# is_over FILE: the run with this status was not ended by within
+is_over() { case $(cat "$1") in 124 | 137) return 1 ;; esac; }
 
 # original PROGRAM ARGUMENT...: the reference: $work/original.{status,out,dump}. --dump is added.
 original() {
     rm -f "$work/original.dump"
     on_emulator "$@" --dump "$work/original.dump" >"$work/original.out" 2>"$work/original.err"
     echo $? >"$work/original.status"
+    is_over "$work/original.status" || fail "without kfuse it takes longer than $limit s: $*"
 }
 
 # same_as_original COMMAND...: under kfuse; same exit status, standard output and dump
@@ -51,6 +66,7 @@ same_as_original() {
     rm -f "$work/fused.dump"
     "$@" --dump "$work/fused.dump" >"$work/fused.out" 2>"$work/err"
     echo $? >"$work/fused.status"
+    is_over "$work/fused.status" || fail "with kfuse it takes longer than $limit s: $*"
     cmp "$work/original.status" "$work/fused.status" >&2 || {
         cat "$work/err" >&2
         fail "exit status $(cat "$work/fused.status"), not $(cat "$work/original.status"): $*"
@@ -63,14 +79,17 @@ same_as_original() {
 # record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $plan_options
 record_and_plan() {
     rm -rf "$work/app.kftrace" "$work/app.kfplan"
-    expect 0 "$kfuse" record --emulate -o "$work/app.kftrace" -- "$@"
-    expect 0 "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
+    # shellcheck disable=SC2086
+    expect 0 within "$kfuse" record $emulate -o "$work/app.kftrace" -- "$@"
+    # shellcheck disable=SC2086
+    expect 0 within "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
 }
 
-# run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats
+# run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats; with $run_options
 run_planned() {
     rm -f "$work/stats"
-    same_as_original "$kfuse" run --emulate -p "$work/app.kfplan" --stats "$work/stats" -- "$@"
+    # shellcheck disable=SC2086
+    same_as_original within "$kfuse" run $emulate ${run_options:-} -p "$work/app.kfplan" --stats "$work/stats" -- "$@"
 }
 
 # fuses PROGRAM ARGUMENT...: everything, and launches were replaced. Holds for seconds: the machine may be busy.
