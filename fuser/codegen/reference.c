@@ -97,28 +97,48 @@ static char *carry(const char *body)
     return fclose(out) ? NULL : source;
 }
 
-static void compile_body(struct arena *arena, const struct ptx_module *module, const char *body, uint32_t sm,
-                         uint32_t max_registers, struct nvrtc_output *output)
+struct rounded_forms {
+    const struct ptx_function *kernel;
+    const bool *const *rounds;
+    uint32_t count;
+};
+
+static bool print_all(struct arena *arena, const struct ptx_module *selected,
+                      const struct rounded_forms *forms, FILE *out)
 {
+    bool is_printed = selected->functions && print_body(selected, out);
+    for (uint32_t i = 0; is_printed && i < forms->count; i++)
+        is_printed = print_rounded(arena, forms->kernel, forms->rounds[i],
+                                   reference_rounded_name(arena, forms->kernel, i), out);
+    return is_printed;
+}
+
+/* Compiles these kernels of the module as they are, and forms of one of its kernels. */
+static void compile_all(struct arena *arena, const struct ptx_module *module,
+                        const struct ptx_function *const *kernels, uint32_t kernel_count,
+                        const struct rounded_forms *forms, uint32_t sm, uint32_t max_registers,
+                        struct nvrtc_output *output)
+{
+    struct ptx_module selected = select_kernels(arena, module, kernels, kernel_count);
     const char *architecture = module->sm == sm ? module->target : arena_printf(arena, "sm_%u", sm);
-    char *source = body ? carry(body) : NULL;
+    char *body = NULL, *source = NULL;
+    size_t length;
+    FILE *out = open_memstream(&body, &length);
+    bool is_printed = out && print_all(arena, &selected, forms, out);
+    if (out && fclose(out)) is_printed = false;
+    if (is_printed) source = carry(body);
     *output = (struct nvrtc_output){.error = "out of memory"};
     if (source && architecture) nvrtc_compile(arena, "alone.cu", source, architecture, max_registers, output);
     free(source);
+    free(body);
 }
 
 void reference_compile(struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output)
 {
-    struct ptx_module selected = select_kernels(arena, module, kernels, kernel_count);
-    char *body = NULL;
-    size_t length;
-    FILE *out = open_memstream(&body, &length);
-    bool is_printed = out && selected.functions && print_body(&selected, out);
-    if (out && fclose(out)) is_printed = false;
-    compile_body(arena, module, is_printed ? body : NULL, sm, max_registers, output);
-    free(body);
+    const struct rounded_forms none = {0};
+    compile_all(arena, module, kernels, kernel_count, &none, sm, max_registers, output);
 }
 
 const char *reference_rounded_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
@@ -130,14 +150,6 @@ void reference_compile_rounded(struct arena *arena, const struct ptx_function *k
                                const bool *const *rounds, uint32_t count, uint32_t sm, uint32_t max_registers,
                                struct nvrtc_output *output)
 {
-    struct ptx_module selected = select_kernels(arena, kernel->module, NULL, 0);
-    char *body = NULL;
-    size_t length;
-    FILE *out = open_memstream(&body, &length);
-    bool is_printed = out && selected.functions && print_body(&selected, out);
-    for (uint32_t i = 0; is_printed && i < count; i++)
-        is_printed = print_rounded(arena, kernel, rounds[i], reference_rounded_name(arena, kernel, i), out);
-    if (out && fclose(out)) is_printed = false;
-    compile_body(arena, kernel->module, is_printed ? body : NULL, sm, max_registers, output);
-    free(body);
+    const struct rounded_forms forms = {kernel, rounds, count};
+    compile_all(arena, kernel->module, NULL, 0, &forms, sm, max_registers, output);
 }

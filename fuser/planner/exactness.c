@@ -89,21 +89,19 @@ static const char *loaded_difference(struct program *program, const struct progr
     struct cubin reference, loaded;
     if (!cubin_open(&reference, ours->cubin, ours->cubin_size)) return "our code cannot be read";
     for (uint32_t i = 0; i < module->loaded_count; i++) {
-        const char *options, *assembler;
         if (!cubin_open(&loaded, module->loaded[i].bytes, module->loaded[i].size))
             return "the loaded code cannot be read";
         const char *difference = cubin_difference(arena, &loaded, kernel, &reference, kernel);
         if (!difference && module->is_other_architecture && cubin_uses_variables(&loaded, kernel))
             difference = "it uses variables, which may differ";
         if (!difference) continue;
-        assembler = cubin_assembler(&loaded, &options);
+        const char *own_options, *options;
+        const char *own = cubin_assembler(&reference, &own_options);
+        const char *assembler = cubin_assembler(&loaded, &options);
         if (!assembler)
             return arena_printf(arena, "%s; the loaded one does not say by what it was made", difference);
-        const char *own = cubin_assembler(&reference, &options);
-        own = own ? own : "an unknown one";
-        assembler = cubin_assembler(&loaded, &options);
         return arena_printf(arena, "%s; the loaded one was made by ptxas %s %s, ours by %s", difference,
-                            assembler, options ? options : "", own);
+                            assembler, options ? options : "", own ? own : "an unknown one");
     }
     return NULL;
 }
