@@ -18,8 +18,7 @@
 #pragma GCC visibility pop
 #define CUDART_EXPORT __attribute__((visibility("default")))
 
-/* --- the driver and the calling thread: cudart_state.c
- * ---------------------------------------------------------- */
+/* --- the driver and the calling thread: cudart_state.c --- */
 /* Every entry point that the runtime uses. One that the driver lacks names itself in the log and returns
  * CUDA_ERROR_NOT_SUPPORTED. Valid after cudart_open. */
 struct cudart_driver {
@@ -39,8 +38,7 @@ cudaError_t cudart_return(cudaError_t error);
 cudaError_t cudart_unsupported(const char *name, bool *is_said);
 CUdevice cudart_device(void);
 
-/* --- registered kernels and variables: cudart_module.c
- * ---------------------------------------------------------- */
+/* --- registered kernels and variables: cudart_module.c --- */
 /* The kernel behind a host function, or behind a handle given as one; its module is loaded at first use. */
 cudaError_t cudart_kernel(const void *function, CUkernel *kernel);
 /* Why a host stub has no handle for its kernel: it asks once, and launches with what it got. */

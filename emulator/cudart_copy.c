@@ -23,8 +23,7 @@ static CUresult finish(CUresult result, struct way way)
     return cudart_driver.StreamSynchronize(way.stream);
 }
 
-/* --- bytes
- * ------------------------------------------------------------------------------------------------------ */
+/* --- bytes --- */
 
 static CUresult copy_now(void *to, const void *from, size_t count, enum cudaMemcpyKind kind)
 {
@@ -83,8 +82,7 @@ static cudaError_t set(void *to, int value, size_t count, struct way way)
     return cudart_return((cudaError_t)result);
 }
 
-/* --- symbols
- * ---------------------------------------------------------------------------------------------------- */
+/* --- symbols --- */
 
 static cudaError_t place_in_symbol(const void *symbol, size_t count, size_t offset, void **place)
 {
@@ -116,8 +114,7 @@ static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t count, 
     return error == cudaSuccess ? copy(to, from, count, kind, way) : cudart_return(error);
 }
 
-/* --- rows and slices
- * -------------------------------------------------------------------------------------------- */
+/* --- rows and slices --- */
 
 static CUmemorytype memory_type(enum cudaMemcpyKind kind, bool is_source)
 {
@@ -214,8 +211,7 @@ static cudaError_t set_slices(struct cudaPitchedPtr to, int value, struct cudaEx
     return error;
 }
 
-/* --- peers
- * ------------------------------------------------------------------------------------------------------ */
+/* --- peers --- */
 
 /* Addresses tell the device that they are on. */
 static cudaError_t copy_peer(void *to, int to_device, const void *from, int from_device, size_t count,
@@ -229,8 +225,7 @@ static cudaError_t copy_peer(void *to, int to_device, const void *from, int from
     return copy(to, from, count, cudaMemcpyDeviceToDevice, way);
 }
 
-/* --- the exported forms
- * ----------------------------------------------------------------------------------------- */
+/* --- the exported forms --- */
 
 #define ORDERED(name, parameters, call, asynchronous, in_stream)                                             \
     CUDART_EXPORT cudaError_t name parameters;                                                               \

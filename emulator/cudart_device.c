@@ -13,8 +13,7 @@ CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus);
 
-/* --- the device
- * ------------------------------------------------------------------------------------------------- */
+/* --- the device --- */
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
@@ -56,8 +55,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
     return error;
 }
 
-/* --- versions
- * --------------------------------------------------------------------------------------------------- */
+/* --- versions --- */
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
@@ -87,8 +85,7 @@ cudaError_t cudaProfilerStop(void)
     return cudart_return(cudart_enter());
 }
 
-/* --- errors
- * ----------------------------------------------------------------------------------------------------- */
+/* --- errors --- */
 
 static const struct error_text {
     int number;
@@ -119,8 +116,7 @@ const char *cudaGetErrorString(cudaError_t error)
     return found ? found->text : "unrecognized error code";
 }
 
-/* --- the driver's entry points
- * ---------------------------------------------------------------------------------- */
+/* --- the driver's entry points --- */
 
 static cudaError_t find_entry(const char *symbol, void **entry, unsigned version, unsigned long long flags,
                               enum cudaDriverEntryPointQueryResult *status)

@@ -23,8 +23,7 @@ CUDART_EXPORT cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim
 CUDART_EXPORT cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
                                                    void **args);
 
-/* --- the configuration between <<< and >>>
- * ---------------------------------------------------------------------- */
+/* --- the configuration between <<< and >>> --- */
 
 struct configuration {
     dim3 grid, block;
@@ -55,8 +54,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sh
     return cudaSuccess;
 }
 
-/* --- launches
- * --------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
 static bool exceeds(unsigned value, CUdevice_attribute limit)
 {
@@ -190,8 +188,7 @@ cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const voi
     return launch_config(config, func, args, config ? cudart_thread_stream(config->stream) : NULL);
 }
 
-/* --- kernels
- * ---------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {

@@ -35,8 +35,7 @@ static struct {
     _Atomic cudaError_t kernel_error;   /* why the last kernel that a host stub asked for was not found */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- registering
- * ------------------------------------------------------------------------------------------------ */
+/* --- registering --- */
 
 CUDART_EXPORT void **__cudaRegisterFatBinary(void *fatCubin);
 CUDART_EXPORT void __cudaRegisterFatBinaryEnd(void **fatCubinHandle);
@@ -146,8 +145,7 @@ void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, c
                                                       .managed = hostVarPtrAddress});
 }
 
-/* --- finding; with the lock
- * ------------------------------------------------------------------------------------- */
+/* --- finding; with the lock --- */
 
 static cudaError_t load(struct module *module)
 {

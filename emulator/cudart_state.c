@@ -27,8 +27,7 @@ static _Thread_local struct {
     cudaError_t error;
 } state_thread;
 
-/* --- errors
- * ----------------------------------------------------------------------------------------------------- */
+/* --- errors --- */
 
 /* Errors after which a context is of no more use; asking for the last error does not clear them. */
 static bool is_sticky(cudaError_t error)
@@ -67,8 +66,7 @@ cudaError_t cudart_unsupported(const char *name, bool *is_said)
     return cudaErrorNotSupported;
 }
 
-/* --- the driver
- * ------------------------------------------------------------------------------------------------- */
+/* --- the driver --- */
 
 #define DRIVER(name, version)                                                                                \
     static CUresult missing_##name(void)                                                                     \
@@ -123,8 +121,7 @@ cudaError_t cudart_open(void)
     return state_open_error;
 }
 
-/* --- contexts
- * --------------------------------------------------------------------------------------------------- */
+/* --- contexts --- */
 
 static cudaError_t primary_context(int device, CUcontext *context)
 {

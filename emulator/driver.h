@@ -31,8 +31,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *capt
 
 enum { DRIVER_VERSION = 13000, DRIVER_SM = 90, DRIVER_LIMITS = 9, DRIVER_STACK = 32 };
 
-/* --- objects: driver_object.c
- * ---------------------------------------------------------------------------------- */
+/* --- objects: driver_object.c --- */
 /* Handles are pointers to objects. A destroyed object's memory stays an object (of kind FREE, or reused), so
  * that a stale handle is recognised instead of read as something else. */
 enum driver_kind {
@@ -127,8 +126,7 @@ struct driver_event {
     size_t node_count;
 };
 
-/* --- operations: driver_operation.c
- * ---------------------------------------------------------------------------- */
+/* --- operations: driver_operation.c --- */
 struct driver_copy { /* rows of width bytes, height rows a slice, depth slices */
     uint64_t destination, source;
     size_t width, height, depth;
@@ -196,8 +194,7 @@ bool driver_operation_wait_for(struct driver_operation *operation, const struct 
 uint64_t driver_operation_run(struct driver_stream *stream, const struct driver_operation *operation,
                               uint64_t start_ns);
 
-/* --- the queue: driver_queue.c
- * ---------------------------------------------------------------------------------- */
+/* --- the queue: driver_queue.c --- */
 /* Takes the operation over: adds it to the stream's capture, or queues it (and, unless a seed is set, runs
  * it). */
 CUresult driver_submit(struct driver_stream *stream, struct driver_operation *operation);
@@ -220,8 +217,7 @@ bool driver_runs_at_once(void);
 /* A number that the seed fixes, below limit. */
 uint64_t driver_random(uint64_t limit);
 
-/* --- state and contexts: driver_state.c, driver_context.c
- * -------------------------------------------------------- */
+/* --- state and contexts: driver_state.c, driver_context.c --- */
 struct driver_options { /* KFUSE_EMULATOR; see driver_state.c */
     uint64_t seed, step_limit;
     uint32_t workers;
@@ -274,8 +270,7 @@ void driver_wake(enum driver_news news);
 /* At the end of the process: from now on every entry point says CUDA_ERROR_DEINITIALIZED. */
 void driver_close(void);
 
-/* --- host functions: driver_host.c
- * ------------------------------------------------------------------------------- */
+/* --- host functions: driver_host.c --- */
 /* Set while the calling thread runs a host function of the program. */
 extern _Thread_local bool driver_is_in_host_function;
 /* Gives the stream's first operation to the thread that runs host functions. Waits a moment for it, so that
@@ -297,8 +292,7 @@ struct driver_context *driver_current(void);
 CUresult driver_context_open(struct driver_context **context, bool is_primary, unsigned flags);
 void driver_context_close(struct driver_context *context);
 
-/* --- streams: driver_stream.c; captures: driver_capture.c
- * -------------------------------------------------------- */
+/* --- streams: driver_stream.c; captures: driver_capture.c --- */
 /* Set by the per-thread variants of entry points (driver_stubs.S), taken back by driver_stream_of. */
 extern _Thread_local bool driver_is_per_thread;
 CUresult driver_stream_of(CUstream handle, struct driver_stream **stream);
@@ -317,8 +311,7 @@ void driver_capture_spoil(struct driver_capture *capture);
 void driver_capture_spoil_event(const struct driver_event *event); /* the capture that it was recorded in */
 void driver_capture_leave(struct driver_stream *stream);           /* the stream is going */
 
-/* --- graphs: driver_graph.c
- * --------------------------------------------------------------------------------------- */
+/* --- graphs: driver_graph.c --- */
 struct driver_graph {
     struct driver_object object;
     struct driver_node **nodes;
@@ -337,8 +330,7 @@ struct driver_node *driver_graph_add(struct driver_graph *graph, struct driver_o
                                      struct driver_node *const *dependencies, size_t count);
 void driver_graph_free(struct driver_graph *graph);
 
-/* --- modules: driver_module.c, kernels: driver_kernel.c
- * --------------------------------------------------------------- */
+/* --- modules: driver_module.c, kernels: driver_kernel.c --- */
 /* From a CUfunction or a CUkernel, or NULL. */
 struct driver_function *driver_function_of(CUfunction handle);
 void driver_module_close(struct driver_module *module);
@@ -347,8 +339,7 @@ CUresult driver_launch_create(struct driver_operation **operation, struct driver
                               const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared,
                               void **parameters, void **extra);
 
-/* --- memory: driver_memory.c, copies: driver_copy.c
- * ------------------------------------------------------------------- */
+/* --- memory: driver_memory.c, copies: driver_copy.c --- */
 /* Records in context, for attributes and for freeing when the context goes. 0 when out of memory. */
 uint64_t driver_memory_allocate(struct driver_context *context, size_t size, enum emu_memory_kind kind,
                                 unsigned flags, void *pool);
@@ -365,8 +356,7 @@ CUresult driver_copy_create(struct driver_operation **operation, struct driver_c
 CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_copy *copy);
 CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);
 
-/* --- activity: driver_activity.c
- * ---------------------------------------------------------------------------------------- */
+/* --- activity: driver_activity.c --- */
 uint64_t driver_activity_tag(void);
 void driver_activity_add(const struct emu_activity *activity);
 /* Delivers what was added; without the lock. */

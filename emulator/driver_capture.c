@@ -165,8 +165,7 @@ CUresult driver_capture_join(struct driver_stream *stream, struct driver_event *
     return is_set ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* --- entry points
- * ---------------------------------------------------------------------------------------------------- */
+/* --- entry points --- */
 
 static CUresult capture_begin(CUstream handle, CUstreamCaptureMode mode)
 {

@@ -72,8 +72,7 @@ void driver_context_close(struct driver_context *context)
     context->legacy = NULL;
 }
 
-/* --- the primary context
- * ------------------------------------------------------------------------------------- */
+/* --- the primary context --- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
@@ -124,8 +123,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     return CUDA_SUCCESS;
 }
 
-/* --- others
- * ---------------------------------------------------------------------------------------------------- */
+/* --- others --- */
 
 static CUresult context_create(CUcontext *result, unsigned flags, CUdevice device)
 {

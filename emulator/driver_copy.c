@@ -167,8 +167,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdevice
     COPY_LATER(dstDevice, srcDevice, ByteCount, hStream);
 }
 
-/* --- two and three dimensions
- * ---------------------------------------------------------------------------------------- */
+/* --- two and three dimensions --- */
 
 /* One side of a copy: where it begins, and its steps from row to row and from slice to slice. */
 struct copy_side {

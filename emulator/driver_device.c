@@ -159,8 +159,7 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
     return CUDA_SUCCESS;
 }
 
-/* --- errors
- * ------------------------------------------------------------------------------------------------------ */
+/* --- errors --- */
 
 struct device_error {
     int number;
@@ -194,8 +193,7 @@ CUresult cuGetErrorString(CUresult error, const char **pStr)
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- nothing to do
- * ------------------------------------------------------------------------------------------------- */
+/* --- nothing to do --- */
 
 CUresult cuProfilerStart(void)
 {

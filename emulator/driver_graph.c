@@ -211,8 +211,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     return result;
 }
 
-/* --- node by node
- * ------------------------------------------------------------------------------------------------------ */
+/* --- node by node --- */
 
 static CUresult node_add(CUgraphNode *result, CUgraph handle, const CUgraphNode *dependencies, size_t count,
                          struct driver_operation *operation)

@@ -100,8 +100,7 @@ static CUresult function_parameter(const struct driver_function *function, size_
     return CUDA_SUCCESS;
 }
 
-/* --- functions
- * ----------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
@@ -174,8 +173,7 @@ CUresult cuFuncLoad(CUfunction function)
     return function_itself(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
@@ -238,8 +236,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
     return kernel_function(kernel) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- occupancy
- * ----------------------------------------------------------------------------------------------------- */
+/* --- occupancy --- */
 
 static CUresult occupancy_blocks(int *blocks, CUfunction handle, int threads, size_t dynamic_shared)
 {

@@ -97,8 +97,7 @@ CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place 
     return CUDA_SUCCESS;
 }
 
-/* --- device memory
- * ------------------------------------------------------------------------------------------------- */
+/* --- device memory --- */
 
 static CUresult memory_allocate(CUdeviceptr *result, size_t size, enum emu_memory_kind kind, unsigned flags)
 {
@@ -185,8 +184,7 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation l
     return emu_memory_find(devPtr, &allocation) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- in stream order
- * ------------------------------------------------------------------------------------------------ */
+/* --- in stream order --- */
 
 static CUmemoryPool pool_default(void)
 {
@@ -295,8 +293,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     return driver_object_is(pool, DRIVER_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* --- host memory
- * ----------------------------------------------------------------------------------------------------- */
+/* --- host memory --- */
 
 static CUresult host_allocate(void **result, size_t size, unsigned flags)
 {
@@ -387,8 +384,7 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
     return CUDA_SUCCESS;
 }
 
-/* --- pointer attributes
- * ---------------------------------------------------------------------------------------------- */
+/* --- pointer attributes --- */
 
 static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address,
                                   const struct emu_allocation *allocation, const struct memory_record *record)

@@ -254,8 +254,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
     return module_variable((struct driver_module *)hmod, name, false, dptr, bytes);
 }
 
-/* --- libraries
- * ----------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 static bool library_kernels(struct driver_library *library)
 {

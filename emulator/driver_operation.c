@@ -52,8 +52,7 @@ bool driver_operation_wait_for(struct driver_operation *operation, const struct 
     return true;
 }
 
-/* --- kernels
- * ------------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 static CUresult fault_result(enum emu_fault_kind kind)
 {
@@ -147,8 +146,7 @@ static uint64_t operation_kernel(struct driver_stream *stream, const struct driv
     return end_ns - asked_ns;
 }
 
-/* --- the others
- * ---------------------------------------------------------------------------------------------------- */
+/* --- the others --- */
 
 static uint64_t operation_copy(const struct driver_operation *operation)
 {

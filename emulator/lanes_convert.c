@@ -5,8 +5,7 @@
 #include "emulator/lanes.h"
 #include "emulator/half.h"
 
-/* --- integers: any type in any register
- * ---------------------------------------------------------------------- */
+/* --- integers: any type in any register --- */
 #define CONVERT_PLAIN(D, A, T) LANE_OP(convert_##D##_##A##_##T, D, A, A, A, A, (D)(T)x)
 #define CONVERT_FROM(A)                                                                                      \
     CONVERT_PLAIN(uint16_t, A, uint8_t)                                                                      \
@@ -82,8 +81,7 @@ lane_op LANES(lanes_clamp)(void)
     return LANES(clamp_64);
 }
 
-/* --- rounding to integral values; extra: bits 0-1 the rounding, LANE_INTEGRAL_FTZ
- * ------------------------------ */
+/* --- rounding to integral values; extra: bits 0-1 the rounding, LANE_INTEGRAL_FTZ --- */
 static inline float LANES(zeroed)(float value)
 {
     uint32_t bits;

@@ -63,8 +63,7 @@ void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane
     if (kind != EMU_FAULT_RACE) atomic_store(&machine->is_stopped, true);
 }
 
-/* --- blocks
- * ------------------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 static void block_place(struct worker *worker, uint64_t number)
 {
@@ -209,8 +208,7 @@ static uint64_t machine_shuffle(const struct machine *machine, uint64_t number)
     return number;
 }
 
-/* --- workers
- * ------------------------------------------------------------------------------------------------ */
+/* --- workers --- */
 
 static void *worker_run(void *argument)
 {
@@ -328,16 +326,13 @@ static bool machine_refuse(struct emu_fault *fault, enum emu_fault_kind kind, co
 
 static bool machine_check(const struct machine *machine, struct emu_fault *fault)
 {
-    const struct ptx_function *function = machine->launch->kernel->function;
-    uint64_t most = THREADS_MOST;
-    if (function->maxntid[0] != 0)
-        most = (uint64_t)function->maxntid[0] * (function->maxntid[1] ? function->maxntid[1] : 1) *
-               (function->maxntid[2] ? function->maxntid[2] : 1);
+    struct emu_kernel_info info;
+    emu_kernel_info(machine->launch->kernel, &info);
     if (machine->threads == 0 || machine->blocks == 0)
         return machine_refuse(fault, EMU_FAULT_RESOURCES, "kernel %s: an empty grid or block", machine->name);
-    if (machine->threads > most || machine->threads > THREADS_MOST)
-        return machine_refuse(fault, EMU_FAULT_RESOURCES, "kernel %s: %u threads a block, at most %llu",
-                              machine->name, machine->threads, (unsigned long long)most);
+    if (machine->threads > info.max_threads || machine->threads > THREADS_MOST)
+        return machine_refuse(fault, EMU_FAULT_RESOURCES, "kernel %s: %u threads a block, at most %u",
+                              machine->name, machine->threads, info.max_threads);
     if (machine->shared_bytes > MEMORY_SHARED_MOST)
         return machine_refuse(fault, EMU_FAULT_RESOURCES, "kernel %s: %u bytes of shared memory, at most %u",
                               machine->name, machine->shared_bytes, MEMORY_SHARED_MOST);

@@ -84,8 +84,7 @@ struct race_order *races_order(struct races *races)
     return &races->order;
 }
 
-/* --- pages
- * -------------------------------------------------------------------------------------------------------- */
+/* --- pages --- */
 
 static struct race_granule *races_new_granules(uint32_t granule)
 {
@@ -163,8 +162,7 @@ static struct race_page *races_page(struct races *races, uint64_t address, uint3
     return page;
 }
 
-/* --- accesses
- * ----------------------------------------------------------------------------------------------------- */
+/* --- accesses --- */
 
 struct race_access {
     struct worker *worker;

@@ -169,8 +169,7 @@ void ptx_print_instruction(FILE *out, const struct ptx_function *function,
     fputc(';', out);
 }
 
-/* --- whole functions
- * ----------------------------------------------------------------------------------------- */
+/* --- whole functions --- */
 
 struct flat_names { /* what ptx_print_function calls registers: NULL keeps the name */
     const char **registers;
