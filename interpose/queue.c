@@ -188,9 +188,8 @@ static CUresult issue_fused(void)
 {
     const struct plan_variant *variant = matched_variant();
     CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
-    return code ? launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
-                         queue.parameters, variant->parameter_bytes)
-                : CUDA_ERROR_NOT_FOUND;
+    return launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
+                  queue.parameters, variant->parameter_bytes);
 }
 
 static void disable(uint32_t group, const char *reason)
@@ -278,15 +277,15 @@ static bool take_next(void)
     return take_by(match_take);
 }
 
-/* Issues all that need not be held any longer: everything when is_end, else what no pattern can take. With
- * has_new the last launch has just arrived; false when that one is not held but left to the caller, all
- * before it being issued. */
-static bool settle(bool is_end, bool has_new)
+/* Issues all that need not be held any longer. With has_new the last launch has just arrived, and what a
+ * pattern can take stays; false when that launch is not held but left to the caller, all before it being
+ * issued. Else everything goes. */
+static bool settle(bool has_new)
 {
     while (queue.count) {
         while (queue.state.depth < queue.count && take_next()) continue;
         bool is_taken = queue.state.depth == queue.count;
-        if (is_taken && !is_end && !match_is_final(queue.match, &queue.state)) return true;
+        if (is_taken && has_new && !match_is_final(queue.match, &queue.state)) return true;
         if (queue.state.group >= 0) {
             uint32_t depth = queue.state.group_depth;
             issue_group();
@@ -310,7 +309,7 @@ static void drain(void)
     if (!queue.count) return;
     CUcontext current = track_current_context();
     bool is_pushed = current != queue.context && REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
-    settle(true, false);
+    settle(false);
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
 }
 
@@ -396,7 +395,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drain();
         return false;
     }
-    if (!settle(false, true)) return false;
+    if (!settle(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
         drop(1);
         return false;

@@ -44,8 +44,7 @@ enum { QUEUE_PLAIN_SHARED = 48 << 10 };
 
 /* Prepares to hold launches of this plan; all memory is taken now. False when there is none. */
 bool queue_start(const struct plan *plan);
-/* From now on the group may be used, in this context: code[i] is the function of its i-th variant, NULL when
- * that variant could not be loaded. */
+/* From now on the group may be used, in this context: code[i] is the function of its i-th variant. */
 bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code);
 uint64_t queue_group_uses(uint32_t group);
 
