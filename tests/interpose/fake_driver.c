@@ -31,7 +31,7 @@ static struct {
     uintptr_t next_address, next_handle;
     char fail_launch[64], fail_load[64], device[64];
     int fail_result, is_capturing;
-    unsigned slow, slow_copy;
+    _Atomic unsigned slow, slow_copy; /* a test sets them while other threads are in the driver */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
           .next_handle = 0x1000,
