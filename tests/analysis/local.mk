@@ -15,6 +15,4 @@ analysis_goldens = control corners counters elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_product
-tests_analysis_test_product_SOURCES = tests/analysis/test_product.c
-tests_analysis_test_product_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_analysis_test_product_LDADD = libfuser.la $(CMOCKA_LIBS)

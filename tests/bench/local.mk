@@ -29,7 +29,6 @@ dist_check_SCRIPTS += \
 EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu tests/bench/pattern_kernels.h tests/bench/threads.cu
 
 check_PROGRAMS += tests/bench/patch_plan
-tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c
 tests_bench_patch_plan_LDADD = libcommon.la
 
 cuda_programs += tests/bench/corners tests/bench/patterns tests/bench/threads

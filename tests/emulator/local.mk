@@ -7,19 +7,14 @@ EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx
 	tests/emulator/golden_vectors.zst
 engine_fixture = tests/emulator/engine_fixture.c tests/emulator/engine_fixture.h
 tests_emulator_test_engine_SOURCES = tests/emulator/test_engine.c $(engine_fixture)
-tests_emulator_test_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_engine_faults_SOURCES = tests/emulator/test_engine_faults.c $(engine_fixture)
-tests_emulator_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_races_SOURCES = tests/emulator/test_races.c $(engine_fixture)
-tests_emulator_test_races_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_races_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_vectors_SOURCES = tests/emulator/test_vectors.c tests/emulator/vector_bounds.c \
 	tests/emulator/vector_bounds.h tests/emulator/vector_bounds.def $(golden_vectors)
-tests_emulator_test_vectors_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_vectors_LDADD = libengine.la $(CMOCKA_LIBS) $(ZSTD_LIBS) -lm
-tests_emulator_test_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_test_memory_LDADD = libengine.la $(CMOCKA_LIBS)
 # Records golden_vectors.zst on a GPU (bench/golden); compares it.
 golden_vectors = tests/emulator/vectors.c tests/emulator/vectors.h tests/emulator/vector_values.c \
@@ -29,19 +24,27 @@ tests_emulator_vector_record_SOURCES = tests/emulator/vector_record.c $(golden_v
 tests_emulator_vector_record_LDADD = libengine.la $(ZSTD_LIBS) -ldl
 check_PROGRAMS += tests/emulator/bench_engine
 tests_emulator_bench_engine_SOURCES = tests/emulator/bench_engine.c $(engine_fixture)
-tests_emulator_bench_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 
 # --- the driver
-c_tests += tests/emulator/test_driver tests/emulator/test_handles tests/emulator/test_streams
-tests_emulator_test_driver_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_emulator_test_driver_LDADD = emulator/libcuda.la $(CMOCKA_LIBS) -lpthread
-tests_emulator_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_emulator_test_handles_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
-tests_emulator_test_streams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_emulator_test_streams_LDADD = emulator/libcuda.la $(CMOCKA_LIBS)
+driver_tests = tests/emulator/test_driver tests/emulator/test_driver_capture tests/emulator/test_driver_launch \
+	tests/emulator/test_driver_memory tests/emulator/test_driver_streams
+c_tests += $(driver_tests) tests/emulator/test_handles tests/emulator/test_streams
+driver_fixture = tests/emulator/driver_fixture.c tests/emulator/driver_fixture.h
+driver_libraries = emulator/libcuda.la $(CMOCKA_LIBS)
+tests_emulator_test_driver_SOURCES = tests/emulator/test_driver.c $(driver_fixture)
+tests_emulator_test_driver_LDADD = $(driver_libraries)
+tests_emulator_test_driver_capture_SOURCES = tests/emulator/test_driver_capture.c $(driver_fixture)
+tests_emulator_test_driver_capture_LDADD = $(driver_libraries)
+tests_emulator_test_driver_launch_SOURCES = tests/emulator/test_driver_launch.c $(driver_fixture)
+tests_emulator_test_driver_launch_LDADD = $(driver_libraries)
+tests_emulator_test_driver_memory_SOURCES = tests/emulator/test_driver_memory.c $(driver_fixture)
+tests_emulator_test_driver_memory_LDADD = $(driver_libraries)
+tests_emulator_test_driver_streams_SOURCES = tests/emulator/test_driver_streams.c $(driver_fixture)
+tests_emulator_test_driver_streams_LDADD = $(driver_libraries) -lpthread
+tests_emulator_test_handles_LDADD = $(driver_libraries)
+tests_emulator_test_streams_LDADD = $(driver_libraries)
 check_PROGRAMS += tests/emulator/run_image
-tests_emulator_run_image_SOURCES = tests/emulator/run_image.c
 tests_emulator_run_image_LDADD = emulator/libcuda.la
 dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh tests/emulator/orders.sh
 EXTRA_DIST += tests/emulator/images.cu tests/emulator/orders.cu

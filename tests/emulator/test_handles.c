@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What becomes of handles, variables and sizes at the edges: resets, captures whose stream goes, sizes that
- * wrap. */
+ * What becomes of handles, variables and sizes at the edges: resets, sizes that wrap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,58 +76,6 @@ static void a_reset_ends_events_streams_and_memory(void **state)
     assert_int_equal(cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(cuMemFree(x), CUDA_ERROR_INVALID_VALUE);
-}
-
-/* A capture ends with the stream that began it: nothing is forbidden any more. */
-static void a_destroyed_stream_ends_its_capture(void **state)
-{
-    (void)state;
-    CUstream stream, other;
-    CUevent event;
-    CUdeviceptr x;
-    CUstreamCaptureStatus status;
-    must(cuMemAlloc(&x, 64));
-    must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    must(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    must(cuMemsetD8Async(x, 1, 64, stream));
-    must(cuEventRecord(event, stream));
-    must(cuStreamWaitEvent(other, event, 0));
-    must(cuStreamDestroy(stream));
-    must(cuStreamIsCapturing(other, &status));
-    assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
-    must(cuMemFree(x));
-    must(cuStreamDestroy(other));
-    must(cuEventDestroy(event));
-}
-
-/* A stream that joined a capture goes: the capture is spoiled, and ends without it. */
-static void a_destroyed_stream_leaves_its_capture(void **state)
-{
-    (void)state;
-    CUstream stream, other;
-    CUevent event;
-    CUgraph graph;
-    CUdeviceptr x;
-    must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    must(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    must(cuEventRecord(event, stream));
-    must(cuStreamWaitEvent(other, event, 0));
-    must(cuStreamDestroy(other));
-    must(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING)); /* may get the memory of the old one */
-    must(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
-    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    must(cuMemAlloc(&x, 64));
-    must(cuMemsetD8Async(x, 1, 64, other));
-    must(cuStreamEndCapture(other, &graph));
-    must(cuGraphDestroy(graph));
-    must(cuMemFree(x));
-    must(cuStreamDestroy(stream));
-    must(cuStreamDestroy(other));
-    must(cuEventDestroy(event));
 }
 
 typedef CUresult (*launch_function)(const CUlaunchConfig *config, CUfunction f, void **parameters,
@@ -292,8 +239,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reset_restores_variables),
         cmocka_unit_test(a_reset_ends_events_streams_and_memory),
-        cmocka_unit_test(a_destroyed_stream_ends_its_capture),
-        cmocka_unit_test(a_destroyed_stream_leaves_its_capture),
         cmocka_unit_test(refused_per_thread_calls),
         cmocka_unit_test(sizes_that_wrap),
         cmocka_unit_test(rows_that_do_not_fit),

@@ -32,11 +32,9 @@ tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_
 tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_verify_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_verify_memory_SOURCES = tests/interpose/test_verify_memory.c interpose/verify_memory.c
-tests_interpose_test_verify_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_interpose_test_verify_memory_LDADD = $(CMOCKA_LIBS)
 tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/starts.c \
 	interpose/track_memory.c
-tests_interpose_test_match_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 clean-local: clean-interpose-tests

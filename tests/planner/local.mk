@@ -2,13 +2,10 @@
 c_tests += tests/planner/test_planner tests/planner/test_guards
 written_trace_sources = tests/planner/written_trace.c tests/planner/written_trace.h
 tests_planner_test_planner_SOURCES = tests/planner/test_planner.c $(written_trace_sources)
-tests_planner_test_planner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_planner_test_planner_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_planner_test_guards_SOURCES = tests/planner/test_guards.c $(written_trace_sources)
-tests_planner_test_guards_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/planner/patch_trace
-tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c
 tests_planner_patch_trace_LDADD = libcommon.la
 dist_check_SCRIPTS += tests/planner/exactness.sh
 EXTRA_DIST += tests/planner/exactness.cu

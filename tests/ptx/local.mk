@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 ptx_tests = tests/ptx/test_cfg tests/ptx/test_fatbin tests/ptx/test_garbage tests/ptx/test_parser
 c_tests += $(ptx_tests)
-ptx_test_flags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 ptx_test_libraries = libptx.la $(CMOCKA_LIBS)
-tests_ptx_test_cfg_SOURCES = tests/ptx/test_cfg.c
-tests_ptx_test_cfg_CFLAGS = $(ptx_test_flags)
 tests_ptx_test_cfg_LDADD = $(ptx_test_libraries)
-tests_ptx_test_fatbin_SOURCES = tests/ptx/test_fatbin.c
-tests_ptx_test_fatbin_CFLAGS = $(ptx_test_flags)
 tests_ptx_test_fatbin_LDADD = $(ptx_test_libraries) $(ZSTD_LIBS) $(LZ4_LIBS)
 tests_ptx_test_garbage_SOURCES = tests/ptx/reread.c tests/ptx/reread.h tests/ptx/test_garbage.c
-tests_ptx_test_garbage_CFLAGS = $(ptx_test_flags)
 tests_ptx_test_garbage_LDADD = $(ptx_test_libraries)
-tests_ptx_test_parser_SOURCES = tests/ptx/test_parser.c
-tests_ptx_test_parser_CFLAGS = $(ptx_test_flags)
 tests_ptx_test_parser_LDADD = $(ptx_test_libraries)
 
 check_PROGRAMS += tests/ptx/print_module
@@ -25,7 +17,6 @@ check_PROGRAMS += tests/ptx/check_layout
 tests_ptx_check_layout_SOURCES = tests/ptx/check_layout.c tests/ptx/cubin.c tests/ptx/cubin.h
 tests_ptx_check_layout_LDADD = libptx.la
 check_PROGRAMS += tests/ptx/list_texts
-tests_ptx_list_texts_SOURCES = tests/ptx/list_texts.c
 tests_ptx_list_texts_LDADD = libptx.la
 
 dist_check_SCRIPTS += tests/ptx/fatbin.sh tests/ptx/golden.sh tests/ptx/roundtrip.sh

@@ -4,5 +4,4 @@ EXTRA_DIST += tests/tools/functions.sh tests/tools/on_gpu.sh tests/tools/explain
 dist_check_SCRIPTS += tests/tools/report.sh
 EXTRA_DIST += tests/tools/report_plan.expected tests/tools/report_trace.expected
 check_PROGRAMS += tests/tools/write_samples
-tests_tools_write_samples_SOURCES = tests/tools/write_samples.c
 tests_tools_write_samples_LDADD = libcommon.la
