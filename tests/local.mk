@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # C tests use cmocka and are named tests/AREA/test_NOUN.c; shell tests are tests/AREA/NOUN.sh. Exit 77 skips.
 c_tests =
+# Programs of tests/ that a GPU user would build with nvcc, one .cu file each; with the shared runtime, for the emulator.
+cuda_tests =
+cuda_test_headers = bench/bench.h tests/bench/modes.h tests/bench/scale_shift.h
 include tests/common/local.mk
 include tests/ptx/local.mk
 include tests/emulator/local.mk
@@ -14,6 +17,11 @@ include tests/bench/local.mk
 include tests/referee/local.mk
 include tests/fuzz/local.mk
 check_PROGRAMS += $(c_tests)
+cuda_programs += $(cuda_tests)
+EXTRA_DIST += $(cuda_tests:=.cu) tests/bench/modes.h tests/bench/scale_shift.h
+tests/%: tests/%.cu $(cuda_test_headers)
+	@$(MKDIR_P) $(@D)
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
 TESTS += $(c_tests) $(dist_check_SCRIPTS)
 TEST_EXTENSIONS = .sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; export top_srcdir top_builddir CUDA_HOME;

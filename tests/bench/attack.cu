@@ -3,6 +3,7 @@
  * plan is made from variant 1; other variants pass other pointers, sizes or values, which the plan must tell
  * apart. */
 #include "bench/bench.h"
+#include "tests/bench/modes.h"
 
 enum { N = 1024, THREADS = 128, BLOCKS = N / THREADS, ROUNDS = 3, ARRAYS = 4 };
 static float *a, *b, *c, *d, *pool; /* N each, N / 2 apart inside pool */
@@ -522,21 +523,15 @@ int main(int argc, char **argv)
     for (int i = 0; i < ARRAYS; i++) fill<<<BLOCKS, THREADS>>>(*arrays[i], N, (float)i);
     fill<<<4 * BLOCKS, THREADS>>>(pool, 4 * N, 0.5f);
     CHECK(cudaDeviceSynchronize());
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        if (strcmp(modes[i].name, name) == 0) {
-            for (int round = 0; round < ROUNDS; round++) modes[i].run();
-            CHECK(cudaGetLastError());
-            CHECK(cudaDeviceSynchronize());
-            const struct result results[] = {{"a", a, N * sizeof *a},
-                                             {"b", b, N * sizeof *b},
-                                             {"c", c, N * sizeof *c},
-                                             {"d", d, N * sizeof *d},
-                                             {"pool", pool, 4 * N * sizeof *pool}};
-            bench_results(&bench, results, 5);
-            return 0;
-        }
-    fprintf(stderr, "attack: %s: no such mode; there are:", name);
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) fprintf(stderr, " %s", modes[i].name);
-    fputc('\n', stderr);
-    return 2;
+    const auto *mode = find_mode("attack", modes, name);
+    for (int round = 0; round < ROUNDS; round++) mode->run();
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    const struct result results[] = {{"a", a, N * sizeof *a},
+                                     {"b", b, N * sizeof *b},
+                                     {"c", c, N * sizeof *c},
+                                     {"d", d, N * sizeof *d},
+                                     {"pool", pool, 4 * N * sizeof *pool}};
+    bench_results(&bench, results, 5);
+    return 0;
 }

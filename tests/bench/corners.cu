@@ -2,18 +2,8 @@
  * Programs at the edges: each mode does one thing that a tool which delays or replaces launches could get
  * wrong. Rounds of two fusible launches come first, so that there is something to delay. */
 #include "bench/bench.h"
-
-__global__ void scale(float *x, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = x[i] * 0.5f;
-}
-
-__global__ void shift(float *x, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = x[i] + 1.0f;
-}
+#include "tests/bench/modes.h"
+#include "tests/bench/scale_shift.h"
 
 __global__ void publish(const float *x, volatile float *host, int n)
 {
@@ -137,13 +127,9 @@ int main(int argc, char **argv)
     bench_options(&bench, argc, argv, "Things that a tool which delays launches could get wrong.", own);
     CHECK(cudaMalloc((void **)&x, N * sizeof *x));
     CHECK(cudaMemset(x, 0, N * sizeof *x));
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        if (strcmp(modes[i].name, name) == 0) {
-            int status = modes[i].run();
-            const struct result results[] = {{"x", x, N * sizeof *x}};
-            if (modes[i].has_results) bench_results(&bench, results, 1);
-            return status;
-        }
-    fprintf(stderr, "corners: %s: no such mode\n", name);
-    return 2;
+    const auto *mode = find_mode("corners", modes, name);
+    int status = mode->run();
+    const struct result results[] = {{"x", x, N * sizeof *x}};
+    if (mode->has_results) bench_results(&bench, results, 1);
+    return status;
 }

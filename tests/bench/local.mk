@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and corners.cu, patterns.cu and threads.cu.
+# Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
 dist_check_SCRIPTS += \
 	tests/bench/attack.sh \
 	tests/bench/chain.sh \
@@ -26,19 +26,9 @@ dist_check_SCRIPTS += \
 	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/corners.cu tests/bench/patterns.cu tests/bench/pattern_kernels.h tests/bench/threads.cu
+EXTRA_DIST += tests/bench/pattern_kernels.h tests/bench/on_gpu
+cuda_tests += tests/bench/attack tests/bench/corners tests/bench/patterns tests/bench/threads
+tests/bench/patterns: tests/bench/pattern_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan
-tests_bench_patch_plan_LDADD = libcommon.la
-
-cuda_programs += tests/bench/corners tests/bench/patterns tests/bench/threads
-tests/bench/patterns: tests/bench/pattern_kernels.h
-tests/bench/%: tests/bench/%.cu bench/bench.h
-	@$(MKDIR_P) tests/bench
-	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
-
-EXTRA_DIST += tests/bench/attack.cu tests/bench/on_gpu
-cuda_programs += tests/bench/attack
-tests/bench/attack: tests/bench/attack.cu bench/bench.h
-	@$(MKDIR_P) tests/bench
-	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
+tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c $(patched_file)

@@ -5,9 +5,8 @@
  * or more than they say, or need verification; with its check made to fit again. Or flips one bit of its last
  * table and leaves the check as it was. */
 #include "common/plan.h"
+#include "tests/common/patched_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* In the PTX: operations on floating-point numbers become others. */
@@ -44,66 +43,118 @@ static int rotate_pointers(const struct plan_header *header, const struct plan_v
     return before != NULL;
 }
 
+static struct plan_variant *variants_of(struct plan_header *header)
+{
+    return (struct plan_variant *)((char *)header + header->variants.offset);
+}
+
+static char *code_of(struct plan_header *header, const struct plan_variant *variant)
+{
+    return (char *)header + header->code.offset + variant->code;
+}
+
+static int patch_device(struct plan_header *header)
+{
+    snprintf(header->device_name, sizeof header->device_name, "Another Device 9000");
+    header->compute_minor++;
+    return 1;
+}
+
+static int patch_driver(struct plan_header *header)
+{
+    header->driver_version += 10;
+    return 1;
+}
+
+static int patch_entry(struct plan_header *header)
+{
+    for (uint32_t i = 0; i < header->variants.count; i++) variants_of(header)[i].entry++;
+    return 1;
+}
+
+static int patch_grid(struct plan_header *header)
+{
+    for (uint32_t i = 0; i < header->variants.count; i++) variants_of(header)[i].grid[1] = 70000;
+    return 1;
+}
+
+static int patch_code(struct plan_header *header)
+{
+    const struct plan_variant *variants = variants_of(header);
+    for (uint32_t i = 0; i < header->variants.count; i++)
+        memset(code_of(header, &variants[i]) + 256, 0, variants[i].code_size - 256);
+    return 1;
+}
+
+static int patch_wrong(struct plan_header *header)
+{
+    const struct plan_variant *variants = variants_of(header);
+    int changed = 0;
+    for (uint32_t i = 0; i < header->variants.count; i++)
+        changed |= make_wrong(code_of(header, &variants[i]), variants[i].code_size);
+    return changed;
+}
+
+static int patch_rotate(struct plan_header *header)
+{
+    int changed = 0;
+    for (uint32_t i = 0; i < header->variants.count; i++)
+        changed |= rotate_pointers(header, &variants_of(header)[i]);
+    return changed;
+}
+
+static int patch_unsure(struct plan_header *header)
+{
+    struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
+    for (uint32_t i = 0; i < header->effects.count; i++) effects[i].is_exact = 0;
+    return 1;
+}
+
+static int patch_narrow(struct plan_header *header)
+{
+    struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
+    for (uint32_t i = 0; i < header->effects.count; i++) effects[i].to = effects[i].from + 16;
+    return 1;
+}
+
+static int patch_unverified(struct plan_header *header)
+{
+    struct plan_group *groups = (struct plan_group *)((char *)header + header->groups.offset);
+    for (uint32_t i = 0; i < header->groups.count; i++) groups[i].flags |= PLAN_NEEDS_VERIFICATION;
+    return 1;
+}
+
+/* NULL: flip. */
+static const struct kind {
+    const char *name;
+    int (*patch)(struct plan_header *header); /* 0: there was nothing to change */
+} kinds[] = {{"device", patch_device},
+             {"driver", patch_driver},
+             {"entry", patch_entry},
+             {"grid", patch_grid},
+             {"code", patch_code},
+             {"wrong", patch_wrong},
+             {"rotate", patch_rotate},
+             {"unsure", patch_unsure},
+             {"narrow", patch_narrow},
+             {"flip", NULL},
+             {"unverified", patch_unverified}};
+
 int main(int argc, char **argv)
 {
-    FILE *file = argc == 3 ? fopen(argv[1], "r+b") : NULL;
-    if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
-    size_t size = (size_t)ftell(file);
-    struct plan_header *header = malloc(size + 1);
-    rewind(file);
-    if (!header || fread(header, 1, size, file) != size || size < sizeof *header || header->file_size != size)
-        return 2;
-
-    if (header->check != plan_check(header, size)) return 3; /* the plan was not good */
-    struct plan_variant *variants = (struct plan_variant *)((char *)header + header->variants.offset);
-    const uint32_t variant_count = header->variants.count;
-    if (strcmp(argv[2], "device") == 0) {
-        snprintf(header->device_name, sizeof header->device_name, "Another Device 9000");
-        header->compute_minor++;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "driver") == 0) {
-        header->driver_version += 10;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "entry") == 0) {
-        for (uint32_t i = 0; i < variant_count; i++) variants[i].entry++;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "grid") == 0) {
-        for (uint32_t i = 0; i < variant_count; i++) variants[i].grid[1] = 70000;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "code") == 0) {
-        for (uint32_t i = 0; i < variant_count; i++)
-            memset((char *)header + header->code.offset + variants[i].code + 256, 0,
-                   variants[i].code_size - 256);
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "wrong") == 0) {
-        int changed = 0;
-        for (uint32_t i = 0; i < variant_count; i++)
-            changed |=
-                make_wrong((char *)header + header->code.offset + variants[i].code, variants[i].code_size);
-        if (!changed) return 4;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "rotate") == 0) {
-        int changed = 0;
-        for (uint32_t i = 0; i < variant_count; i++) changed |= rotate_pointers(header, &variants[i]);
-        if (!changed) return 4;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "unsure") == 0) {
-        struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
-        for (uint32_t i = 0; i < header->effects.count; i++) effects[i].is_exact = 0;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "narrow") == 0) {
-        struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
-        for (uint32_t i = 0; i < header->effects.count; i++) effects[i].to = effects[i].from + 16;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "unverified") == 0) {
-        struct plan_group *groups = (struct plan_group *)((char *)header + header->groups.offset);
-        for (uint32_t i = 0; i < header->groups.count; i++) groups[i].flags |= PLAN_NEEDS_VERIFICATION;
-        header->check = plan_check(header, size);
-    } else if (strcmp(argv[2], "flip") == 0) {
-        ((unsigned char *)header)[size - 1] ^= 1;
+    struct patched_file file;
+    const struct kind *kind = NULL;
+    for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].name, argv[2]) == 0) kind = &kinds[i];
+    if (!kind || !patched_file_read(&file, argv[1])) return 2;
+    struct plan_header *header = (struct plan_header *)file.bytes;
+    if (file.size < sizeof *header || header->file_size != file.size) return 2;
+    if (header->check != plan_check(header, file.size)) return 3; /* the plan was not good */
+    if (kind->patch) {
+        if (!kind->patch(header)) return 4;
+        header->check = plan_check(header, file.size);
     } else {
-        return 2;
+        file.bytes[file.size - 1] ^= 1;
     }
-    rewind(file);
-    return fwrite(header, 1, size, file) == size && fclose(file) == 0 ? 0 : 2;
+    return patched_file_write(&file) ? 0 : 2;
 }

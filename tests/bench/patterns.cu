@@ -2,6 +2,7 @@
  * Neighbouring launches in the ways that programs have them, one pattern a mode, some rounds of each. --vary
  * changes what a plan of the run without it must not take for granted: distances, aliases, scalars. */
 #include "bench/bench.h"
+#include "tests/bench/modes.h"
 #include "tests/bench/pattern_kernels.h"
 
 static float *x, *y, *z, *sums; /* N, N, 2 N and 64 elements; x, y and z follow each other nowhere */
@@ -548,27 +549,21 @@ int main(int argc, char **argv)
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Patterns of neighbouring launches.", own);
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (strcmp(patterns[i].name, name) != 0) continue;
-        make_arrays();
-        for (int round = 0; round < ROUNDS; round++) patterns[i].round(round);
-        CHECK(cudaDeviceSynchronize());
-        const struct result results[] = {
-            {"x", x, N * sizeof *x},
-            {"y", y, N * sizeof *y},
-            {"z", z, 2 * N * sizeof *z},
-            {"sums", sums, 64 * sizeof *sums},
-            {"d", d, N * sizeof *d},
-            {"e", e, N * sizeof *e},
-            {"index", index_of, N * sizeof *index_of},
-            {"counts", counts, 2 * sizeof *counts},
-            {"bytes", bytes, N},
-        };
-        bench_results(&bench, results, sizeof results / sizeof results[0]);
-        return 0;
-    }
-    fprintf(stderr, "patterns: %s: no such pattern; there are:", name);
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) fprintf(stderr, " %s", patterns[i].name);
-    fputc('\n', stderr);
-    return 2;
+    const auto *pattern = find_mode("patterns", patterns, name);
+    make_arrays();
+    for (int round = 0; round < ROUNDS; round++) pattern->round(round);
+    CHECK(cudaDeviceSynchronize());
+    const struct result results[] = {
+        {"x", x, N * sizeof *x},
+        {"y", y, N * sizeof *y},
+        {"z", z, 2 * N * sizeof *z},
+        {"sums", sums, 64 * sizeof *sums},
+        {"d", d, N * sizeof *d},
+        {"e", e, N * sizeof *e},
+        {"index", index_of, N * sizeof *index_of},
+        {"counts", counts, 2 * sizeof *counts},
+        {"bytes", bytes, N},
+    };
+    bench_results(&bench, results, sizeof results / sizeof results[0]);
+    return 0;
 }

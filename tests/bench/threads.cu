@@ -2,24 +2,14 @@
  * Programs with several threads, and others that leave, fork or take down what a tool that delays launches
  * still needs: each mode does one such thing, and its results do not depend on who comes first. */
 #include "bench/bench.h"
+#include "tests/bench/modes.h"
+#include "tests/bench/scale_shift.h"
 #include <atomic>
 #include <csignal>
 #include <pthread.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-__global__ void scale(float *x, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = x[i] * 0.5f;
-}
-
-__global__ void shift(float *x, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = x[i] + 1.0f;
-}
 
 enum { N = 500, BLOCKS = 2, THREADS = 256, WORKERS = 4, ROUNDS = 40 };
 static float *x[WORKERS];
@@ -275,16 +265,12 @@ int main(int argc, char **argv)
         CHECK(cudaMalloc((void **)&x[i], N * sizeof(float)));
         CHECK(cudaMemset(x[i], 0, N * sizeof(float)));
     }
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        if (strcmp(modes[i].name, name) == 0) {
-            int status = modes[i].run();
-            const struct result results[] = {{"a", x[0], N * sizeof(float)},
-                                             {"b", x[1], N * sizeof(float)},
-                                             {"c", x[2], N * sizeof(float)},
-                                             {"d", x[3], N * sizeof(float)}};
-            if (modes[i].has_results) bench_results(&bench, results, WORKERS);
-            return status;
-        }
-    fprintf(stderr, "threads: %s: no such mode\n", name);
-    return 2;
+    const auto *mode = find_mode("threads", modes, name);
+    int status = mode->run();
+    const struct result results[] = {{"a", x[0], N * sizeof(float)},
+                                     {"b", x[1], N * sizeof(float)},
+                                     {"c", x[2], N * sizeof(float)},
+                                     {"d", x[3], N * sizeof(float)}};
+    if (mode->has_results) bench_results(&bench, results, WORKERS);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Traces: what is written is read back; whatever is done to the file, the reader stops at the damage. */
 #include "common/trace.h"
+#include "tests/common/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,25 +16,11 @@
 #include <cmocka.h>
 
 enum { FILE_LIMIT = 1 << 20 };
-static char path[] = "/tmp/kfuse-test-trace-XXXXXX";
 static unsigned char file_bytes[FILE_LIMIT];
-
-static int make_path(void **state)
-{
-    (void)state;
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
 
 static size_t read_file(void)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(temporary_path, "rb");
     assert_non_null(file);
     size_t size = fread(file_bytes, 1, sizeof file_bytes, file);
     fclose(file);
@@ -42,7 +29,7 @@ static size_t read_file(void)
 
 static void write_file(const void *bytes, size_t size)
 {
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(temporary_path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     fclose(file);
@@ -51,7 +38,7 @@ static void write_file(const void *bytes, size_t size)
 static struct trace_writer *open_writer(void)
 {
     const char *error = NULL;
-    struct trace_writer *writer = trace_writer_open(path, &error);
+    struct trace_writer *writer = trace_writer_open(temporary_path, &error);
     assert_non_null(writer);
     return writer;
 }
@@ -109,9 +96,9 @@ static unsigned count_records(uint64_t *damaged)
     struct trace_view view;
     volatile unsigned char sum = 0;
     unsigned count = 0;
-    struct trace_reader *reader = trace_reader_open(path, error, sizeof error);
+    struct trace_reader *reader = trace_reader_open(temporary_path, error, sizeof error);
     if (!reader) {
-        assert_non_null(strstr(error, path));
+        assert_non_null(strstr(error, temporary_path));
         *damaged = 0;
         return 0;
     }
@@ -131,7 +118,7 @@ static void reads_back_what_was_written(void **state)
     char error[256];
     struct trace_view view;
     write_sample();
-    struct trace_reader *reader = trace_reader_open(path, error, sizeof error);
+    struct trace_reader *reader = trace_reader_open(temporary_path, error, sizeof error);
     assert_non_null(reader);
     assert_true(trace_next(reader, &view));
     assert_int_equal(view.kind, TRACE_DEVICE);
@@ -280,7 +267,7 @@ static void a_killed_recording_stays_usable(void **state)
     pid_t child = fork();
     if (child == 0) {
         const char *error;
-        struct trace_writer *writer = trace_writer_open(path, &error);
+        struct trace_writer *writer = trace_writer_open(temporary_path, &error);
         struct trace_launch launch = {.kernel = 1};
         struct trace_wall wall = {.sequence = 11};
         for (int i = 0; writer && i < 10; i++) trace_write(writer, TRACE_LAUNCH, &launch, NULL, 0);
@@ -334,7 +321,7 @@ static void a_trace_in_use_is_not_overwritten(void **state)
     (void)state;
     const char *error = NULL;
     struct trace_writer *writer = open_writer();
-    assert_null(trace_writer_open(path, &error));
+    assert_null(trace_writer_open(temporary_path, &error));
     assert_non_null(strstr(error, "another process"));
     trace_writer_close(writer);
     assert_null(trace_writer_open("/nonexistent/app.kftrace", &error));
@@ -352,7 +339,7 @@ static void a_size_limit_ends_recording_without_a_signal(void **state)
         const char *error;
         struct rlimit limit = {4096, 4096};
         struct trace_launch launch = {.kernel = 1};
-        struct trace_writer *writer = trace_writer_open(path, &error);
+        struct trace_writer *writer = trace_writer_open(temporary_path, &error);
         setrlimit(RLIMIT_FSIZE, &limit);
         bool written = true;
         for (int i = 0; writer && i < 2000; i++)
@@ -373,7 +360,7 @@ static void a_stolen_descriptor_is_left_alone(void **state)
     if (child == 0) {
         const char *error;
         struct trace_launch launch = {.kernel = 1};
-        struct trace_writer *writer = trace_writer_open(path, &error);
+        struct trace_writer *writer = trace_writer_open(temporary_path, &error);
         for (int i = 3; i < 64; i++) close(i);
         FILE *own = tmpfile();
         if (!own) _exit(2);
@@ -392,8 +379,8 @@ static void says_what_is_wrong_and_what_to_do(void **state)
     (void)state;
     char error[256];
     write_file("#!/bin/sh\necho something else entirely\n", 38);
-    assert_null(trace_reader_open(path, error, sizeof error));
-    assert_non_null(strstr(error, path));
+    assert_null(trace_reader_open(temporary_path, error, sizeof error));
+    assert_non_null(strstr(error, temporary_path));
     assert_non_null(strstr(error, "not a kfuse trace"));
     assert_non_null(strstr(error, "kfuse record"));
     assert_null(trace_reader_open("/nonexistent", error, sizeof error));
@@ -418,5 +405,5 @@ int main(void)
         cmocka_unit_test(a_stolen_descriptor_is_left_alone),
         cmocka_unit_test(says_what_is_wrong_and_what_to_do),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, temporary_make, temporary_remove);
 }

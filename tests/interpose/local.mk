@@ -42,8 +42,5 @@ clean-interpose-tests:
 	rm -rf $(top_builddir)/tests/interpose/*.tmp
 .PHONY: clean-interpose-tests
 
-EXTRA_DIST += tests/interpose/verified.cu tests/interpose/verify_on_gpu
-cuda_programs += tests/interpose/verified
-tests/interpose/%: tests/interpose/%.cu bench/bench.h
-	@$(MKDIR_P) tests/interpose
-	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
+EXTRA_DIST += tests/interpose/verify_on_gpu
+cuda_tests += tests/interpose/verified

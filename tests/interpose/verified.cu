@@ -3,6 +3,7 @@
  * threads wait in the driver for what the launching thread does later, a stream waits for it. Each looks at
  * its own results, and these do not depend on who comes first. */
 #include "bench/bench.h"
+#include "tests/bench/modes.h"
 #include <atomic>
 #include <pthread.h>
 #include <unistd.h>
@@ -204,15 +205,11 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&x, 2 * N * sizeof(float)));
     CHECK(cudaMalloc((void **)&value, sizeof(float)));
     CHECK(cudaMemset(x, 0, 2 * N * sizeof(float)));
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        if (strcmp(modes[i].name, name) == 0) {
-            int status = modes[i].run();
-            CHECK(cudaDeviceSynchronize());
-            if (failures) printf("%d values lost\n", failures.load());
-            const struct result results[] = {{"x", x, 2 * N * sizeof(float)}};
-            bench_results(&bench, results, 1);
-            return status;
-        }
-    fprintf(stderr, "verified: %s: no such mode\n", name);
-    return 2;
+    const auto *mode = find_mode("verified", modes, name);
+    int status = mode->run();
+    CHECK(cudaDeviceSynchronize());
+    if (failures) printf("%d values lost\n", failures.load());
+    const struct result results[] = {{"x", x, 2 * N * sizeof(float)}};
+    bench_results(&bench, results, 1);
+    return status;
 }

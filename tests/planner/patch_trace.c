@@ -2,9 +2,7 @@
  * patch_trace TRACE: says that the recorded device is a real one, which runs the machine code of the images
  * and not their PTX. So the planner's arguments for exactness are tested without one. */
 #include "common/trace.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/common/patched_file.h"
 
 /* The device's record, which is one of the first; its check is made to fit again. */
 static bool patch(unsigned char *bytes, size_t size)
@@ -24,12 +22,7 @@ static bool patch(unsigned char *bytes, size_t size)
 
 int main(int argc, char **argv)
 {
-    FILE *file = argc == 2 ? fopen(argv[1], "r+b") : NULL;
-    if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
-    size_t size = (size_t)ftell(file);
-    unsigned char *bytes = malloc(size + 1);
-    rewind(file);
-    if (!bytes || fread(bytes, 1, size, file) != size || !patch(bytes, size)) return 2;
-    rewind(file);
-    return fwrite(bytes, 1, size, file) == size && fclose(file) == 0 ? 0 : 2;
+    struct patched_file file;
+    if (argc != 2 || !patched_file_read(&file, argv[1]) || !patch(file.bytes, file.size)) return 2;
+    return patched_file_write(&file) ? 0 : 2;
 }

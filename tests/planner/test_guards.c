@@ -2,6 +2,7 @@
  * Guards that the planner makes of recorded launches hold for launches that differ in nothing that matters,
  * and for no others; and the projection that groups are chosen by. */
 #include "fuser/planner/guards.h"
+#include "tests/common/temporary.h"
 #include "tests/planner/written_trace.h"
 
 #include <isl/options.h>
@@ -20,25 +21,11 @@ enum {
     BYTES = 4 * WRITTEN_N
 };
 enum { POINTER = 0, FACTOR = 8, COUNT = 12, ARGUMENTS = 16 }; /* offsets */
-static char path[] = "/tmp/kfuse-test-guards-XXXXXX";
 static struct written_trace trace;
-
-static int make_path(void **state)
-{
-    (void)state;
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
 
 static void start(void)
 {
-    written_start(&trace, path, true);
+    written_start(&trace, temporary_path, true);
     written_array(&trace, A, ARRAY);
     written_array(&trace, B, ARRAY);
 }
@@ -60,7 +47,7 @@ static void plan(struct planned *planned)
     memset(planned, 0, sizeof *planned);
     written_end(&trace);
     planner_defaults(&planned->options);
-    planned->program = program_read(path, error, sizeof error);
+    planned->program = program_read(temporary_path, error, sizeof error);
     if (!planned->program) fail_msg("%s", error);
     planned->ctx = isl_ctx_alloc();
     isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
@@ -260,7 +247,7 @@ static void test_calibration(void **state)
     trace.kernel_ns = 1000;
     for (int i = 0; i < 5; i++) written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
     written_end(&trace);
-    struct program *program = program_read(path, error, sizeof error);
+    struct program *program = program_read(temporary_path, error, sizeof error);
     assert_non_null(program);
     struct projection measured = projection_calibrate(program);
     assert_float_equal(measured.floor_ns, 1000, 1e-6);
@@ -279,5 +266,5 @@ int main(void)
         cmocka_unit_test(test_what_is_guarded),   cmocka_unit_test(test_projection),
         cmocka_unit_test(test_calibration),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, temporary_make, temporary_remove);
 }
