@@ -4,7 +4,7 @@ tests_analysis_print_accesses_SOURCES = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
 	tests/analysis/print_accesses.c
 tests_analysis_print_accesses_LDADD = libfuser.la
-dist_check_SCRIPTS += tests/analysis/accesses.sh
+dist_check_SCRIPTS += tests/analysis/accesses.sh tests/analysis/random_indices.sh
 c_tests += tests/analysis/test_soundness
 tests_analysis_test_soundness_SOURCES = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
@@ -16,3 +16,4 @@ EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_product
 tests_analysis_test_product_LDADD = libfuser.la $(CMOCKA_LIBS)
+CLEANFILES += tests/analysis/random_indices.failed.ptx
