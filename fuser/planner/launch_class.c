@@ -236,17 +236,36 @@ uint64_t launch_class_time(const struct launch_class *class)
     return class->timed_launches ? class->time_ns / class->timed_launches : 0;
 }
 
-static struct array_binding bind_base(const struct launch_classes *classes, const struct access_base *base,
+struct class_variable {
+    uint32_t module;
+    const char *name;
+};
+
+/* The same number for the same variable of a module; UNKNOWN_ARRAY when memory is out. */
+static uint32_t variable_array(struct launch_classes *classes, uint32_t module, const char *name)
+{
+    uint32_t count = classes->variable_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (classes->variables[i].module == module && !strcmp(classes->variables[i].name, name))
+            return VARIABLE_ARRAYS + i;
+    struct class_variable *grown =
+        arena_grow(classes->program->arena, classes->variables, count, count + 1, sizeof *classes->variables);
+    if (!grown) return UNKNOWN_ARRAY;
+    grown[count] = (struct class_variable){module, name};
+    classes->variables = grown;
+    classes->variable_count++;
+    return VARIABLE_ARRAYS + count;
+}
+
+static struct array_binding bind_base(struct launch_classes *classes, const struct access_base *base,
                                       const struct program_launch *launch)
 {
     const struct array_binding unknown = {.array = UNKNOWN_ARRAY, .size = INT64_MAX};
     if (base->kind == ACCESS_BASE_UNKNOWN) return unknown;
     if (base->kind == ACCESS_BASE_VARIABLE) {
         uint32_t module = classes->program->kernels[launch->record->kernel].record->module;
-        uint64_t identity = hash_check(base->variable, strlen(base->variable)) * 31 + module;
-        return (struct array_binding){.array = VARIABLE_ARRAYS + (uint32_t)(identity % VARIABLE_ARRAYS),
-                                      .size = INT64_MAX,
-                                      .is_plain = true};
+        uint32_t array = variable_array(classes, module, base->variable);
+        return (struct array_binding){.array = array, .size = INT64_MAX, .is_plain = array != UNKNOWN_ARRAY};
     }
     for (uint32_t i = 0; i < launch->pointer_count; i++) {
         const struct program_pointer *pointer = &launch->pointers[i];

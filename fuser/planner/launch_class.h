@@ -27,8 +27,10 @@ struct launch_classes {
     isl_ctx *ctx;
     struct launch_class **classes;
     uint32_t count, capacity;
-    struct class_bucket *buckets; /* uthash: by kernel, shape and pointer words */
-    uint32_t *of_launch;          /* launch -> class */
+    struct class_bucket *buckets;     /* uthash: by kernel, shape and pointer words */
+    uint32_t *of_launch;              /* launch -> class */
+    struct class_variable *variables; /* of modules that some launch uses: their arrays' numbers */
+    uint32_t variable_count;
 };
 
 static inline struct launch_class *launch_class_of(const struct launch_classes *classes, uint32_t launch)
