@@ -4,7 +4,8 @@
 bench_programs = bench/shallow bench/vadd bench/chain bench/lecture bench/nofuse
 bench_headers = bench/bench.h bench/chain.h
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
-EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/golden bench/gpu bench/programs
+EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/golden bench/gpu \
+	bench/programs bench/statistics.sh
 NVCCFLAGS = -arch=sm_90 -O2
 nvcc_verbose = $(nvcc_verbose_@AM_V@)
 nvcc_verbose_ = $(nvcc_verbose_@AM_DEFAULT_V@)
