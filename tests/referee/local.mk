@@ -28,7 +28,7 @@ COUNT = 500
 SEED = 1
 TABLE = tests/referee/fuzz-$(SEED).txt
 .PHONY: fuzz
-fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) tools/kfuse tests/referee/referee tests/referee/player
+fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(emulator_LTLIBRARIES) tools/kfuse tests/referee/referee tests/referee/player
 	@$(MKDIR_P) tests/referee/failures
 	tests/referee/referee --count $(COUNT) --seed $(SEED) --state tests/referee/fuzz-$(SEED).state \
 		--failures tests/referee/failures --table $(TABLE) \
