@@ -32,6 +32,7 @@ static struct {
     char fail_launch[64], fail_load[64], device[64];
     int fail_result, is_capturing;
     _Atomic unsigned slow, slow_copy; /* a test sets them while other threads are in the driver */
+    _Atomic unsigned slow_copies, let_go;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
           .next_handle = 0x1000,
@@ -98,6 +99,25 @@ EXPORT void fake_slow_copy(unsigned microseconds)
     fake.slow_copy = microseconds;
 }
 
+EXPORT void fake_let_go(void)
+{
+    fake.let_go++;
+}
+
+EXPORT unsigned fake_slow_copies(void)
+{
+    return fake.slow_copies;
+}
+
+static void stay(void)
+{
+    enum { STEP = 1000 };
+    const unsigned let_go = fake.let_go, microseconds = fake.slow_copy;
+    if (!microseconds) return;
+    fake.slow_copies++;
+    for (unsigned stayed = 0; stayed < microseconds && fake.let_go == let_go; stayed += STEP) usleep(STEP);
+}
+
 EXPORT void fake_set_capturing(int is_capturing)
 {
     fake.is_capturing = is_capturing;
@@ -118,7 +138,7 @@ EXPORT CUresult cuInit(unsigned flags)
 
 static int future(long a, long b, long c, long d, long e, long f, long g, double x, double y)
 {
-    if (fake.slow_copy) usleep(fake.slow_copy);
+    stay();
     fake_log("future %ld %ld %ld %ld %ld %ld %ld %g %g", a, b, c, d, e, f, g, x, y);
     return 7;
 }
@@ -270,7 +290,7 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
 {
     (void)from;
-    if (fake.slow_copy) usleep(fake.slow_copy);
+    stay();
     fake_log("cuMemcpyHtoD_v2 %llx %zu", to, size);
     return CUDA_SUCCESS;
 }

@@ -20,9 +20,12 @@ void fake_fail_launch(const char *prefix, int result);
 void fake_fail_load(const char *prefix);
 /* Every launch sleeps so long inside the driver. */
 void fake_slow_launch(unsigned microseconds);
-/* Copies to the device and the unknown entry point sleep so long inside the driver before they do anything.
- */
+/* Copies to the device and the unknown entry point stay so long inside the driver before they do anything,
+ * or until all that stay are let go. */
 void fake_slow_copy(unsigned microseconds);
+void fake_let_go(void);
+/* How many have begun to stay so far. */
+unsigned fake_slow_copies(void);
 /* While set, cuStreamIsCapturing says yes. */
 void fake_set_capturing(int is_capturing);
 void fake_set_device_name(const char *name);
