@@ -8,7 +8,6 @@ used=0
 export KFUSE_EMULATOR=packed=1 # one past the end of an array is the start of the next one, as on a GPU
 for mode in ${@:-chain end one pool shift null null-last views in-place widths pairs vectors strides conditions atomics shared \
     variables numbers boxes passed switch renew arguments gather}; do
-    original "$attack" --mode $mode
     record_and_plan "$attack" --mode $mode
     for variant in 1 2 3 4 5; do
         original "$attack" --mode $mode --variant $variant
