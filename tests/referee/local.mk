@@ -12,8 +12,11 @@ tests_referee_referee_SOURCES = \
 	tests/referee/random.h \
 	tests/referee/referee.c \
 	tests/referee/refusals.c \
+	tests/referee/say.c \
 	tests/referee/script.c tests/referee/script.h \
+	tests/referee/sequence.c tests/referee/sequence.h \
 	tests/referee/shrink.c \
+	tests/referee/vary.c \
 	tests/referee/witness.c tests/referee/witness.h
 tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_referee_referee_LDADD = libfuser.la libengine.la $(JANSSON_LIBS)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes items as text (script.h). Launches and other items of several streams that touch one array are
+ * ordered by events. */
+#include "tests/referee/sequence.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void say(struct generator *generator, const char *format, ...)
+{
+    for (;;) {
+        va_list arguments;
+        va_start(arguments, format);
+        int length = vsnprintf(generator->text + generator->size, generator->capacity - generator->size,
+                               format, arguments);
+        va_end(arguments);
+        if (length < 0) abort();
+        if (generator->size + (size_t)length < generator->capacity) {
+            generator->size += (size_t)length;
+            return;
+        }
+        generator->capacity = 2 * generator->capacity + (size_t)length;
+        generator->text = realloc(generator->text, generator->capacity);
+        if (!generator->text) abort();
+    }
+}
+
+static bool is_ordered_anyway(const struct generator *generator, uint32_t a, uint32_t b)
+{
+    return (a == NULL_STREAM && generator->is_blocking[b]) || (b == NULL_STREAM && generator->is_blocking[a]);
+}
+
+static void wait_for(struct generator *generator, uint32_t before, uint32_t stream)
+{
+    if (before == stream) return;
+    if (is_ordered_anyway(generator, before, stream) && random_chance(&generator->random, 60)) return;
+    uint32_t event = generator->event++ % 200;
+    say(generator, "record e%u s%u\nwait e%u s%u\n", event, before, event, stream);
+}
+
+static void touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream)
+{
+    if (generator->writer[array] >= 0) wait_for(generator, (uint32_t)generator->writer[array], stream);
+    for (uint32_t other = 0; writes && other < generator->stream_count; other++) {
+        if (generator->has_read[array][other]) wait_for(generator, other, stream);
+        generator->has_read[array][other] = false;
+    }
+    if (writes)
+        generator->writer[array] = (int32_t)stream;
+    else
+        generator->has_read[array][stream] = true;
+}
+
+void say_forget_order(struct generator *generator)
+{
+    for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
+        generator->writer[a] = -1;
+        memset(generator->has_read[a], 0, sizeof generator->has_read[a]);
+    }
+}
+
+static void say_bits(struct generator *generator, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    say(generator, " f%x", bits);
+}
+
+static void say_pointer(struct generator *generator, const struct launch *launch, uint32_t pointer)
+{
+    say(generator, " a%u%+lld", launch->places[pointer].array, (long long)launch->places[pointer].offset);
+}
+
+static void say_launch(struct generator *generator, const struct launch *launch)
+{
+    const struct kernel *kernel = launch->kernel;
+    const struct kernel_numbers *numbers = &launch->numbers;
+    for (uint32_t a = 0; a < generator->arrays.count + 2; a++) {
+        bool writes = launch_touches(launch, a, true);
+        if (writes || launch_touches(launch, a, false)) touch(generator, a, writes, launch->stream);
+    }
+    say(generator, "launch %s %u %u %u %u %u %u 0 s%u", kernel->name, numbers->grid[0], numbers->grid[1],
+        numbers->grid[2], numbers->block[0], numbers->block[1], numbers->block[2], launch->stream);
+    if (kernel->has_struct) {
+        say(generator, " {");
+        say_pointer(generator, launch, 0);
+        say(generator, " i%d", numbers->n);
+        say_bits(generator, numbers->s);
+        say(generator, " }");
+    }
+    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
+        if (!kernel->pointers[p].variable) say_pointer(generator, launch, p);
+    if (!kernel->has_struct) say(generator, " i%d", numbers->n);
+    say(generator, " i%d i%d i%d", numbers->m, numbers->o, numbers->h);
+    if (!kernel->has_struct) say_bits(generator, numbers->s);
+    say_bits(generator, numbers->t);
+    say(generator, "\n");
+}
+
+char say_data_type(const struct generator *generator, uint32_t seed)
+{
+    char type = generator->theme.value;
+    if (seed % 5 == 0) return type == 'f' ? 'F' : type == 'd' ? 'D' : 'b';
+    return type;
+}
+
+static void say_stream(struct generator *generator, const struct item *item)
+{
+    if (item->has_stream)
+        say(generator, " s%u\n", item->stream);
+    else
+        say(generator, "\n");
+}
+
+/* Frees an array and allocates it again, at the same address or another. */
+static void say_allocate(struct generator *generator, const struct item *item)
+{
+    uint32_t array = item->place.array;
+    long long size = generator->arrays.sizes[array];
+    if (generator->stream_count > 1 || item->seed % 8 == 7) {
+        say(generator, "sync\n");
+        say_forget_order(generator);
+    }
+    say(generator, "free a%u\n", array);
+    if (item->seed % 4 == 1) say(generator, "query s0\n");
+    if (item->seed % 4 == 2) {
+        say(generator, generator->has_filler ? "free a%d\n" : "alloc a%d %lld\n", FILLER, size);
+        generator->has_filler = !generator->has_filler;
+    }
+    say(generator, "alloc a%u %lld\n", array, size);
+}
+
+static void say_item(struct generator *generator, const struct item *item)
+{
+    const struct launch_place *place = &item->place, *source = &item->source;
+    switch (item->kind) {
+    case ITEM_LAUNCH:
+        say_launch(generator, &item->launch);
+        break;
+    case ITEM_FILL:
+        touch(generator, place->array, true, item->stream);
+        say(generator, "fill a%u%+lld %lld %c %u", place->array, (long long)place->offset,
+            (long long)item->bytes, say_data_type(generator, item->seed), item->seed);
+        say_stream(generator, item);
+        break;
+    case ITEM_SET:
+        touch(generator, place->array, true, item->stream);
+        say(generator, "set a%u%+lld %lld %u", place->array, (long long)place->offset, (long long)item->bytes,
+            item->seed % 64);
+        say_stream(generator, item);
+        break;
+    case ITEM_COPY:
+        touch(generator, place->array, true, item->stream);
+        touch(generator, source->array, false, item->stream);
+        say(generator, "copy a%u%+lld a%u%+lld %lld", place->array, (long long)place->offset, source->array,
+            (long long)source->offset, (long long)item->bytes);
+        say_stream(generator, item);
+        break;
+    case ITEM_READ:
+        touch(generator, place->array, false, item->stream);
+        say(generator, "read a%u%+lld %lld", place->array, (long long)place->offset, (long long)item->bytes);
+        say_stream(generator, item);
+        break;
+    case ITEM_SYNC:
+        say(generator, "sync");
+        say_stream(generator, item);
+        if (!item->has_stream) say_forget_order(generator);
+        break;
+    case ITEM_QUERY:
+        say(generator, "query s%u\n", item->stream);
+        break;
+    case ITEM_PAUSE:
+        say(generator, "pause %u\n", 50 + item->seed % 200);
+        break;
+    case ITEM_ALLOCATE:
+        say_allocate(generator, item);
+        break;
+    case ITEM_RELOAD:
+        say(generator, "reload\n");
+        say_forget_order(generator);
+        break;
+    case ITEM_TABLE: {
+        bool is_constant = item->seed % 2;
+        if (!generator->theme.has_tables) break;
+        touch(generator, generator->arrays.count + is_constant, true, NULL_STREAM);
+        say(generator, "variable %c%u %lld f %u\n", is_constant ? 'c' : 't', generator->number,
+            (long long)generator->arrays.sizes[generator->arrays.count + is_constant], item->seed);
+        break;
+    }
+    case ITEM_BAD:
+        say(generator, "bad %s\n", generator->kernels[0]->name);
+        break;
+    case ITEM_CALL:
+        say(generator, "call s%u\n", item->stream);
+        break;
+    }
+}
+
+void say_sequence(struct generator *generator, const struct sequence *sequence)
+{
+    for (uint32_t i = 0; i < sequence->count; i++) say_item(generator, &sequence->items[i]);
+}

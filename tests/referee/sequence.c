@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Draws launches and what stands between them. */
+#include "tests/referee/sequence.h"
+
+/* --- launches --- */
+
+static void choose_plane(struct generator *generator, struct kernel_numbers *numbers)
+{
+    static const uint32_t blocks[][2] = {{32, 4}, {16, 16}, {8, 8}, {32, 1}, {64, 2}, {16, 4}};
+    struct random *random = &generator->random;
+    const uint32_t *block = blocks[random_below(random, 6)];
+    numbers->n = generator->theme.width - (random_chance(random, 20) ? 1 : 0);
+    numbers->h = generator->theme.height - (random_chance(random, 20) ? 1 : 0);
+    if (numbers->h < 1) numbers->h = 1;
+    numbers->m = generator->theme.width;
+    numbers->block[0] = block[0];
+    numbers->block[1] = block[1];
+    numbers->grid[0] = ((uint32_t)numbers->n + block[0] - 1) / block[0];
+    numbers->grid[1] = ((uint32_t)numbers->h + block[1] - 1) / block[1];
+}
+
+void sequence_draw_numbers(struct generator *generator, const struct kernel *kernel, int32_t length,
+                           struct kernel_numbers *numbers)
+{
+    struct random *random = &generator->random;
+    uint32_t block = generator->theme.block;
+    if (random_chance(random, 22)) block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
+    if (random_chance(random, 15)) length -= (int32_t)random_below(random, 20);
+    length = length < 4 ? 4 : length;
+    *numbers = (struct kernel_numbers){.n = length,
+                                       .m = random_of(random, 2, 3, 4),
+                                       .o = random_of(random, 0, 1, 2, 8, 32),
+                                       .h = 1,
+                                       .grid = {1, 1, 1},
+                                       .block = {block, 1, 1}};
+    numbers->s = (float)random_of(random, -3, -1, 1, 2, 3, 5) / 4.0f;
+    numbers->t = (float)random_of(random, -2, 0, 1, 2, 7) / 8.0f;
+    uint32_t per_block = block * (kernel->shape == KERNEL_CHUNK ? (uint32_t)numbers->m : 1);
+    numbers->grid[0] = ((uint32_t)length + per_block - 1) / per_block;
+    if (kernel->shape == KERNEL_STRIDE && random_chance(random, 60))
+        numbers->grid[0] = 1 + random_below(random, 3);
+    if (random_chance(random, 8)) numbers->grid[0]++;
+    if (kernel->is_exact) {
+        if ((uint32_t)length < block) numbers->block[0] = block = 32;
+        numbers->grid[0] = (uint32_t)length / block ? (uint32_t)length / block : 1;
+        numbers->n = (int32_t)(numbers->grid[0] * block);
+    }
+    if (kernel->shape == KERNEL_PLANE) choose_plane(generator, numbers);
+    if (kernel->is_tall) {
+        numbers->block[1] = (uint32_t)random_of(random, 1, 2, 4, 8);
+        numbers->block[0] /= numbers->block[1];
+    }
+    if (kernel->is_wide && !kernel->is_exact) {
+        numbers->grid[1] = 2;
+        numbers->grid[0] = (numbers->grid[0] + 1) / 2;
+    }
+}
+
+/* Shorter where the arrays are too small for what the kernel touches. */
+static bool draw_launch(struct generator *generator, const struct kernel *kernel, struct launch *launch)
+{
+    *launch = (struct launch){.kernel = kernel};
+    launch->stream = generator->stream_count > 1 && random_chance(&generator->random, 40)
+                         ? random_below(&generator->random, generator->stream_count)
+                         : generator->stream_count - 1;
+    for (int32_t length = generator->theme.length; length >= 8; length /= 2) {
+        sequence_draw_numbers(generator, kernel, length, &launch->numbers);
+        if (launch_bind(launch, &generator->arrays, &generator->random)) return true;
+        if (kernel->shape == KERNEL_PLANE) break;
+    }
+    return false;
+}
+
+/* --- other items --- */
+
+static struct launch_place draw_range(struct generator *generator, int64_t *bytes)
+{
+    struct random *random = &generator->random;
+    uint32_t array = random_below(random, generator->arrays.count);
+    int64_t size = generator->arrays.sizes[array], offset = 0;
+    *bytes = size;
+    if (random_chance(random, 50)) {
+        offset = (int64_t)random_below(random, (uint32_t)size / 16) * 8;
+        *bytes = 8 * (1 + (int64_t)random_below(random, (uint32_t)((size - offset) / 8)));
+    }
+    return (struct launch_place){array, offset};
+}
+
+void sequence_draw_other(struct generator *generator, struct item *item)
+{
+    struct random *random = &generator->random;
+    static const enum item_kind kinds[] = {ITEM_FILL,   ITEM_FILL,  ITEM_SET,   ITEM_SET,      ITEM_COPY,
+                                           ITEM_COPY,   ITEM_READ,  ITEM_READ,  ITEM_READ,     ITEM_SYNC,
+                                           ITEM_SYNC,   ITEM_QUERY, ITEM_PAUSE, ITEM_ALLOCATE, ITEM_ALLOCATE,
+                                           ITEM_RELOAD, ITEM_TABLE, ITEM_TABLE, ITEM_BAD,      ITEM_CALL};
+    int64_t bytes;
+    *item = (struct item){.kind = kinds[random_below(random, sizeof kinds / sizeof *kinds)],
+                          .seed = random_below(random, 1000),
+                          .has_stream = random_chance(random, 50)};
+    item->stream = item->has_stream ? random_below(random, generator->stream_count) : NULL_STREAM;
+    item->place = draw_range(generator, &item->bytes);
+    item->source = draw_range(generator, &bytes);
+    if (item->kind != ITEM_COPY) return;
+    if (bytes < item->bytes) item->bytes = bytes;
+    if (item->source.array == item->place.array) item->kind = ITEM_READ;
+}
+
+/* Most of what stands beside a launch is about an array of it. */
+void sequence_aim(struct generator *generator, struct item *item, const struct launch *launch)
+{
+    uint32_t pointer = random_below(&generator->random, launch->kernel->pointer_count);
+    uint32_t array = launch->places[pointer].array;
+    if (launch->kernel->pointers[pointer].variable || random_chance(&generator->random, 30)) return;
+    if (item->kind == ITEM_COPY && item->source.array == array) return;
+    item->place = (struct launch_place){array, 0};
+    if (item->kind != ITEM_COPY || item->bytes > generator->arrays.sizes[array])
+        item->bytes = generator->arrays.sizes[array];
+    if (item->kind == ITEM_COPY &&
+        item->source.offset + item->bytes > generator->arrays.sizes[item->source.array])
+        item->bytes = generator->arrays.sizes[item->source.array] - item->source.offset;
+}
+
+static void add_item(struct sequence *sequence, const struct item *item)
+{
+    if (sequence->count < ITEMS_MOST) sequence->items[sequence->count++] = *item;
+}
+
+void sequence_draw(struct generator *generator, struct sequence *sequence)
+{
+    struct random *random = &generator->random;
+    uint32_t launches = generator->kernel_count + random_below(random, 3);
+    uint32_t others = random_chance(random, 40) ? 0 : 14; /* percent */
+    struct item item;
+    for (uint32_t i = 0; i < launches; i++) {
+        uint32_t k = i < generator->kernel_count ? i : random_below(random, generator->kernel_count);
+        item = (struct item){.kind = ITEM_LAUNCH};
+        if (!draw_launch(generator, generator->kernels[k], &item.launch)) continue;
+        item.stream = item.launch.stream;
+        add_item(sequence, &item);
+        if (!random_chance(random, others)) continue;
+        const struct launch launch = item.launch;
+        sequence_draw_other(generator, &item);
+        sequence_aim(generator, &item, &launch);
+        add_item(sequence, &item);
+    }
+    if (random_chance(random, 50)) {
+        item = (struct item){.kind = ITEM_SYNC};
+        add_item(sequence, &item);
+    }
+}

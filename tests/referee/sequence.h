@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a random program is drawn of: items in sequences, and the state of the generator (generate.c draws the
+ * program and its rounds, sequence.c launches and what stands between them, vary.c variants of a sequence,
+ * say.c writes it all as text and keeps streams in order). */
+#ifndef KFUSE_TESTS_REFEREE_SEQUENCE_H
+#define KFUSE_TESTS_REFEREE_SEQUENCE_H
+
+#include "tests/referee/launch.h"
+
+#include <stddef.h>
+
+enum { FILLER = 40, KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
+
+enum item_kind {
+    ITEM_LAUNCH,
+    ITEM_FILL,
+    ITEM_SET,
+    ITEM_COPY,
+    ITEM_READ,
+    ITEM_SYNC,
+    ITEM_QUERY,
+    ITEM_PAUSE,
+    ITEM_ALLOCATE,
+    ITEM_RELOAD,
+    ITEM_TABLE,
+    ITEM_BAD,
+    ITEM_CALL
+};
+struct item {
+    enum item_kind kind;
+    struct launch launch;
+    struct launch_place place, source;
+    int64_t bytes;
+    uint32_t stream, seed;
+    bool has_stream; /* else the call without one */
+};
+struct sequence {
+    uint32_t count;
+    struct item items[ITEMS_MOST];
+};
+
+struct generator {
+    struct arena *arena;
+    struct random random;
+    uint32_t number;
+    struct kernel_theme theme;
+    struct kernel *kernels[KERNELS_MOST];
+    uint32_t kernel_count, stream_count;
+    struct launch_arrays arrays;
+    bool is_blocking[STREAMS_MOST]; /* the null stream waits for it and it for the null stream */
+    /* What stream wrote an array last, and which ones have read it since; -1: none, or all is done. */
+    int32_t writer[LAUNCH_ARRAYS];
+    bool has_read[LAUNCH_ARRAYS][STREAMS_MOST];
+    uint32_t event;
+    bool has_filler; /* an array that nobody uses, so that others come to lie elsewhere */
+    char *text;
+    size_t size, capacity;
+};
+
+/* sequence.c */
+void sequence_draw(struct generator *generator, struct sequence *sequence);
+/* The grid, the block and the scalars of a launch over so many elements. */
+void sequence_draw_numbers(struct generator *generator, const struct kernel *kernel, int32_t length,
+                           struct kernel_numbers *numbers);
+/* Anything but a launch. */
+void sequence_draw_other(struct generator *generator, struct item *item);
+/* Mostly makes it about an array of the launch. */
+void sequence_aim(struct generator *generator, struct item *item, const struct launch *launch);
+
+/* vary.c: other data, the order and shape of everything staying; and one change of what happens. */
+void vary_data(struct generator *generator, struct sequence *sequence);
+void vary_something(struct generator *generator, struct sequence *sequence);
+
+/* say.c */
+__attribute__((format(printf, 2, 3))) void say(struct generator *generator, const char *format, ...);
+char say_data_type(const struct generator *generator, uint32_t seed);
+void say_sequence(struct generator *generator, const struct sequence *sequence);
+/* The device has done all. */
+void say_forget_order(struct generator *generator);
+
+#endif
