@@ -16,6 +16,7 @@ static void draw_theme(struct generator *generator)
     theme->height = theme->length / theme->width;
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
     theme->other_type = random_below(random, 100);
+    theme->plain = (uint32_t)random_of(random, 0, 0, 60, 85, 95);
     theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
@@ -42,7 +43,8 @@ static void draw_streams(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->stream_count = 1;
-    if (random_chance(random, 45)) generator->stream_count = (uint32_t)random_of(random, 2, 2, 3, 4);
+    if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 4);
+    generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = random_chance(random, 40);
         say(generator, "stream s%u %d\n", s, !generator->is_blocking[s]);
@@ -81,14 +83,15 @@ static void draw_rounds(struct generator *generator)
     say_sequence(generator, sequence);
     say(generator, "replay\n");
     say_sequence(generator, sequence);
-    for (uint32_t round = 0, rounds = 3 + random_below(&generator->random, 3); round < rounds; round++) {
+    for (uint32_t round = 0, rounds = 10 + random_below(&generator->random, 5); round < rounds; round++) {
         *variant = *sequence;
-        for (uint32_t i = 0, changes = 1 + random_below(&generator->random, 3); i < changes; i++)
+        for (uint32_t i = 0, changes = (uint32_t)random_of(&generator->random, 1, 1, 1, 2); i < changes; i++)
             vary_something(generator, variant);
         say_sequence(generator, variant);
         vary_data(generator, sequence);
+        if (round % 3 == 2)
+            say_sequence(generator, sequence); /* else holding comes to nothing too often, and stops */
     }
-    say_sequence(generator, sequence);
 }
 
 const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
@@ -99,7 +102,7 @@ const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
     generator.random.state ^= random_next(&generator.random);
     say(&generator, "program %u\n", number);
     draw_theme(&generator);
-    generator.arrays.count = 2 + random_below(&generator.random, 4);
+    generator.arrays.count = 2 + random_below(&generator.random, 6);
     draw_kernels(&generator);
     draw_arrays(&generator);
     draw_streams(&generator);

@@ -146,7 +146,7 @@ static bool is_vector(const struct writer *writer, const struct kernel_access *a
 
 static const struct kernel_type *draw_type(struct writer *writer)
 {
-    if (random_chance(writer->random, 70))
+    if (random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
         return writer->kernel->value == 'd'   ? double_type
                : writer->kernel->value == 'i' ? int_type
                                               : float_type;
@@ -165,7 +165,7 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
         return random_below(writer->random, kernel->pointer_count);
     kernel->pointers[kernel->pointer_count].type = draw_type(writer);
-    if (writer->theme->has_tables && random_chance(writer->random, 25)) {
+    if (writer->theme->has_tables && !writer->kernel->is_plain && random_chance(writer->random, 25)) {
         kernel->pointers[kernel->pointer_count].type = float_type;
         kernel->pointers[kernel->pointer_count].variable = random_chance(writer->random, 60) ? 't' : 'c';
     }
@@ -175,6 +175,7 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
 static enum kernel_map draw_map(struct writer *writer, bool is_write)
 {
     struct random *random = writer->random;
+    if (writer->kernel->is_plain && random_chance(random, 90)) return MAP_OWN;
     if (writer->kernel->shape == KERNEL_PLANE) {
         if (random_chance(random, 75)) return MAP_OWN;
         if (is_write) return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_REVERSE, MAP_TURNED);
@@ -192,7 +193,7 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
 
 static enum kernel_guard draw_guard(struct writer *writer)
 {
-    if (random_chance(writer->random, 78)) return GUARD_NONE;
+    if (random_chance(writer->random, writer->kernel->is_plain ? 93 : 78)) return GUARD_NONE;
     return (enum kernel_guard)(1 + random_below(writer->random, KERNEL_GUARDS - 1));
 }
 
@@ -274,7 +275,7 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     for (uint32_t a = 0; a < kernel->access_count && access.map == MAP_GATHER; a++)
         if (kernel->accesses[a].map == MAP_GATHER) access.map = MAP_OWN; /* one index array a kernel */
     if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
-    access.is_volatile = random_chance(writer->random, 2);
+    access.is_volatile = !kernel->is_plain && random_chance(writer->random, 2);
     access.pointer = draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
     if (is_vector(writer, &access)) access.is_volatile = false;
     draw_constants(writer, &access);
@@ -483,7 +484,7 @@ static void write_body(struct writer *writer)
     for (uint32_t i = 0, count = 1 + random_below(random, 2); i < count || !writer->values; i++)
         write_load(writer);
     for (uint32_t i = 0, count = 1 + random_below(random, 5); i < count; i++) {
-        uint32_t what = random_below(random, 100);
+        uint32_t what = random_below(random, writer->kernel->is_plain ? 93 : 100);
         if (writer->kernel->shape == KERNEL_BLOCK && what < 45)
             write_exchange(writer);
         else if (what < 56)
@@ -509,6 +510,48 @@ static void write_body(struct writer *writer)
 
 /* --- the kernel around it --- */
 
+static const char *scalar_name(char type)
+{
+    return type == 'c'   ? "unsigned char"
+           : type == 'h' ? "short"
+           : type == 'i' ? "int"
+           : type == 'l' ? "long long"
+                         : "float";
+}
+
+/* Mostly int; what a number's values fit in, otherwise. */
+static char draw_scalar_type(struct random *random, char scalar)
+{
+    if (scalar == 's' || scalar == 't') return 'f';
+    if (random_chance(random, 80)) return 'i';
+    if (scalar == 'o') return "chl"[random_below(random, 3)];
+    return scalar == 'm' ? 'c' : 'h';
+}
+
+/* In any order; h is only used in a plane, and may be missing elsewhere. */
+static void draw_scalars(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    const char *all = kernel->has_struct ? "moht" : "nmohst";
+    uint32_t count = 0;
+    bool is_shuffled = random_chance(writer->random, 70);
+    bool has_height = kernel->shape == KERNEL_PLANE || random_chance(writer->random, 50);
+    for (; *all; all++) {
+        if (*all == 'h' && !has_height) continue;
+        uint32_t at = is_shuffled ? random_below(writer->random, count + 1) : count;
+        memmove(kernel->scalars + at + 1, kernel->scalars + at, count - at);
+        kernel->scalars[at] = *all;
+        count++;
+    }
+    char *length = random_chance(writer->random, 30) ? strchr(kernel->scalars, 'n') : NULL;
+    if (length) { /* last, as in most programs */
+        *length = kernel->scalars[count - 1];
+        kernel->scalars[count - 1] = 'n';
+    }
+    for (uint32_t i = 0; i < count; i++)
+        kernel->scalar_types[i] = draw_scalar_type(writer->random, kernel->scalars[i]);
+}
+
 static void write_parameters(struct writer *writer, struct text *body)
 {
     const struct kernel *kernel = writer->kernel;
@@ -527,10 +570,9 @@ static void write_parameters(struct writer *writer, struct text *body)
         else
             say(writer, "%s *p%u, ", pointer->type->name, p);
     }
-    if (!kernel->has_struct) say(writer, "int n, ");
-    say(writer, "int m, int o, int h, ");
-    if (!kernel->has_struct) say(writer, "float s, ");
-    say(writer, "float t)\n{\n");
+    for (uint32_t i = 0; kernel->scalars[i]; i++)
+        say(writer, "%s%s %c", i ? ", " : "", scalar_name(kernel->scalar_types[i]), kernel->scalars[i]);
+    say(writer, ")\n{\n");
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         if (kernel->pointers[p].variable)
             say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
@@ -573,7 +615,8 @@ static void write_shape(struct writer *writer)
 static void choose_shape(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
-    uint32_t what = random_below(writer->random, 100);
+    kernel->is_plain = random_chance(writer->random, writer->theme->plain);
+    uint32_t what = random_below(writer->random, kernel->is_plain ? 70 : 100);
     kernel->shape = what < 62   ? KERNEL_LINE
                     : what < 74 ? KERNEL_STRIDE
                     : what < 80 ? KERNEL_CHUNK
@@ -581,13 +624,16 @@ static void choose_shape(struct writer *writer)
                                 : KERNEL_BLOCK;
     kernel->index = "iiiiuul"[random_below(writer->random, 7)];
     if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, 12);
-    if (kernel->shape == KERNEL_LINE || kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK) {
+    bool is_line =
+        kernel->shape == KERNEL_LINE || kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK;
+    if (is_line && !kernel->is_plain) {
         kernel->is_tall = random_chance(writer->random, 8);
         kernel->is_wide = !kernel->is_tall && random_chance(writer->random, 6);
     }
     kernel->returns = random_chance(writer->random, 40);
-    kernel->value =
-        random_chance(writer->random, 75) ? writer->theme->value : "ffdi"[random_below(writer->random, 4)];
+    kernel->value = kernel->is_plain || random_chance(writer->random, 75)
+                        ? writer->theme->value
+                        : "ffdi"[random_below(writer->random, 4)];
 }
 
 static void finish_pointers(struct writer *writer)
@@ -620,6 +666,7 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
                     (kernel->shape == KERNEL_PLANE || (kernel->shape == KERNEL_LINE && !kernel->is_exact)));
     say(&writer, is_open ? "}\n}\n" : "}\n");
     finish_pointers(&writer);
+    draw_scalars(&writer);
     static _Thread_local struct text head;
     write_parameters(&writer, &head);
     kernel->text =

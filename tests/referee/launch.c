@@ -102,7 +102,8 @@ static bool place_one(struct launch *launch, const struct launch_arrays *arrays,
 {
     int64_t size = launch->kernel->pointers[pointer].type->size;
     int64_t from = reach->from[pointer], to = reach->to[pointer];
-    uint32_t array = random_below(random, arrays->count), what = random_below(random, 100);
+    uint32_t array = random_below(random, arrays->count);
+    uint32_t what = random_below(random, launch->kernel->is_plain && random_chance(random, 70) ? 75 : 100);
     if (launch->kernel->pointers[pointer].variable) {
         launch->places[pointer] =
             (struct launch_place){arrays->count + (launch->kernel->pointers[pointer].variable == 'c'), 0};
@@ -151,6 +152,35 @@ bool launch_touches(const struct launch *launch, uint32_t array, bool writes)
     for (uint32_t a = 0; a < launch->kernel->access_count; a++) {
         const struct kernel_access *access = &launch->kernel->accesses[a];
         if (launch->places[access->pointer].array == array && (access->is_write || !writes)) return true;
+    }
+    return false;
+}
+
+static bool add_footprint(void *context, const struct kernel_access *access, int32_t thread, int64_t from,
+                          int64_t to, bool for_any)
+{
+    uint64_t *sum = context;
+    struct random mixed = {(uint64_t)from * 1000003u + (uint64_t)to * 31u + access->pointer * 7u +
+                           access->is_write};
+    (void)thread;
+    (void)for_any;
+    *sum += random_next(&mixed);
+    return true;
+}
+
+uint64_t launch_footprint(const struct launch *launch)
+{
+    uint64_t sum = 0;
+    kernel_enumerate(launch->kernel, &launch->numbers, add_footprint, &sum);
+    return sum;
+}
+
+bool launch_conflicts(const struct launch *a, const struct launch *b)
+{
+    for (uint32_t p = 0; p < a->kernel->pointer_count; p++) {
+        uint32_t array = a->places[p].array;
+        if (launch_touches(b, array, true)) return true;
+        if (launch_touches(a, array, true) && launch_touches(b, array, false)) return true;
     }
     return false;
 }

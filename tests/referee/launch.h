@@ -29,6 +29,10 @@ bool launch_bind(struct launch *launch, const struct launch_arrays *arrays, stru
 bool launch_bind_one(struct launch *launch, const struct launch_arrays *arrays, struct random *random,
                      uint32_t pointer);
 bool launch_is_sound(const struct launch *launch, const struct launch_arrays *arrays);
+/* Depends on all bytes that it touches, not on which thread does. */
+uint64_t launch_footprint(const struct launch *launch);
+/* Whether one writes an array that the other touches. */
+bool launch_conflicts(const struct launch *a, const struct launch *b);
 /* Whether it reads or writes (or writes) something of an array. */
 bool launch_touches(const struct launch *launch, uint32_t array, bool writes);
 

@@ -249,6 +249,9 @@ static void perform(struct observation *seen, const struct script_operation *ope
         seen->module = emu_program_load("random.ptx", seen->program->ptx, &error);
         if (!seen->module) abort();
         break;
+    case SCRIPT_AWAIT:
+    case SCRIPT_JOIN:
+    case SCRIPT_RENEW:
     case SCRIPT_STREAM:
     case SCRIPT_SYNC:
     case SCRIPT_RECORD:

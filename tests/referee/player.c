@@ -9,6 +9,8 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,7 @@
     CALL(cuEventCreate, cuEventCreate, 2000)                                                                 \
     CALL(cuEventDestroy, cuEventDestroy_v2, 4000)                                                            \
     CALL(cuEventRecord, cuEventRecord, 2000)                                                                 \
+    CALL(cuEventSynchronize, cuEventSynchronize, 2000)                                                       \
     CALL(cuLaunchKernel, cuLaunchKernel, 4000)
 
 struct calls {
@@ -65,7 +68,9 @@ static struct player {
     uint64_t sizes[SCRIPT_ARRAYS];
     CUstream streams[SCRIPT_STREAMS];
     CUevent events[SCRIPT_EVENTS];
-    unsigned calls; /* of the host's function */
+    unsigned stream_flags[SCRIPT_STREAMS];
+    atomic_uint calls; /* of the host's function, so far */
+    unsigned calls_asked;
 } player;
 
 static void check(CUresult result, const char *call)
@@ -202,7 +207,37 @@ static void launch_badly(const struct script_operation *operation)
 
 static void CUDA_CB count_call(void *count)
 {
-    ++*(unsigned *)count;
+    atomic_fetch_add((atomic_uint *)count, 1);
+}
+
+static void call(CUstream stream)
+{
+    player.calls_asked++;
+    TRY(cuLaunchHostFunc, stream, count_call, &player.calls);
+}
+
+/* The emulator's streams move on when they are asked for. */
+static void await_calls(void)
+{
+    while (atomic_load(&player.calls) < player.calls_asked) {
+        CUresult result = player.cuda->cuStreamQuery(NULL);
+        if (result != CUDA_ERROR_NOT_READY) check(result, "cuStreamQuery");
+        sched_yield();
+    }
+}
+
+static void create_stream(uint32_t stream)
+{
+    TRY(cuStreamCreate, &player.streams[stream], player.stream_flags[stream]);
+}
+
+/* What was in it may still be running afterwards: nothing of the program waits for that but the context. */
+static void renew_stream(uint32_t stream)
+{
+    if (!player.streams[stream]) return;
+    TRY(cuStreamDestroy, player.streams[stream]);
+    TRY(cuCtxSynchronize);
+    create_stream(stream);
 }
 
 static void load(void)
@@ -245,9 +280,8 @@ static void perform(const struct script_operation *operation)
         release(operation->place.array);
         break;
     case SCRIPT_STREAM:
-        if (operation->stream)
-            TRY(cuStreamCreate, &player.streams[operation->stream],
-                operation->seed ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+        player.stream_flags[operation->stream] = operation->seed ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+        if (operation->stream) create_stream(operation->stream);
         break;
     case SCRIPT_LAUNCH:
         launch(operation);
@@ -307,7 +341,16 @@ static void perform(const struct script_operation *operation)
         launch_badly(operation);
         break;
     case SCRIPT_CALL:
-        TRY(cuLaunchHostFunc, stream, count_call, &player.calls);
+        call(stream);
+        break;
+    case SCRIPT_AWAIT:
+        await_calls();
+        break;
+    case SCRIPT_JOIN:
+        if (player.events[operation->event]) TRY(cuEventSynchronize, player.events[operation->event]);
+        break;
+    case SCRIPT_RENEW:
+        renew_stream(operation->stream);
         break;
     case SCRIPT_REPLAY:
     case SCRIPT_OPERATIONS:
@@ -325,8 +368,9 @@ static void finish(void)
         fflush(stdout);
         _exit(3);
     }
-    printf("calls %u\n", player.calls);
-    player.calls = 0;
+    printf("calls %u\n", atomic_load(&player.calls));
+    atomic_store(&player.calls, 0);
+    player.calls_asked = 0;
     for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) {
         if (!player.arrays[array]) continue;
         unsigned char *bytes = host_bytes(player.sizes[array]);

@@ -32,12 +32,22 @@ static bool is_ordered_anyway(const struct generator *generator, uint32_t a, uin
     return (a == NULL_STREAM && generator->is_blocking[b]) || (b == NULL_STREAM && generator->is_blocking[a]);
 }
 
+static void record(struct generator *generator, uint32_t stream)
+{
+    int32_t event = (int32_t)(generator->event++ % 200);
+    for (uint32_t s = 0; s < STREAMS_MOST; s++)
+        if (generator->recorded[s] == event) generator->recorded[s] = -1;
+    generator->recorded[stream] = event;
+    say(generator, "record e%d s%u\n", generator->recorded[stream], stream);
+}
+
 static void wait_for(struct generator *generator, uint32_t before, uint32_t stream)
 {
     if (before == stream) return;
     if (is_ordered_anyway(generator, before, stream) && random_chance(&generator->random, 60)) return;
-    uint32_t event = generator->event++ % 200;
-    say(generator, "record e%u s%u\nwait e%u s%u\n", event, before, event, stream);
+    if (generator->recorded[before] < 0) record(generator, before);
+    say(generator, "wait e%d s%u\n", generator->recorded[before], stream);
+    generator->recorded[stream] = -1;
 }
 
 static void touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream)
@@ -47,6 +57,7 @@ static void touch(struct generator *generator, uint32_t array, bool writes, uint
         if (generator->has_read[array][other]) wait_for(generator, other, stream);
         generator->has_read[array][other] = false;
     }
+    generator->recorded[stream] = -1;
     if (writes)
         generator->writer[array] = (int32_t)stream;
     else
@@ -58,6 +69,16 @@ void say_forget_order(struct generator *generator)
     for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
         generator->writer[a] = -1;
         memset(generator->has_read[a], 0, sizeof generator->has_read[a]);
+    }
+    for (uint32_t s = 0; s < STREAMS_MOST; s++) generator->recorded[s] = -1;
+}
+
+/* The host knows that a stream has done all. */
+static void forget_stream(struct generator *generator, uint32_t stream)
+{
+    for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
+        if (generator->writer[a] == (int32_t)stream) generator->writer[a] = -1;
+        generator->has_read[a][stream] = false;
     }
 }
 
@@ -71,6 +92,20 @@ static void say_bits(struct generator *generator, float value)
 static void say_pointer(struct generator *generator, const struct launch *launch, uint32_t pointer)
 {
     say(generator, " a%u%+lld", launch->places[pointer].array, (long long)launch->places[pointer].offset);
+}
+
+static void say_scalar(struct generator *generator, const struct launch *launch, uint32_t scalar)
+{
+    const struct kernel_numbers *numbers = &launch->numbers;
+    char name = launch->kernel->scalars[scalar];
+    int32_t whole = name == 'n'   ? numbers->n
+                    : name == 'm' ? numbers->m
+                    : name == 'o' ? numbers->o
+                                  : numbers->h;
+    if (name == 's' || name == 't')
+        say_bits(generator, name == 's' ? numbers->s : numbers->t);
+    else
+        say(generator, " %c%d", launch->kernel->scalar_types[scalar], whole);
 }
 
 static void say_launch(struct generator *generator, const struct launch *launch)
@@ -92,10 +127,7 @@ static void say_launch(struct generator *generator, const struct launch *launch)
     }
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
         if (!kernel->pointers[p].variable) say_pointer(generator, launch, p);
-    if (!kernel->has_struct) say(generator, " i%d", numbers->n);
-    say(generator, " i%d i%d i%d", numbers->m, numbers->o, numbers->h);
-    if (!kernel->has_struct) say_bits(generator, numbers->s);
-    say_bits(generator, numbers->t);
+    for (uint32_t i = 0; kernel->scalars[i]; i++) say_scalar(generator, launch, i);
     say(generator, "\n");
 }
 
@@ -132,6 +164,13 @@ static void say_allocate(struct generator *generator, const struct item *item)
     say(generator, "alloc a%u %lld\n", array, size);
 }
 
+static void say_join(struct generator *generator, uint32_t stream)
+{
+    record(generator, stream);
+    say(generator, "join e%d\n", generator->recorded[stream]);
+    forget_stream(generator, stream);
+}
+
 static void say_item(struct generator *generator, const struct item *item)
 {
     const struct launch_place *place = &item->place, *source = &item->source;
@@ -162,11 +201,15 @@ static void say_item(struct generator *generator, const struct item *item)
         touch(generator, place->array, false, item->stream);
         say(generator, "read a%u%+lld %lld", place->array, (long long)place->offset, (long long)item->bytes);
         say_stream(generator, item);
+        forget_stream(generator, item->stream);
         break;
     case ITEM_SYNC:
         say(generator, "sync");
         say_stream(generator, item);
-        if (!item->has_stream) say_forget_order(generator);
+        if (item->has_stream)
+            forget_stream(generator, item->stream);
+        else
+            say_forget_order(generator);
         break;
     case ITEM_QUERY:
         say(generator, "query s%u\n", item->stream);
@@ -194,11 +237,28 @@ static void say_item(struct generator *generator, const struct item *item)
         break;
     case ITEM_CALL:
         say(generator, "call s%u\n", item->stream);
+        if (item->seed % 4 == 0) break;
+        say(generator, "await\n");
+        forget_stream(generator, item->stream);
+        break;
+    case ITEM_JOIN:
+        say_join(generator, item->stream);
+        break;
+    case ITEM_RENEW:
+        if (item->stream == NULL_STREAM) break;
+        say(generator, "renew s%u\n", item->stream);
+        say_forget_order(generator);
         break;
     }
 }
 
 void say_sequence(struct generator *generator, const struct sequence *sequence)
 {
-    for (uint32_t i = 0; i < sequence->count; i++) say_item(generator, &sequence->items[i]);
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        const struct item *item = &sequence->items[i];
+        say_item(generator, item);
+        bool changes = i + 1 < sequence->count && item[1].stream != item->stream;
+        if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 50))
+            record(generator, item->stream); /* what waits for it may come behind other launches */
+    }
 }

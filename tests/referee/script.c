@@ -18,7 +18,8 @@ static const char *const operation_names[SCRIPT_OPERATIONS] = {
     [SCRIPT_COPY] = "copy",     [SCRIPT_READ] = "read",     [SCRIPT_VARIABLE] = "variable",
     [SCRIPT_SYNC] = "sync",     [SCRIPT_RECORD] = "record", [SCRIPT_WAIT] = "wait",
     [SCRIPT_QUERY] = "query",   [SCRIPT_PAUSE] = "pause",   [SCRIPT_RELOAD] = "reload",
-    [SCRIPT_BAD] = "bad",       [SCRIPT_CALL] = "call",     [SCRIPT_REPLAY] = "replay",
+    [SCRIPT_BAD] = "bad",       [SCRIPT_CALL] = "call",     [SCRIPT_AWAIT] = "await",
+    [SCRIPT_JOIN] = "join",     [SCRIPT_RENEW] = "renew",   [SCRIPT_REPLAY] = "replay",
 };
 
 static bool fail(struct reader *reader, const char *what)
@@ -90,9 +91,17 @@ static void put_scalar(struct reader *reader, struct script_launch *launch, cons
 {
     uint64_t bits = strtoull(word + 1, NULL, 16);
     uint32_t low = (uint32_t)bits;
-    int64_t number = *word == 'i' || *word == 'l' ? number_of(reader, word + 1, NULL) : 0;
+    int64_t number = strchr("chil", *word) ? number_of(reader, word + 1, NULL) : 0;
     int32_t narrow = (int32_t)number;
+    int16_t half = (int16_t)number;
+    int8_t byte = (int8_t)number;
     switch (*word) {
+    case 'c':
+        put(reader, launch, &byte, sizeof byte);
+        break;
+    case 'h':
+        put(reader, launch, &half, sizeof half);
+        break;
     case 'i':
         put(reader, launch, &narrow, sizeof narrow);
         break;
@@ -142,7 +151,7 @@ static void read_arguments(struct reader *reader, struct script_launch *launch, 
             put_pointer(reader, launch, word);
         else
             put_scalar(reader, launch, word);
-        uint32_t alignment = *word == 'i' || *word == 'f' ? 4 : 8;
+        uint32_t alignment = *word == 'c' ? 1 : *word == 'h' ? 2 : *word == 'i' || *word == 'f' ? 4 : 8;
         if (is_struct) continue;
         if (launch->parameter_count == SCRIPT_PARAMETERS)
             fail(reader, "too many parameters");
@@ -217,6 +226,12 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         operation->event = handle_of(reader, next_word(reader, &rest), 'e', SCRIPT_EVENTS);
         operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
         break;
+    case SCRIPT_JOIN:
+        operation->event = handle_of(reader, next_word(reader, &rest), 'e', SCRIPT_EVENTS);
+        break;
+    case SCRIPT_RENEW:
+        operation->stream = handle_of(reader, next_word(reader, &rest), 's', SCRIPT_STREAMS);
+        break;
     case SCRIPT_BAD:
         operation->name = arena_strdup(reader->arena, next_word(reader, &rest));
         break;
@@ -228,6 +243,7 @@ static void read_operands(struct reader *reader, struct script_operation *operat
     case SCRIPT_PAUSE:
         operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
         break;
+    case SCRIPT_AWAIT:
     case SCRIPT_RELOAD:
     case SCRIPT_REPLAY:
     case SCRIPT_OPERATIONS:

@@ -10,9 +10,9 @@
  *   launch KERNEL GX GY GZ BX BY BZ SHARED STREAM ARGUMENT...
  *   done
  *
- * Arguments: a3+16 (address in array 3), i-5, l7 (32 and 64 bits), f3f800000, d3ff0000000000000 (bits of a
- * float or double), { ... } (a struct by value). Streams: s0 is the null stream. Lines that begin with # are
- * comments. */
+ * Arguments: a3+16 (address in array 3), c5, h5, i-5, l7 (8, 16, 32 and 64 bits), f3f800000,
+ * d3ff0000000000000 (bits of a float or double), { ... } (a struct by value). Streams: s0 is the null stream.
+ * Lines that begin with # are comments. */
 #ifndef KFUSE_TESTS_REFEREE_SCRIPT_H
 #define KFUSE_TESTS_REFEREE_SCRIPT_H
 
@@ -43,6 +43,9 @@ enum script_operation_kind {
     SCRIPT_RELOAD,   /* reload: unloads the module and loads it again */
     SCRIPT_BAD,      /* bad KERNEL: a launch that fails, with a block that is too large */
     SCRIPT_CALL,     /* call sN: a function of the host, in the stream */
+    SCRIPT_AWAIT,    /* await: until all of these functions have run, with no call that waits */
+    SCRIPT_JOIN,     /* join eN: waits for an event */
+    SCRIPT_RENEW,    /* renew sN: destroys the stream while work may be in it, and creates it again */
     SCRIPT_REPLAY,   /* replay: not an operation */
     SCRIPT_OPERATIONS
 };

@@ -2,6 +2,8 @@
  * Draws launches and what stands between them. */
 #include "tests/referee/sequence.h"
 
+#include <string.h>
+
 /* --- launches --- */
 
 static void choose_plane(struct generator *generator, struct kernel_numbers *numbers)
@@ -24,8 +26,9 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
 {
     struct random *random = &generator->random;
     uint32_t block = generator->theme.block;
-    if (random_chance(random, 22)) block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
-    if (random_chance(random, 15)) length -= (int32_t)random_below(random, 20);
+    if (random_chance(random, kernel->is_plain ? 3 : 22))
+        block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
+    if (random_chance(random, kernel->is_plain ? 3 : 15)) length -= (int32_t)random_below(random, 20);
     length = length < 4 ? 4 : length;
     *numbers = (struct kernel_numbers){.n = length,
                                        .m = random_of(random, 2, 3, 4),
@@ -37,7 +40,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
     numbers->t = (float)random_of(random, -2, 0, 1, 2, 7) / 8.0f;
     uint32_t per_block = block * (kernel->shape == KERNEL_CHUNK ? (uint32_t)numbers->m : 1);
     numbers->grid[0] = ((uint32_t)length + per_block - 1) / per_block;
-    if (kernel->shape == KERNEL_STRIDE && random_chance(random, 60))
+    if (kernel->shape == KERNEL_STRIDE && random_chance(random, kernel->is_plain ? 10 : 60))
         numbers->grid[0] = 1 + random_below(random, 3);
     if (random_chance(random, 8)) numbers->grid[0]++;
     if (kernel->is_exact) {
@@ -60,7 +63,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
 static bool draw_launch(struct generator *generator, const struct kernel *kernel, struct launch *launch)
 {
     *launch = (struct launch){.kernel = kernel};
-    launch->stream = generator->stream_count > 1 && random_chance(&generator->random, 40)
+    launch->stream = generator->stream_count > 1 && random_chance(&generator->random, generator->spread)
                          ? random_below(&generator->random, generator->stream_count)
                          : generator->stream_count - 1;
     for (int32_t length = generator->theme.length; length >= 8; length /= 2) {
@@ -89,10 +92,10 @@ static struct launch_place draw_range(struct generator *generator, int64_t *byte
 void sequence_draw_other(struct generator *generator, struct item *item)
 {
     struct random *random = &generator->random;
-    static const enum item_kind kinds[] = {ITEM_FILL,   ITEM_FILL,  ITEM_SET,   ITEM_SET,      ITEM_COPY,
-                                           ITEM_COPY,   ITEM_READ,  ITEM_READ,  ITEM_READ,     ITEM_SYNC,
-                                           ITEM_SYNC,   ITEM_QUERY, ITEM_PAUSE, ITEM_ALLOCATE, ITEM_ALLOCATE,
-                                           ITEM_RELOAD, ITEM_TABLE, ITEM_TABLE, ITEM_BAD,      ITEM_CALL};
+    static const enum item_kind kinds[] = {
+        ITEM_FILL,  ITEM_FILL,  ITEM_SET,  ITEM_SET,   ITEM_COPY,  ITEM_COPY,     ITEM_READ,     ITEM_READ,
+        ITEM_READ,  ITEM_SYNC,  ITEM_SYNC, ITEM_QUERY, ITEM_PAUSE, ITEM_ALLOCATE, ITEM_ALLOCATE, ITEM_RELOAD,
+        ITEM_TABLE, ITEM_TABLE, ITEM_BAD,  ITEM_CALL,  ITEM_JOIN,  ITEM_RENEW};
     int64_t bytes;
     *item = (struct item){.kind = kinds[random_below(random, sizeof kinds / sizeof *kinds)],
                           .seed = random_below(random, 1000),
@@ -118,6 +121,68 @@ void sequence_aim(struct generator *generator, struct item *item, const struct l
     if (item->kind == ITEM_COPY &&
         item->source.offset + item->bytes > generator->arrays.sizes[item->source.array])
         item->bytes = generator->arrays.sizes[item->source.array] - item->source.offset;
+}
+
+static uint32_t any_array(struct generator *generator, const struct launch *launch)
+{
+    for (uint32_t attempt = 0; attempt < 4; attempt++) {
+        uint32_t pointer = random_below(&generator->random, launch->kernel->pointer_count);
+        uint32_t array = launch->places[pointer].array;
+        if (launch->kernel->pointers[pointer].variable) continue;
+        if (attempt == 3 || launch_touches(launch, array, true)) return array;
+    }
+    return random_below(&generator->random, generator->arrays.count);
+}
+
+void sequence_draw_use(struct generator *generator, struct item *item, const struct launch *launch,
+                       uint32_t stream)
+{
+    struct random *random = &generator->random;
+    uint32_t array = any_array(generator, launch), other = random_below(random, generator->arrays.count);
+    *item = (struct item){.kind = (enum item_kind)random_of(random, ITEM_FILL, ITEM_SET, ITEM_SET, ITEM_COPY,
+                                                            ITEM_COPY, ITEM_READ),
+                          .seed = random_below(random, 1000),
+                          .stream = stream,
+                          .has_stream = stream != NULL_STREAM || random_chance(random, 50),
+                          .place = {array, 0},
+                          .source = {other, 0},
+                          .bytes = generator->arrays.sizes[array]};
+    if (item->kind != ITEM_COPY) return;
+    if (other == array) {
+        item->kind = ITEM_READ;
+        return;
+    }
+    if (random_chance(random, 50)) {
+        item->place.array = other;
+        item->source.array = array;
+    }
+    if (item->bytes > generator->arrays.sizes[other]) item->bytes = generator->arrays.sizes[other];
+}
+
+void sequence_draw_between(struct generator *generator, struct item *item, const struct launch *launch)
+{
+    struct random *random = &generator->random;
+    if (random_chance(random, 55)) {
+        sequence_draw_use(generator, item, launch,
+                          random_chance(random, 60) ? launch->stream
+                                                    : random_below(random, generator->stream_count));
+        return;
+    }
+    *item = (struct item){.kind = (enum item_kind)random_of(random, ITEM_CALL, ITEM_CALL, ITEM_CALL,
+                                                            ITEM_JOIN, ITEM_JOIN, ITEM_RENEW, ITEM_SYNC,
+                                                            ITEM_QUERY, ITEM_ALLOCATE),
+                          .seed = random_below(random, 1000),
+                          .stream = launch->stream,
+                          .has_stream = true,
+                          .place = {any_array(generator, launch), 0}};
+}
+
+bool sequence_insert(struct sequence *sequence, uint32_t at, const struct item *item)
+{
+    if (sequence->count == ITEMS_MOST) return false;
+    memmove(&sequence->items[at + 1], &sequence->items[at], (sequence->count++ - at) * sizeof *item);
+    sequence->items[at] = *item;
+    return true;
 }
 
 static void add_item(struct sequence *sequence, const struct item *item)

@@ -24,7 +24,9 @@ enum item_kind {
     ITEM_RELOAD,
     ITEM_TABLE,
     ITEM_BAD,
-    ITEM_CALL
+    ITEM_CALL,
+    ITEM_JOIN,
+    ITEM_RENEW
 };
 struct item {
     enum item_kind kind;
@@ -46,13 +48,15 @@ struct generator {
     struct kernel_theme theme;
     struct kernel *kernels[KERNELS_MOST];
     uint32_t kernel_count, stream_count;
+    uint32_t spread; /* percent of the launches that are in any stream, not in the last one */
     struct launch_arrays arrays;
     bool is_blocking[STREAMS_MOST]; /* the null stream waits for it and it for the null stream */
     /* What stream wrote an array last, and which ones have read it since; -1: none, or all is done. */
     int32_t writer[LAUNCH_ARRAYS];
     bool has_read[LAUNCH_ARRAYS][STREAMS_MOST];
     uint32_t event;
-    bool has_filler; /* an array that nobody uses, so that others come to lie elsewhere */
+    int32_t recorded[STREAMS_MOST]; /* an event behind all that the stream has to do, or -1 */
+    bool has_filler;                /* an array that nobody uses, so that others come to lie elsewhere */
     char *text;
     size_t size, capacity;
 };
@@ -64,6 +68,12 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
                            struct kernel_numbers *numbers);
 /* Anything but a launch. */
 void sequence_draw_other(struct generator *generator, struct item *item);
+/* What may overtake launches that are held, or that they may overtake: in a stream, about an array. */
+void sequence_draw_between(struct generator *generator, struct item *item, const struct launch *launch);
+/* Changes, reads or copies an array that the launch uses, in a stream. */
+void sequence_draw_use(struct generator *generator, struct item *item, const struct launch *launch,
+                       uint32_t stream);
+bool sequence_insert(struct sequence *sequence, uint32_t at, const struct item *item);
 /* Mostly makes it about an array of the launch. */
 void sequence_aim(struct generator *generator, struct item *item, const struct launch *launch);
 

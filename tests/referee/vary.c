@@ -24,21 +24,53 @@ static void swap_items(struct sequence *sequence, uint32_t i)
     sequence->items[i + 1] = kept;
 }
 
-static void change_numbers(struct generator *generator, struct launch *launch)
+/* One number of it, or all of them. */
+static void draw_change(struct generator *generator, const struct kernel *kernel,
+                        struct kernel_numbers *numbers)
 {
     struct random *random = &generator->random;
-    struct launch changed = *launch;
-    struct kernel_numbers *numbers = &changed.numbers;
-    uint32_t what = random_below(random, 4);
-    if (what == 0)
+    bool is_plane = kernel->shape == KERNEL_PLANE;
+    switch (random_below(random, 10)) {
+    case 0:
         numbers->o = random_of(random, 0, 1, 2, 3, 8, 16);
-    else if (what == 1 && !launch->kernel->is_exact && numbers->n > 4)
-        numbers->n -= 1 + (int32_t)random_below(random, (uint32_t)numbers->n / 2);
-    else if (what == 2 && !launch->kernel->is_exact)
-        numbers->grid[0] += 1;
-    else
-        sequence_draw_numbers(generator, launch->kernel, generator->theme.length, numbers);
-    if (launch_is_sound(&changed, &generator->arrays)) *launch = changed;
+        break;
+    case 1: /* the pitch of a plane */
+        numbers->m = is_plane ? numbers->m - 1 : random_of(random, 1, 2, 3, 4, 5);
+        break;
+    case 2:
+        if (is_plane) numbers->h -= 1 + (int32_t)random_below(random, (uint32_t)numbers->h);
+        break;
+    case 3:
+    case 4:
+        numbers->n -= 1 + (int32_t)random_below(random, (uint32_t)numbers->n);
+        break;
+    case 5:
+        numbers->grid[(kernel->is_wide || is_plane) && random_chance(random, 30)] += 1;
+        break;
+    case 6:
+    case 7:
+        if (numbers->grid[0] > 1) numbers->grid[0] -= 1 + random_below(random, numbers->grid[0] - 1);
+        break;
+    case 8:
+        numbers->block[0] = (uint32_t)random_of(random, 32, 64, 96, 128, 256) / numbers->block[1];
+        break;
+    default:
+        sequence_draw_numbers(generator, kernel, generator->theme.length, numbers);
+    }
+}
+
+static void change_numbers(struct generator *generator, struct launch *launch)
+{
+    for (int attempt = 0; attempt < 12; attempt++) {
+        struct launch changed = *launch;
+        draw_change(generator, launch->kernel, &changed.numbers);
+        if (changed.numbers.n < 1 || changed.numbers.h < 1 || changed.numbers.m < 1) continue;
+        bool matters = launch_footprint(&changed) != launch_footprint(launch);
+        if (!matters && random_chance(&generator->random, 85)) continue;
+        if (!launch_is_sound(&changed, &generator->arrays)) continue;
+        *launch = changed;
+        return;
+    }
 }
 
 static bool move_places(struct generator *generator, struct launch *launch, uint32_t from,
@@ -52,46 +84,127 @@ static bool move_places(struct generator *generator, struct launch *launch, uint
     return launch_is_sound(launch, &generator->arrays);
 }
 
-/* What was one array becomes a part of another, in every launch: distances stay, what was apart may overlap.
- */
-static void merge_arrays(struct generator *generator, struct sequence *sequence)
+/* What was one array becomes a part of another, in these launches: distances stay, what was apart may
+ * overlap. */
+static bool move_array(struct generator *generator, struct sequence *sequence, uint32_t first, uint32_t end,
+                       uint32_t from, struct launch_place to)
 {
-    struct random *random = &generator->random;
-    uint32_t from = random_below(random, generator->arrays.count);
-    const struct launch_place to = {random_below(random, generator->arrays.count),
-                                    16 * random_of(random, 0, 0, 1, 4, 16)};
-    for (uint32_t i = 0; i < sequence->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         struct launch moved = sequence->items[i].launch;
-        if (sequence->items[i].kind == ITEM_LAUNCH && !move_places(generator, &moved, from, to)) return;
+        if (sequence->items[i].kind == ITEM_LAUNCH && !move_places(generator, &moved, from, to)) return false;
     }
-    for (uint32_t i = 0; i < sequence->count; i++)
+    for (uint32_t i = first; i < end; i++)
         if (sequence->items[i].kind == ITEM_LAUNCH)
             move_places(generator, &sequence->items[i].launch, from, to);
+    return true;
+}
+
+/* An argument of a launch, or of one of the two behind it. */
+static uint32_t near_array(struct generator *generator, const struct sequence *sequence, uint32_t at)
+{
+    struct random *random = &generator->random;
+    uint32_t near = at + random_below(random, 3);
+    const struct item *item = &sequence->items[near < sequence->count ? near : at];
+    if (item->kind != ITEM_LAUNCH) return random_below(random, generator->arrays.count);
+    uint32_t pointer = random_below(random, item->launch.kernel->pointer_count);
+    if (item->launch.kernel->pointers[pointer].variable) return random_below(random, generator->arrays.count);
+    return item->launch.places[pointer].array;
+}
+
+static void merge_arrays(struct generator *generator, struct sequence *sequence, uint32_t at)
+{
+    struct random *random = &generator->random;
+    for (int attempt = 0; attempt < 6; attempt++) {
+        uint32_t from = near_array(generator, sequence, at);
+        const struct launch_place to = {near_array(generator, sequence, at),
+                                        16 * random_of(random, 0, 0, 1, 1, 2, 4, 16)};
+        bool is_whole = random_chance(random, 40);
+        uint32_t first = is_whole || at < 2 ? 0 : at - 2, end = is_whole ? sequence->count : at + 4;
+        if (end > sequence->count) end = sequence->count;
+        if (from != to.array && move_array(generator, sequence, first, end, from, to)) return;
+    }
+}
+
+static uint32_t other_stream(struct generator *generator, uint32_t stream)
+{
+    uint32_t count = generator->stream_count, other = random_below(&generator->random, count);
+    for (int attempt = 0; attempt < 4 && (other == stream || other == NULL_STREAM); attempt++)
+        other = random_below(&generator->random, count);
+    return other;
+}
+
+/* What follows a launch that it does not depend on goes to another stream, and with it something that is in
+ * order with that stream only. */
+static void deal_streams(struct generator *generator, struct sequence *sequence, uint32_t at)
+{
+    struct random *random = &generator->random;
+    struct item use;
+    for (int attempt = 0; attempt < 8; attempt++, at = random_below(random, sequence->count)) {
+        struct item *item = &sequence->items[at];
+        uint32_t stream = other_stream(generator, item->stream), last = at;
+        if (item->kind != ITEM_LAUNCH) continue;
+        for (uint32_t i = at + 1; i < sequence->count && (last == at || random_chance(random, 50));
+             last = i++)
+            if (item[i - at].kind != ITEM_LAUNCH || launch_conflicts(&item->launch, &item[i - at].launch))
+                break;
+        for (uint32_t i = at + 1; i <= last; i++)
+            sequence->items[i].stream = sequence->items[i].launch.stream = stream;
+        if (last == at) continue;
+        sequence_draw_use(generator, &use, &sequence->items[last].launch, stream);
+        sequence_insert(sequence, last + 1, &use);
+        return;
+    }
+}
+
+/* Something behind a launch, and where it puts streams in order a use of the launch's arrays in another one.
+ */
+static void interrupt(struct generator *generator, struct sequence *sequence, uint32_t at)
+{
+    const struct launch launch = sequence->items[at].launch;
+    struct item item, use;
+    sequence_draw_between(generator, &item, &launch);
+    if (!sequence_insert(sequence, at + 1, &item)) return;
+    if (item.kind != ITEM_CALL && item.kind != ITEM_JOIN && item.kind != ITEM_SYNC) return;
+    sequence_draw_use(generator, &use, &launch,
+                      random_chance(&generator->random, 30) ? NULL_STREAM
+                                                            : other_stream(generator, item.stream));
+    sequence_insert(sequence, at + 2, &use);
+}
+
+static uint32_t any_launch(struct generator *generator, const struct sequence *sequence)
+{
+    uint32_t at = random_below(&generator->random, sequence->count);
+    for (uint32_t i = 0; i < sequence->count && sequence->items[at].kind != ITEM_LAUNCH; i++)
+        at = (at + 1) % sequence->count;
+    return at;
 }
 
 void vary_something(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
     if (!sequence->count) return;
-    uint32_t at = random_below(random, sequence->count), what = random_below(random, 100);
+    uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
     struct item *item = &sequence->items[at], other;
-    if (what < 12) {
+    if (what < 8) {
         swap_items(sequence, at);
-    } else if (what < 20) {
+    } else if (what < 14) {
         memmove(item, item + 1, (sequence->count-- - at - 1) * sizeof *item);
-    } else if (what < 48 && sequence->count < ITEMS_MOST) {
+    } else if (what < 26) {
         sequence_draw_other(generator, &other);
         if (item->kind == ITEM_LAUNCH) sequence_aim(generator, &other, &item->launch);
-        memmove(item + 1, item, (sequence->count++ - at) * sizeof *item);
-        *item = other;
-    } else if (item->kind == ITEM_LAUNCH && what < 53) {
-        item->launch.stream = item->stream = random_below(random, generator->stream_count);
-    } else if (item->kind == ITEM_LAUNCH && what < 76) {
+        sequence_insert(sequence, at + random_below(random, 2), &other);
+    } else if (item->kind != ITEM_LAUNCH) {
+        return;
+    } else if (what < 45) {
+        interrupt(generator, sequence, at);
+    } else if (what < 55) {
+        deal_streams(generator, sequence, at);
+    } else if (what < 63) {
         launch_bind_one(&item->launch, &generator->arrays, random,
                         random_below(random, item->launch.kernel->pointer_count));
-    } else if (item->kind == ITEM_LAUNCH && what < 86) {
-        merge_arrays(generator, sequence);
-    } else if (item->kind == ITEM_LAUNCH) {
+    } else if (what < 72) {
+        merge_arrays(generator, sequence, at);
+    } else {
         change_numbers(generator, &item->launch);
     }
 }
