@@ -82,7 +82,7 @@ record_and_plan() {
     # shellcheck disable=SC2086
     expect 0 within "$kfuse" record $emulate -o "$work/app.kftrace" -- "$@"
     # shellcheck disable=SC2086
-    expect 0 within "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
+    expect 0 timeout -k 5 $((4 * limit)) "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
 }
 
 # run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats; with $run_options

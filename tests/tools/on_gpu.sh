@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the scripts that try programs on a machine with a GPU: sourced; needs top_builddir. No run lasts longer than LIMIT seconds
-# (environment; 30), and what fails does not keep the rest from being tried. A folder of the emulator in LD_LIBRARY_PATH
+# (environment; 30; planning: four times that), and what fails does not keep the rest from being tried. A folder of the emulator in LD_LIBRARY_PATH
 # stands in for a GPU.
 top_builddir=$(cd "$top_builddir" && pwd) || exit 2
 top_srcdir=$(cd "$(dirname "$0")/../.." && pwd)
