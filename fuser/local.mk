@@ -32,6 +32,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/forward.c fuser/analysis/forward.h \
 	fuser/analysis/frame.c fuser/analysis/frame.h \
 	fuser/analysis/group.c fuser/analysis/group.h \
+	fuser/analysis/halo.c fuser/analysis/halo.h \
+	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
 	fuser/analysis/leave.c \
 	fuser/analysis/order.c fuser/analysis/order.h \
 	fuser/analysis/overlap.c \
@@ -53,7 +55,8 @@ libfuser_la_SOURCES += \
 	fuser/codegen/reference.c fuser/codegen/reference.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/settle.c fuser/codegen/settle.h \
-	fuser/codegen/source.c fuser/codegen/source.h
+	fuser/codegen/source.c fuser/codegen/source.h \
+	fuser/codegen/stage_code.c fuser/codegen/stage_code.h
 
 # planner
 include fuser/planner/local.mk

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Classes a pair of launches by its conflicts. Needs both summaries in one isl context. */
 #include "fuser/analysis/frame.h"
+#include "fuser/analysis/halo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,13 +101,18 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
 {
     struct bound_launch members[2] = {*p, *q};
     struct frame frame;
-    struct frame_failure failure;
+    struct frame_failure failure, halo;
     struct arena *arena = arena_create();
     if (arena && frame_find(&frame, isl_set_get_ctx(p->summary->threads), arena, members, 2, &failure)) {
         conflict->class = CONFLICT_THREAD;
         snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one thread",
                  p->summary->function->name, q->summary->function->name);
         frame_clear(&frame);
+    } else if (arena && halo_joins(members, isl_set_get_ctx(p->summary->threads), &halo)) {
+        conflict->class = CONFLICT_HALO;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "a block of kernel %s can compute what it needs of kernel %s", q->summary->function->name,
+                 p->summary->function->name);
     } else if (arena) {
         conflict->class = failure.is_unknown    ? CONFLICT_UNKNOWN
                           : within_blocks(p, q) ? CONFLICT_BLOCK

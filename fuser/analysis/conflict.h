@@ -24,6 +24,7 @@ struct bound_launch {
 enum conflict_class {
     CONFLICT_NONE,
     CONFLICT_THREAD, /* each conflicting pair is one thread of each, by a remap: see remap */
+    CONFLICT_HALO,   /* a block can compute what it needs of the other's neighbouring threads: halo.h */
     CONFLICT_BLOCK,  /* within one block index */
     CONFLICT_OTHER,
     CONFLICT_UNKNOWN, /* a may access without bound, or isl gave up */

@@ -25,7 +25,7 @@ static uint32_t access_count(const struct frame *frame, uint32_t member)
 }
 
 /* The fused thread makes exactly this access, once, whenever its domain says so. */
-static bool is_certain(const struct frame *frame, const struct placed_access *access)
+bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
 {
     return access->access->is_once && access->access->address_is_exact && access->access->domain_is_exact &&
            !access->access->is_uncached_order && access->access->relation &&
@@ -114,6 +114,18 @@ static bool values_match(struct frame *frame, const struct placed_access *from,
            (value_is_raw(first, source) && value_is_raw(second, load));
 }
 
+bool forward_is_element(struct frame *frame, const struct placed_access *from, const struct placed_access *to)
+{
+    const struct ptx_instruction *source = instruction_of(frame, from);
+    return source->vector <= 1 && ptx_is_store(source) &&
+           value_is_raw(function_of(frame, from->member), source) && values_match(frame, from, to);
+}
+
+static bool in_one_stage(const struct frame *frame, uint32_t a, uint32_t b)
+{
+    return !frame->stages || frame->stages[a] == frame->stages[b];
+}
+
 static bool written_between(struct frame *frame, const struct order *orders, const struct placed_access *from,
                             const struct placed_access *to)
 {
@@ -130,10 +142,10 @@ static bool written_between(struct frame *frame, const struct order *orders, con
 static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
                                                   const struct placed_access *load)
 {
-    for (uint32_t member = load->member; member-- > 0;)
+    for (uint32_t member = load->member; member-- > 0 && in_one_stage(frame, member, load->member);)
         for (uint32_t i = access_count(frame, member); i-- > 0;) {
             const struct placed_access *from = &frame->accesses[member][i];
-            if (from->access->kind == ACCESS_ATOMIC || !is_certain(frame, from)) continue;
+            if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(frame, from)) continue;
             if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
             if (written_between(frame, orders, from, load)) continue;
             if (!writes(from) || product_of_store(function_of(frame, member), from->access->instruction,
@@ -221,10 +233,11 @@ static bool may_drop(const struct group *group, struct frame *frame, const struc
         !access->relation || frame->remaps[store->member].kind == REMAP_STRIDE ||
         !ptx_is_store(instruction_of(frame, store)) || wants_memory(instruction_of(frame, store)))
         return false;
-    for (uint32_t member = store->member + 1; member < frame->member_count; member++)
+    for (uint32_t member = store->member + 1;
+         member < frame->member_count && in_one_stage(frame, store->member, member); member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *later = &frame->accesses[member][i];
-            if (later->access->kind != ACCESS_WRITE || !is_certain(frame, later)) continue;
+            if (later->access->kind != ACCESS_WRITE || !forward_is_certain(frame, later)) continue;
             if (!frame_covers(frame, later, store) || !unread_until(group, frame, orders, store, later))
                 continue;
             return product_of_store(function_of(frame, store->member), access->instruction, NULL) !=

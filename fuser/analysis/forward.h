@@ -9,6 +9,11 @@
 
 /* Fills the group's forwards, drops, bytes_saved. False only when memory is out. */
 bool forward_find(struct group *group, struct frame *frame, const struct order *orders);
+/* The fused thread makes exactly this access, once, whenever its domain says so. */
+bool forward_is_certain(const struct frame *frame, const struct placed_access *access);
+/* A load and a store of one scalar, whose raw bits the load's register takes as they are. */
+bool forward_is_element(struct frame *frame, const struct placed_access *from,
+                        const struct placed_access *to);
 /* Fills the group's exits and the guards of the frame's remaps. */
 bool exit_find(struct group *group, struct frame *frame, const struct order *orders);
 

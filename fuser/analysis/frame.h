@@ -31,6 +31,8 @@ struct frame {
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
+    uint32_t
+        *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
     struct frame_shape {
         uint32_t array, width;
         bool is_plain;
@@ -72,8 +74,8 @@ bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const st
                 uint32_t member_count, struct frame_failure *failure);
 
 /* --- quota.c */
-/* Bounds the work of isl until quota_end. What is asked beyond it is answered with an error, which every caller
- * here takes for "not proved". */
+/* Bounds the work of isl until quota_end. What is asked beyond it is answered with an error, which every
+ * caller here takes for "not proved". */
 struct quota {
     isl_ctx *ctx;
     unsigned long before; /* the caller's own bound, 0: none */

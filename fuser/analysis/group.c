@@ -2,6 +2,7 @@
  * Decides an inner-thread group: frame and remaps (place.c), then what forwarding makes of the members'
  * accesses (forward.c). */
 #include "fuser/analysis/forward.h"
+#include "fuser/analysis/halo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,10 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
 
 static void copy_frame(struct group *group, struct frame *frame)
 {
-    memcpy(group->grid, frame->grid, sizeof group->grid);
-    memcpy(group->block, frame->block, sizeof group->block);
+    if (!group->stage_count) {
+        memcpy(group->grid, frame->grid, sizeof group->grid);
+        memcpy(group->block, frame->block, sizeof group->block);
+    }
     for (uint32_t member = 0; member < group->member_count; member++) {
         group->remaps[member] = frame->remaps[member];
         frame->remaps[member].coordinates = NULL; /* the group owns it now */
@@ -77,8 +80,11 @@ static bool decide(struct group *group, isl_ctx *ctx)
     group->refusal = member_refusal(group->arena, group->members, group->member_count);
     if (group->refusal) return true;
     if (!frame_find(&frame, ctx, group->arena, group->members, group->member_count, &failure)) {
-        group->refusal = arena_strdup(group->arena, failure.reason);
-        return group->refusal;
+        struct frame_failure other;
+        if (!halo_find(group, &frame, ctx, &other)) {
+            group->refusal = arena_strdup(group->arena, failure.reason);
+            return group->refusal;
+        }
     }
     struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
     bool done = orders && find_demotes(group);
@@ -88,7 +94,7 @@ static bool decide(struct group *group, isl_ctx *ctx)
     done = done && forward_find(group, &frame, orders);
     quota_end(&quota);
     quota = quota_begin(ctx, EXIT_OPERATIONS);
-    done = done && exit_find(group, &frame, orders);
+    done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
     copy_frame(group, &frame);
     frame_clear(&frame);
@@ -116,5 +122,6 @@ void group_free(struct group *group)
     if (!group) return;
     for (uint32_t member = 0; group->remaps && member < group->member_count; member++)
         isl_pw_multi_aff_free(group->remaps[member].coordinates);
+    halo_free(group);
     arena_free(group->arena);
 }

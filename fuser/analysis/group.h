@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Legality of an inner-thread group: members run one after the other inside one thread of the fused kernel.
- * Decides the fused grid and block, each member's remap, which values pass in registers, which stores can be
- * dropped. */
+ * Legality of a group. Inner-thread: members run one after the other inside one thread of the fused kernel.
+ * Halo: a block computes what it needs of the earlier members, its neighbours' part included, keeps it in
+ * shared memory, and goes on with the later ones. Decides the fused grid and block, each member's remap,
+ * which values pass in registers or shared memory, which stores can be dropped. */
 #ifndef KFUSE_FUSER_ANALYSIS_GROUP_H
 #define KFUSE_FUSER_ANALYSIS_GROUP_H
 
@@ -13,6 +14,7 @@ enum remap_kind {
     REMAP_LINEAR, /* the linear id over the whole launch is equal, and the member runs once a fused thread */
     REMAP_STRIDE, /* fused thread f of F runs the member's linear threads f, f + F, f + 2F, ... in turn */
     REMAP_AFFINE, /* a quasi-affine function from the conflict relation: coordinates */
+    REMAP_CELLS,  /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
 };
 enum remap_guard { /* what becomes of fused threads that have no thread of the member to run */
                    REMAP_GUARD_SKIP,  /* they go on with the next member */
@@ -22,7 +24,8 @@ enum remap_guard { /* what becomes of fused threads that have no thread of the m
 struct remap {
     enum remap_kind kind;
     isl_pw_multi_aff
-        *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member; else NULL */
+        *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member; CELLS: from
+                         cells to the member's threads, or NULL where they are the same; else NULL */
     enum remap_guard guard;
 };
 
@@ -51,6 +54,24 @@ struct group_exit {
     enum group_exit_kind kind;
 };
 
+/* Halo fusion. A cell is a thread of a launch as block * ntid + tid along each dimension, x y z; in isl it is
+ * F[0, 0, 0, z, y, x]. The cells of the group are cut into tiles, one a block of the fused kernel. A stage
+ * runs its members for all cells of the tile and of a border around it, in turn by the block's threads; then
+ * comes a barrier. Border cells belong to other blocks' tiles, where their global stores are made; those
+ * beyond the launch stand for the cells that a periodic or clamped index leads to. */
+struct group_stage {
+    uint32_t first_member, member_count;
+    uint32_t low[3], high[3]; /* cells of the border before and behind the tile */
+};
+struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
+    uint32_t member, instruction, bytes;
+};
+struct group_fetch { /* a load that takes its value from the tile, at the cell that lies offset away */
+    uint32_t to_member, to_instruction, tile;
+    int32_t offset[3];
+    isl_set *covered; /* the cells for which the tile has it, the others load; NULL: all that load */
+};
+
 struct group {
     uint32_t member_count;
     const struct bound_launch *members;
@@ -64,7 +85,14 @@ struct group {
     uint32_t demote_count;
     struct group_exit *exits;
     uint32_t exit_count;
-    uint64_t bytes_saved; /* traffic of forwarded loads and dropped stores, all threads */
+    struct group_stage *stages; /* halo; none: inner-thread */
+    uint32_t stage_count;
+    struct group_tile *tiles;
+    uint32_t tile_count;
+    struct group_fetch *fetches;
+    uint32_t fetch_count;
+    uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
+    uint64_t bytes_saved;       /* traffic of forwarded loads and dropped stores, all threads */
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };

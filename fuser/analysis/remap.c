@@ -36,6 +36,7 @@ static bool kind_fits(enum remap_kind kind, const uint32_t grid[3], const uint32
     case REMAP_STRIDE:
         return fused < own;
     case REMAP_AFFINE:
+    case REMAP_CELLS:
         return false;
     }
     return false;

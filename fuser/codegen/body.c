@@ -22,6 +22,21 @@ const char *body_value_name(struct arena *arena, const struct body_value *value)
     return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
 }
 
+const char *body_fetch_name(struct arena *arena, const struct group_fetch *fetch)
+{
+    return arena_printf(arena, "m%u_fetch_%u", fetch->to_member, fetch->to_instruction);
+}
+
+const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch)
+{
+    return arena_printf(arena, "m%u_covered_%u", fetch->to_member, fetch->to_instruction);
+}
+
+uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch)
+{
+    return body->group->tiles[fetch->tile].bytes;
+}
+
 const char *body_c_type(uint32_t bytes)
 {
     return bytes == 1   ? "unsigned char"
@@ -150,6 +165,16 @@ static void write_declarations(struct writer *writer)
     }
 }
 
+/* A predicate from an operand, and one for its use together with an instruction's own guard. */
+static uint32_t write_flag(struct writer *writer, const char *name, uint32_t index, uint32_t operand)
+{
+    uint32_t member = writer->body->member;
+    write_line(writer, ".reg .pred %%m%u_%s_%u, %%m%u_%s_%u_guard;", member, name, index, member, name,
+               index);
+    write_line(writer, "setp.ne.u32 %%m%u_%s_%u, " OPERAND "%u, 0;", member, name, index, operand);
+    return operand + 1;
+}
+
 /* Operands are copied before anything else runs: an output may share its register with an input. */
 static uint32_t write_copies(struct writer *writer)
 {
@@ -165,6 +190,13 @@ static uint32_t write_copies(struct writer *writer)
         write_line(writer, ".reg .b%u %%m%u_in_%u;", bits, body->member, i);
         write_line(writer, "mov.b%u %%m%u_in_%u, " OPERAND "%u;", bits, body->member, i, operand);
     }
+    for (uint32_t i = 0; i < body->fetch_count; i++) {
+        uint32_t bits = body_fetch_bytes(body, body->fetches[i]) * 8;
+        write_line(writer, ".reg .b%u %%m%u_fetch_%u;", bits, body->member, i);
+        write_line(writer, "mov.b%u %%m%u_fetch_%u, " OPERAND "%u;", bits, body->member, i, operand++);
+        if (body->fetches[i]->covered) operand = write_flag(writer, "covered", i, operand);
+    }
+    if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
         if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
         const char *name = coordinate_names[special - PTX_SPECIAL_TID_X];
@@ -294,20 +326,58 @@ struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemoni
     return change_mnemonic(arena, mnemonic, NULL, ".rn");
 }
 
-static void write_plain(struct writer *writer, uint32_t index)
+/* guard: in place of its own; NULL: its own. */
+static void write_plain(struct writer *writer, uint32_t index, const char *guard)
 {
     const struct body *body = writer->body;
     struct ptx_instruction instruction = body->function->instructions[index];
     char *line = NULL;
     size_t length;
+    if (guard) instruction.guard = -1;
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;
+    if (guard) fputs(guard, text);
     ptx_print_instruction(text, body->function, &instruction, &writer->names);
     if (!fclose(text)) write_quoted(writer, line);
     free(line);
+}
+
+/* The guard of an instruction that runs only where the flag is set, too (or is not). */
+static const char *flagged_guard(struct writer *writer, const struct ptx_instruction *instruction,
+                                 const char *name, uint32_t index, bool is_set)
+{
+    struct arena *arena = writer->body->arena;
+    const char *flag = arena_printf(arena, "%%m%u_%s_%u", writer->body->member, name, index);
+    if (instruction->guard < 0) return arena_printf(arena, "@%s%s ", is_set ? "" : "!", flag);
+    write_line(writer, "xor.pred %s_guard, %s, %s;", flag, flag, flag);
+    write_line(writer, "%s%s.pred %s_guard, %s;", guard_text(writer, instruction), is_set ? "mov" : "not",
+               flag, flag);
+    return arena_printf(arena, "@%s_guard ", flag);
+}
+
+/* The value from the tile; where the tile has none, the load itself. */
+static void write_fetch(struct writer *writer, uint32_t index, uint32_t number)
+{
+    const struct body *body = writer->body;
+    const struct ptx_instruction *instruction = &body->function->instructions[index];
+    const struct group_fetch *fetch = body->fetches[number];
+    const char *guard = guard_text(writer, instruction);
+    if (fetch->covered) {
+        write_plain(writer, index, flagged_guard(writer, instruction, "covered", number, false));
+        guard = flagged_guard(writer, instruction, "covered", number, true);
+    }
+    write_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard, body_fetch_bytes(body, fetch) * 8,
+               body->registers[instruction->operands[0].reg], body->member, number);
+}
+
+static int32_t fetch_to(const struct body *body, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < body->fetch_count; i++)
+        if (body->fetches[i]->to_instruction == instruction) return (int32_t)i;
+    return -1;
 }
 
 static void write_instruction(struct writer *writer, uint32_t index)
@@ -316,6 +386,7 @@ static void write_instruction(struct writer *writer, uint32_t index)
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     const struct group_forward *forward = forward_to(body, index);
     const struct group_exit *leave = find_exit(body, index);
+    int32_t fetch = fetch_to(body, index);
     bool is_store = ptx_is_store(instruction);
     if (is_store) write_outputs(writer, index);
     if (leave) {
@@ -327,8 +398,12 @@ static void write_instruction(struct writer *writer, uint32_t index)
         write_parameter_load(writer, instruction);
     } else if (forward) {
         write_forwarded_load(writer, instruction, forward);
+    } else if (fetch >= 0) {
+        write_fetch(writer, index, (uint32_t)fetch);
+    } else if (is_store && body->is_wide && instruction->space != PTX_LOCAL) {
+        write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
     } else if (!is_dropped(body, index)) {
-        write_plain(writer, index);
+        write_plain(writer, index, NULL);
     }
     if (!is_store) write_outputs(writer, index);
 }
@@ -378,6 +453,16 @@ static void write_operands(struct writer *writer, const char *(*word_name)(void 
     for (uint32_t i = 0; i < body->input_count; i++, separator = ", ")
         fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body->inputs[i].bytes),
                 body_value_name(body->arena, &body->inputs[i]));
+    for (uint32_t i = 0; i < body->fetch_count; i++, separator = ", ") {
+        const struct group_fetch *fetch = body->fetches[i];
+        fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body_fetch_bytes(body, fetch)),
+                body_fetch_name(body->arena, fetch));
+        if (fetch->covered) fprintf(writer->out, ", \"r\"(%s)", body_covered_name(body->arena, fetch));
+    }
+    if (body->is_wide) {
+        fprintf(writer->out, "%s\"r\"(own)", separator);
+        separator = ", ";
+    }
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
         if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
         fprintf(writer->out, "%s\"r\"(%s)", separator, coordinate_names[special - PTX_SPECIAL_TID_X]);

@@ -31,6 +31,9 @@ struct body {
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
+    const struct group_fetch **fetches; /* loads that are served from tiles */
+    uint32_t fetch_count;
+    bool is_wide; /* stores only where the variable `own` is 1 */
     struct body_table *tables;
     uint32_t table_count;
     const char *kernel;     /* name of the fused kernel: a prefix for tables */
@@ -49,6 +52,10 @@ void body_write(const struct body *body, FILE *out, const char *indentation,
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */
 const char *body_value_name(struct arena *arena, const struct body_value *value);
 const char *body_c_type(uint32_t bytes);
+/* The C variables of a load that is served from a tile: its value; whether the tile has it. */
+const char *body_fetch_name(struct arena *arena, const struct group_fetch *fetch);
+const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch);
+uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch);
 
 /* The mnemonic of an arithmetic instruction with .rn put in behind the opcode. */
 struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemonic);

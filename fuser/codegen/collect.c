@@ -185,6 +185,27 @@ static bool collect_forwards(struct body *body)
     return true;
 }
 
+/* Stores that fill tiles, loads that are served from them. */
+static bool collect_tiles(struct body *body)
+{
+    const struct group *group = body->group;
+    body->is_wide =
+        group->remaps[body->member].kind == REMAP_CELLS && group->remaps[body->member].coordinates;
+    body->fetches = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->fetches);
+    if (!body->fetches) return refuse(body, NULL, "out of memory");
+    for (uint32_t i = 0; i < group->fetch_count; i++)
+        if (group->fetches[i].to_member == body->member)
+            body->fetches[body->fetch_count++] = &group->fetches[i];
+    for (uint32_t i = 0; i < group->tile_count; i++) {
+        const struct group_tile *tile = &group->tiles[i];
+        if (tile->member != body->member) continue;
+        struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
+        if (!add_value(body, &body->outputs, &body->output_count, value))
+            return refuse(body, NULL, "out of memory");
+    }
+    return true;
+}
+
 /* Products behind forwarded and dropped stores: see fuser/analysis/product.h. */
 static void collect_rounding(struct body *body)
 {
@@ -214,5 +235,5 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
-    return name_registers(body) && collect_forwards(body);
+    return name_registers(body) && collect_forwards(body) && collect_tiles(body);
 }

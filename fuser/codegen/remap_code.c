@@ -2,6 +2,7 @@
  * Coordinates are 32-bit where the launch has fewer than 2^31 threads (or threads along the dimension).
  * Divisors are constants. */
 #include "fuser/codegen/remap_code.h"
+#include "fuser/codegen/stage_code.h"
 #include "fuser/analysis/frame.h"
 
 #include <isl/ast.h>
@@ -120,18 +121,24 @@ static void write_linear(const struct body *body, FILE *out)
     write_decomposition(body, out);
 }
 
-/* The remap with the fused coordinates as parameters, so that isl prints them by name: [bz, ..., tx] -> {
- * L[..] }. */
-static __isl_give isl_set *coordinates_by_name(__isl_keep isl_pw_multi_aff *coordinates)
+static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
+
+__isl_give isl_set *remap_code_by_name(__isl_keep isl_pw_multi_aff *coordinates)
 {
-    static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
     isl_map *map = isl_map_from_pw_multi_aff(isl_pw_multi_aff_copy(coordinates));
     map = isl_map_move_dims(map, isl_dim_param, 0, isl_dim_in, 0, 6);
     for (unsigned d = 0; d < 6; d++) map = isl_map_set_dim_name(map, isl_dim_param, d, names[d]);
     return isl_map_range(map);
 }
 
-static char *expression_text(__isl_take isl_ast_expr *expression)
+__isl_give isl_set *remap_code_set_by_name(__isl_keep isl_set *set)
+{
+    isl_set *named = isl_set_move_dims(isl_set_copy(set), isl_dim_param, 0, isl_dim_set, 0, 6);
+    for (unsigned d = 0; d < 6; d++) named = isl_set_set_dim_name(named, isl_dim_param, d, names[d]);
+    return isl_set_params(named);
+}
+
+char *remap_code_text(__isl_take isl_ast_expr *expression)
 {
     char *text = expression ? isl_ast_expr_to_C_str(expression) : NULL;
     isl_ast_expr_free(expression);
@@ -144,7 +151,7 @@ static void write_affine(const struct body *body, FILE *out)
     const struct remap *remap = &group->remaps[body->member];
     static const char *const targets[] = {"ctaid_z", "ctaid_y", "ctaid_x", "tid_z", "tid_y", "tid_x"};
     const char *type = remap_threads(group->grid, group->block) < (uint64_t)1 << 31 ? "int" : "long long";
-    isl_set *set = coordinates_by_name(remap->coordinates);
+    isl_set *set = remap_code_by_name(remap->coordinates);
     char bounds[512];
     snprintf(
         bounds, sizeof bounds,
@@ -154,7 +161,7 @@ static void write_affine(const struct body *body, FILE *out)
     isl_set *context = isl_set_read_from_str(isl_set_get_ctx(set), bounds);
     isl_set *domain = isl_set_gist(isl_set_params(isl_set_copy(set)), isl_set_copy(context));
     isl_ast_build *build = isl_ast_build_from_context(context);
-    char *condition = expression_text(isl_ast_build_expr_from_set(build, domain));
+    char *condition = remap_code_text(isl_ast_build_expr_from_set(build, domain));
     isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
     fprintf(out,
             "        const %s bz = blockIdx.z, by = blockIdx.y, bx = blockIdx.x, tz = threadIdx.z, ty = "
@@ -166,7 +173,7 @@ static void write_affine(const struct body *body, FILE *out)
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;
         char *text =
-            expression_text(isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, d)));
+            remap_code_text(isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, d)));
         fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "#error");
         free(text);
     }
@@ -178,6 +185,7 @@ static void write_affine(const struct body *body, FILE *out)
 uint32_t remap_code_open(const struct body *body, FILE *out)
 {
     if (body->group->remaps[body->member].kind == REMAP_SAME) return 0;
+    if (body->group->remaps[body->member].kind == REMAP_CELLS) return stage_code_open_member(body, out);
     fprintf(out, "    {\n");
     switch (body->group->remaps[body->member].kind) {
     case REMAP_SAME:
@@ -192,6 +200,8 @@ uint32_t remap_code_open(const struct body *body, FILE *out)
     case REMAP_AFFINE:
         write_affine(body, out);
         break;
+    case REMAP_CELLS:
+        break;
     }
     return 2;
 }
@@ -199,7 +209,7 @@ uint32_t remap_code_open(const struct body *body, FILE *out)
 void remap_code_prelude(const struct group *group, FILE *out)
 {
     for (uint32_t member = 0; member < group->member_count; member++) {
-        if (group->remaps[member].kind != REMAP_AFFINE) continue;
+        if (!group->remaps[member].coordinates) continue;
         fprintf(out, "#define floord(n, d) (((n) < 0) ? -((-(n) + (d) - 1) / (d)) : (n) / (d))\n");
         return;
     }

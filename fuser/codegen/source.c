@@ -3,6 +3,7 @@
  * the other. */
 #include "fuser/codegen/source.h"
 #include "fuser/codegen/remap_code.h"
+#include "fuser/codegen/stage_code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +169,13 @@ static void write_kernel(struct source *source, FILE *out)
     for (uint32_t member = 0; member < group->member_count; member++)
         write_tables(&source->bodies[member], out);
     write_signature(source, out);
-    for (uint32_t member = 0; member < group->member_count; member++)
-        write_member(source, &source->bodies[member], out);
+    stage_code_tiles(group, out);
+    for (uint32_t stage = 0, member = 0; member<group->member_count; stage += group->stage_count> 0) {
+        uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
+        if (group->stage_count) stage_code_open(group, stage, out);
+        while (member < end) write_member(source, &source->bodies[member++], out);
+        if (group->stage_count) stage_code_close(group, source->result->arena, stage, out);
+    }
     fprintf(out, "}\n");
 }
 

@@ -62,11 +62,11 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
     for (uint32_t m = 0; m < draft->count - 1; m++) {
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        if (!conflict || (conflict->class != CONFLICT_NONE && conflict->class != CONFLICT_THREAD)) {
+        if (!conflict || conflict->class > CONFLICT_HALO) {
             if (conflict) draft->reason = conflict->reason;
             return false;
         }
-        dependent |= conflict->class == CONFLICT_THREAD;
+        dependent |= conflict->class != CONFLICT_NONE;
         shares |= conflict->shared_bytes > 0;
     }
     if (dependent || shares || search->options->keeps_losing) return true;

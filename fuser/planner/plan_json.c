@@ -64,11 +64,16 @@ static const char *remap_text(const struct search *search, const struct remap *r
         return "same linear thread number";
     case REMAP_STRIDE:
         return "several threads in turn, a stride apart";
+    case REMAP_CELLS:
+        if (!remap->coordinates) return "the threads of a tile";
+        break;
     case REMAP_AFFINE:
         break;
     }
     char *text = isl_pw_multi_aff_to_str(remap->coordinates);
-    const char *copy = arena_printf(search->arena, "affine: %s", text ? text : "?");
+    const char *copy =
+        arena_printf(search->arena, "%s: %s", remap->kind == REMAP_CELLS ? "a tile and its border" : "affine",
+                     text ? text : "?");
     free(text);
     return copy;
 }
@@ -191,7 +196,7 @@ static json_t *pair_json(struct search *search, uint32_t first)
         const struct conflict *conflict = pairs_conflict(search->pairs, first, first + 1);
         class = class_names[conflict->class];
         reason = p->no_member ? p->no_member : q->no_member;
-        bool could_fuse = conflict->class == CONFLICT_NONE || conflict->class == CONFLICT_THREAD;
+        bool could_fuse = conflict->class <= CONFLICT_HALO;
         if (!reason && could_fuse) reason = search->reason_of[first];
         if (!reason && conflict->reason[0]) reason = conflict->reason;
         if (!reason) reason = search->reason_of[first];

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Finds the wide members, the cells that they run for and the loads that are served from tiles: see halo.h.
+ */
+#include "fuser/analysis/halo.h"
+#include "fuser/analysis/forward.h"
+#include "fuser/analysis/halo_tile.h"
+
+#include <isl/val.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HALO_OPERATIONS = 1000000, HALO_WIDEST = 64, CELL_Z = 3 /* dimension of z, then y, x */ };
+
+struct spread {     /* one member */
+    isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
+    uint32_t low[3], high[3];
+    bool is_wide;
+};
+struct halo {
+    struct group *group;
+    struct frame *frame;
+    struct spread *spreads;
+    struct frame_failure *failure;
+    isl_map **unserved; /* by fetch: { F -> [byte] } of the cells that load; NULL: none */
+};
+
+static const struct access_summary *summary_of(const struct halo *halo, uint32_t member)
+{
+    return halo->frame->members[member].summary;
+}
+
+static bool refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
+                   const char *why)
+{
+    const struct access_summary *p = summary_of(halo, a->member), *q = summary_of(halo, b->member);
+    snprintf(halo->failure->reason, sizeof halo->failure->reason,
+             "kernel %s line %u and kernel %s line %u: %s", p->function->name, a->access->line,
+             q->function->name, b->access->line, why);
+    return false;
+}
+
+static bool writes(const struct placed_access *access)
+{
+    return access->access->kind != ACCESS_READ;
+}
+
+static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed_access *access)
+{
+    return isl_map_copy(halo->frame->shapes[access->shape].bytes);
+}
+
+/* --- one load and the store that it reads from
+ * -------------------------------------------------------------- */
+
+struct nearest {
+    int64_t offset[3], distance;
+    bool is_found;
+};
+
+static isl_stat note_translation(__isl_take isl_basic_map *piece, void *user)
+{
+    struct nearest *nearest = user;
+    isl_set *deltas = isl_set_from_basic_set(isl_basic_map_deltas(piece));
+    if (isl_set_is_singleton(deltas) == isl_bool_true) {
+        isl_point *point = isl_set_sample_point(isl_set_copy(deltas));
+        int64_t offset[3], distance = 0;
+        for (int d = 0; d < 3; d++) {
+            isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
+            offset[d] = value ? isl_val_get_num_si(value) : INT64_MAX / 4;
+            distance += offset[d] < 0 ? -offset[d] : offset[d];
+            isl_val_free(value);
+        }
+        isl_point_free(point);
+        if (!nearest->is_found || distance < nearest->distance) {
+            *nearest = (struct nearest){.distance = distance, .is_found = true};
+            memcpy(nearest->offset, offset, sizeof offset);
+        }
+    }
+    isl_set_free(deltas);
+    return isl_stat_ok;
+}
+
+/* { cell of q -> cell of p whose store it reads }; NULL: no function, or not whole elements. */
+static __isl_give isl_map *source_cells(struct halo *halo, const struct placed_access *store,
+                                        const struct placed_access *load)
+{
+    isl_map *read = bytes_of(halo, load), *written = bytes_of(halo, store);
+    isl_map *pairs = overlap_relation(read, load->access->width, written, store->access->width);
+    isl_map *source = isl_map_coalesce(isl_map_apply_range(read, isl_map_reverse(written)));
+    bool is_whole = isl_map_is_subset(pairs, source) == isl_bool_true &&
+                    isl_map_is_single_valued(source) == isl_bool_true;
+    isl_map_free(pairs);
+    return is_whole ? source : isl_map_free(source);
+}
+
+static __isl_give isl_map *translation(const struct halo *halo, const int64_t offset[3])
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
+             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
+    return isl_map_read_from_str(halo->frame->ctx, text);
+}
+
+static uint32_t tile_of(struct group *group, const struct placed_access *store)
+{
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        if (group->tiles[i].member == store->member &&
+            group->tiles[i].instruction == store->access->instruction)
+            return i;
+    group->tiles[group->tile_count] =
+        (struct group_tile){store->member, store->access->instruction, store->access->width};
+    return group->tile_count++;
+}
+
+static void widen(struct spread *p, const struct spread *q, const int64_t offset[3])
+{
+    for (int d = 0; d < 3; d++) {
+        int64_t low = (int64_t)q->low[d] - offset[d], high = (int64_t)q->high[d] + offset[d];
+        if (low > (int64_t)p->low[d]) p->low[d] = (uint32_t)low;
+        if (high > (int64_t)p->high[d]) p->high[d] = (uint32_t)high;
+    }
+    p->is_wide = true;
+}
+
+/* Serves the load from the store's tile; false with the reason. */
+static bool serve(struct halo *halo, const struct placed_access *store, const struct placed_access *load)
+{
+    struct group *group = halo->group;
+    struct spread *p = &halo->spreads[store->member];
+    const struct spread *q = &halo->spreads[load->member];
+    if (!forward_is_certain(halo->frame, store) || !load->access->is_once ||
+        !load->access->address_is_exact || load->access->is_uncached_order)
+        return refuse(halo, store, load, "not one element once a thread");
+    if (!forward_is_element(halo->frame, store, load)) return refuse(halo, store, load, "elements differ");
+    isl_map *source = source_cells(halo, store, load);
+    if (!source) return refuse(halo, store, load, "the element read is not one thread's alone");
+    struct nearest nearest = {.is_found = false};
+    isl_map_foreach_basic_map(source, note_translation, &nearest);
+    if (!nearest.is_found || nearest.distance > HALO_WIDEST) {
+        isl_map_free(source);
+        return refuse(halo, store, load, "they lie at no bounded distance");
+    }
+    struct group_fetch *fetch = &group->fetches[group->fetch_count];
+    *fetch = (struct group_fetch){load->member, load->access->instruction, tile_of(group, store), {0}, NULL};
+    for (int d = 0; d < 3; d++) fetch->offset[d] = (int32_t)nearest.offset[d];
+    /* The load's cells that no store covers read memory. */
+    isl_map *read = bytes_of(halo, load);
+    isl_set *served = isl_map_domain(isl_map_copy(source));
+    isl_map *rest = isl_map_coalesce(isl_map_subtract_domain(read, served));
+    isl_map *needed = isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), source));
+    if (isl_map_is_empty(rest) == isl_bool_true) {
+        rest = isl_map_free(rest);
+    } else {
+        fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
+    }
+    halo->unserved[group->fetch_count++] = rest;
+    widen(p, q, nearest.offset);
+    isl_map *placed = isl_map_apply_domain(needed, translation(halo, nearest.offset));
+    p->cells = isl_map_coalesce(isl_map_union(p->cells, placed));
+    return true;
+}
+
+/* --- one member
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Its own cells, each running itself. */
+static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, bool only_effective)
+{
+    isl_map *map = isl_map_copy(halo->frame->maps[member]);
+    if (only_effective) map = isl_map_intersect_range(map, isl_set_copy(summary_of(halo, member)->effective));
+    return isl_set_identity(isl_map_domain(map));
+}
+
+struct reading { /* a load of a later member, and the store of this one that it overlaps */
+    const struct placed_access *store, *load;
+};
+
+/* The loads of later members that overlap what the member writes. is_far: one of them by another cell, or
+ * from a wide member. False with the reason when a load overlaps two stores, or what overlaps is not known.
+ */
+static bool find_readings(struct halo *halo, uint32_t p, struct reading *readings, uint32_t *count,
+                          bool *is_far)
+{
+    struct frame *frame = halo->frame;
+    for (uint32_t q = p + 1; q < frame->member_count; q++)
+        for (uint32_t j = 0; j < summary_of(halo, q)->access_count; j++) {
+            const struct placed_access *load = &frame->accesses[q][j];
+            if (load->access->kind != ACCESS_READ) continue;
+            uint32_t before = *count;
+            for (uint32_t i = 0; i < summary_of(halo, p)->access_count; i++) {
+                const struct placed_access *store = &frame->accesses[p][i];
+                if (!writes(store)) continue;
+                enum overlap overlap = frame_overlap(frame, store, load);
+                if (overlap == OVERLAP_NONE) continue;
+                if (overlap == OVERLAP_UNKNOWN)
+                    return refuse(halo, store, load, "an address that is not known");
+                *is_far |= overlap == OVERLAP_OTHER || halo->spreads[q].is_wide;
+                readings[(*count)++] = (struct reading){store, load};
+            }
+            if (*count > before + 1)
+                readings[before].load = NULL; /* several stores: to be refused if it is far */
+        }
+    return true;
+}
+
+/* Somebody may write the load's bytes after p and before the load. */
+static const struct placed_access *writer_between(struct halo *halo, const struct reading *reading)
+{
+    struct frame *frame = halo->frame;
+    for (uint32_t m = reading->store->member + 1; m <= reading->load->member; m++)
+        for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
+            const struct placed_access *other = &frame->accesses[m][i];
+            if (writes(other) && frame_overlap(frame, other, reading->load) != OVERLAP_NONE) return other;
+        }
+    return NULL;
+}
+
+static bool spread_member(struct halo *halo, uint32_t member)
+{
+    struct spread *spread = &halo->spreads[member];
+    uint32_t most = 0, count = 0;
+    for (uint32_t q = member + 1; q < halo->frame->member_count; q++)
+        most += summary_of(halo, q)->access_count;
+    most *= summary_of(halo, member)->access_count;
+    struct reading *readings = arena_calloc(halo->frame->arena, most + 1, sizeof *readings);
+    bool is_far = false;
+    if (!readings || !find_readings(halo, member, readings, &count, &is_far)) return false;
+    spread->cells = own_cells(halo, member, is_far);
+    for (uint32_t i = 0; is_far && i < count; i++) {
+        const struct reading *reading = &readings[i];
+        if (!reading->load)
+            return refuse(halo, reading->store, readings[i + 1].load, "it reads what two stores write");
+        const struct placed_access *other = writer_between(halo, reading);
+        if (other) return refuse(halo, other, reading->load, "it is written again before it is read");
+        if (!serve(halo, reading->store, reading->load)) return false;
+    }
+    if (is_far && isl_map_is_single_valued(spread->cells) != isl_bool_true)
+        return refuse(halo, readings[0].store, readings[0].load,
+                      "one place of the tile would need two values");
+    return true;
+}
+
+/* --- what must not happen
+ * ------------------------------------------------------------------------------------- */
+
+static const struct group_fetch *fetch_of(const struct halo *halo, const struct placed_access *load)
+{
+    for (uint32_t i = 0; i < halo->group->fetch_count; i++) {
+        const struct group_fetch *fetch = &halo->group->fetches[i];
+        if (fetch->to_member == load->member && fetch->to_instruction == load->access->instruction)
+            return fetch;
+    }
+    return NULL;
+}
+
+/* What a load that is served still reads from memory, and a write. */
+static bool rest_is_written(struct halo *halo, const struct group_fetch *fetch,
+                            const struct placed_access *load, const struct placed_access *write)
+{
+    isl_map *rest = halo->unserved[fetch - halo->group->fetches];
+    if (!rest || !overlap_may_share(&halo->frame->members[load->member], load->access,
+                                    &halo->frame->members[write->member], write->access))
+        return false;
+    if (halo->frame->shapes[load->shape].array != halo->frame->shapes[write->shape].array)
+        return frame_overlap(halo->frame, load, write) != OVERLAP_NONE;
+    isl_map *written = halo->frame->shapes[write->shape].bytes;
+    if (!written) return true;
+    isl_map *pairs = overlap_relation(rest, load->access->width, written, write->access->width);
+    bool is_written = isl_map_is_empty(pairs) != isl_bool_true;
+    isl_map_free(pairs);
+    return is_written;
+}
+
+/* a is a write; b any access; at least one of two members. */
+static bool check_pair(struct halo *halo, const struct placed_access *a, const struct placed_access *b)
+{
+    const struct spread *other = &halo->spreads[b->member];
+    if (a->member == b->member && !other->is_wide) return true;
+    const struct group_fetch *fetch = b->access->kind == ACCESS_READ ? fetch_of(halo, b) : NULL;
+    if (fetch)
+        return !rest_is_written(halo, fetch, b, a) ||
+               refuse(halo, a, b, "what no earlier member computes is written in the group");
+    bool is_first = a->member <= b->member;
+    enum overlap overlap = frame_overlap(halo->frame, is_first ? a : b, is_first ? b : a);
+    if (overlap == OVERLAP_NONE) return true;
+    if (overlap == OVERLAP_UNKNOWN) return refuse(halo, a, b, "an address that is not known");
+    if (writes(b)) {
+        if (a->member == b->member || overlap == OVERLAP_SAME) return true;
+        return refuse(halo, a, b, "both write it, from different cells");
+    }
+    if (other->is_wide) return refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
+    return overlap == OVERLAP_SAME || refuse(halo, a, b, "it is overwritten in place, from another cell");
+}
+
+static bool check_hazards(struct halo *halo)
+{
+    struct frame *frame = halo->frame;
+    for (uint32_t m = 0; m < frame->member_count; m++)
+        for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
+            const struct placed_access *a = &frame->accesses[m][i];
+            if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
+                return refuse(halo, a, a, "an atomic would be done again by other blocks");
+            for (uint32_t n = 0; writes(a) && n < frame->member_count; n++)
+                for (uint32_t j = 0; j < summary_of(halo, n)->access_count; j++)
+                    if (!check_pair(halo, a, &frame->accesses[n][j])) return false;
+        }
+    return true;
+}
+
+/* --- the whole
+ * -------------------------------------------------------------------------------------------------- */
+
+static bool place_cells(struct halo *halo)
+{
+    struct frame *frame = halo->frame;
+    for (uint32_t m = 0; m < frame->member_count; m++)
+        if (!frame_place(frame, m, REMAP_GLOBAL)) return false;
+    return true;
+}
+
+/* Wide members have a stage each, narrow ones between them share one. */
+static void find_stages(struct halo *halo)
+{
+    struct group *group = halo->group;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct spread *spread = &halo->spreads[m];
+        if (m == 0 || spread->is_wide || halo->spreads[m - 1].is_wide) {
+            struct group_stage *stage = &group->stages[group->stage_count++];
+            stage->first_member = m;
+            memcpy(stage->low, spread->low, sizeof stage->low);
+            memcpy(stage->high, spread->high, sizeof stage->high);
+        }
+        group->stages[group->stage_count - 1].member_count++;
+        halo->frame->stages[m] = group->stage_count - 1;
+    }
+}
+
+static bool settle_remaps(struct halo *halo)
+{
+    for (uint32_t m = 0; m < halo->group->member_count; m++) {
+        struct remap *remap = &halo->frame->remaps[m];
+        *remap = (struct remap){.kind = REMAP_CELLS};
+        if (!halo->spreads[m].is_wide) continue;
+        remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(halo->spreads[m].cells));
+        if (!remap->coordinates) return false;
+    }
+    return true;
+}
+
+static bool allocate(struct halo *halo)
+{
+    struct group *group = halo->group;
+    uint32_t accesses = 1;
+    for (uint32_t m = 0; m < group->member_count; m++) accesses += summary_of(halo, m)->access_count;
+    struct arena *arena = halo->frame->arena;
+    halo->spreads = arena_calloc(arena, group->member_count, sizeof *halo->spreads);
+    halo->unserved = arena_calloc(arena, accesses, sizeof(isl_map *));
+    halo->frame->stages = arena_calloc(arena, group->member_count, sizeof *halo->frame->stages);
+    group->stages = arena_calloc(arena, group->member_count, sizeof *group->stages);
+    group->tiles = arena_calloc(arena, accesses, sizeof *group->tiles);
+    group->fetches = arena_calloc(arena, accesses, sizeof *group->fetches);
+    return halo->spreads && halo->unserved && halo->frame->stages && group->stages && group->tiles &&
+           group->fetches;
+}
+
+static bool find(struct halo *halo)
+{
+    bool is_wide = false;
+    if (!place_cells(halo)) return false;
+    for (uint32_t m = halo->frame->member_count; m-- > 0;) {
+        if (!spread_member(halo, m)) return false;
+        is_wide |= halo->spreads[m].is_wide;
+    }
+    if (!is_wide || !check_hazards(halo)) return false;
+    find_stages(halo);
+    return settle_remaps(halo) && halo_tile_choose(halo->group, halo->frame, halo->failure);
+}
+
+static void cell_extents(const struct group *group, uint32_t cells[3])
+{
+    for (int d = 0; d < 3; d++) {
+        cells[d] = 1;
+        for (uint32_t m = 0; m < group->member_count; m++) {
+            const struct access_summary *summary = group->members[m].summary;
+            uint64_t own = (uint64_t)summary->grid[d] * summary->block[d];
+            if (own > cells[d]) cells[d] = own < INT32_MAX ? (uint32_t)own : 0;
+        }
+    }
+}
+
+bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct frame_failure *failure)
+{
+    static const uint32_t one_block[3] = {1, 1, 1};
+    struct halo halo = {.group = group, .frame = frame, .failure = failure};
+    memset(failure, 0, sizeof *failure);
+    cell_extents(group, group->cells);
+    if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
+    if (!frame_open(frame, ctx, group->arena, group->members, group->member_count, one_block, group->cells))
+        return false;
+    struct quota quota = quota_begin(ctx, HALO_OPERATIONS);
+    bool found = allocate(&halo) && find(&halo);
+    quota_end(&quota);
+    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) isl_map_free(halo.spreads[m].cells);
+    for (uint32_t i = 0; halo.unserved && i < group->fetch_count; i++) isl_map_free(halo.unserved[i]);
+    if (!found) {
+        halo_free(group);
+        frame_clear(frame);
+    }
+    return found;
+}
+
+void halo_free(struct group *group)
+{
+    for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
+    group->stage_count = group->tile_count = group->fetch_count = 0;
+}
+
+bool halo_joins(const struct bound_launch *members, isl_ctx *ctx, struct frame_failure *failure)
+{
+    struct frame frame;
+    struct group group = {.members = members, .member_count = 2, .arena = arena_create()};
+    bool joins = group.arena && halo_find(&group, &frame, ctx, failure);
+    if (joins) {
+        halo_free(&group);
+        frame_clear(&frame);
+    }
+    arena_free(group.arena);
+    return joins;
+}

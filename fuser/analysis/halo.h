@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Halo fusion (seed 000, "complex fusion"; design: section 5): what a block of a later member needs of an
+ * earlier one is computed by that block, its neighbours' part once more. Internal to fuser/analysis.
+ *
+ * The rules, for members p before q:
+ * 1. A load of q of what a store of p wrote is served from the tile, when that is p's only store there, made
+ * exactly once by each thread in its domain, and nobody writes the bytes between. Which cell of p a cell of q
+ * reads is the relation D = bytes of the load o bytes of the store^-1, a function. Its translation nearest to
+ * zero gives the place in the tile; where D is another one (periodic wrap, clamping) the cell in that place,
+ * which lies beyond the launch or in another tile, runs the thread that D names. V_p: cells -> threads of p,
+ * the union over all loads of p's values and of the identity on p's own cells, must be a function: else the
+ * tile would need two values in one place.
+ * 2. p is wide when a load of q that it serves is not of q's own cell, or q is wide: then all loads of p's
+ * values are served from tiles.
+ * 3. A wide member is run again by other blocks at any time, so what it loads from memory is written by no
+ * member. It has no atomics.
+ * 4. Any other two accesses of different members that touch a byte, one writing, do so in one cell. Cells of
+ * a tile belong to one block, stages are in the members' order, and a barrier lies between.
+ * 5. A store of a wide member goes to memory only for its own cell in the tile. */
+#ifndef KFUSE_FUSER_ANALYSIS_HALO_H
+#define KFUSE_FUSER_ANALYSIS_HALO_H
+
+#include "fuser/analysis/frame.h"
+
+/* Opens a frame of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
+ * (guards aside), grid, block and bytes_saved. False when there is no such fusion, with the reason; nothing
+ * is left open then. */
+bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct frame_failure *failure);
+
+void halo_free(struct group *group);
+/* Whether two launches can be fused so. */
+bool halo_joins(const struct bound_launch *members, isl_ctx *ctx, struct frame_failure *failure);
+
+#endif

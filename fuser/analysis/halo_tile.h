@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The shape of the tiles of a halo fusion. Internal to fuser/analysis. */
+#ifndef KFUSE_FUSER_ANALYSIS_HALO_TILE_H
+#define KFUSE_FUSER_ANALYSIS_HALO_TILE_H
+
+#include "fuser/analysis/frame.h"
+
+/* Fills the group's tile, grid and block, and takes what is computed twice off its bytes_saved; false, with
+ * the reason, when no tile's values fit into shared memory. */
+bool halo_tile_choose(struct group *group, const struct frame *frame, struct frame_failure *failure);
+
+#endif

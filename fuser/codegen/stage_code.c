@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Variables: lx ly lz, the cell's place in the stage's box; tx ty tz, the cell in the launch (negative or
+ * beyond its end in a border); gx gy gz, the member's thread. */
+#include "fuser/codegen/stage_code.h"
+#include "fuser/codegen/remap_code.h"
+
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <stdlib.h>
+
+static uint32_t box(const struct group *group, const struct group_stage *stage, int d)
+{
+    return stage->low[d] + group->tile[d] + stage->high[d];
+}
+
+static uint32_t box_cells(const struct group *group, const struct group_stage *stage)
+{
+    return box(group, stage, 0) * box(group, stage, 1) * box(group, stage, 2);
+}
+
+static const struct group_stage *stage_of(const struct group *group, uint32_t member)
+{
+    const struct group_stage *stage = group->stages;
+    while (member >= stage->first_member + stage->member_count) stage++;
+    return stage;
+}
+
+void stage_code_tiles(const struct group *group, FILE *out)
+{
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        fprintf(out, "    __shared__ %s tile_%u[%u];\n", body_c_type(group->tiles[i].bytes), i,
+                box_cells(group, stage_of(group, group->tiles[i].member)));
+}
+
+void stage_code_open(const struct group *group, uint32_t index, FILE *out)
+{
+    const struct group_stage *stage = &group->stages[index];
+    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1);
+    fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n#pragma unroll 1\n", index, x, y,
+            box(group, stage, 2));
+    fprintf(out, "    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
+            box_cells(group, stage), threads);
+    fprintf(out, "    const int lx = cell %% %uu, ly = cell / %uu %% %uu, lz = cell / %uu;\n", x, x, y,
+            x * y);
+    for (int d = 0; d < 3; d++)
+        fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
+                group -> tile[d], "xyz"[d], stage -> low[d]);
+    fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
+}
+
+void stage_code_close(const struct group *group, struct arena *arena, uint32_t index, FILE *out)
+{
+    const struct group_stage *stage = &group->stages[index];
+    for (uint32_t i = 0; i < group->tile_count; i++) {
+        const struct group_tile *tile = &group->tiles[i];
+        if (stage_of(group, tile->member) != stage) continue;
+        struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
+        fprintf(out, "    tile_%u[cell] = %s;\n", i, body_value_name(arena, &value));
+    }
+    fprintf(out, "    }\n");
+    if (index + 1 < group->stage_count) fprintf(out, "    __syncthreads();\n");
+}
+
+/* --- the thread that a cell runs
+ * ------------------------------------------------------------------------------ */
+
+static __isl_give isl_ast_build *build_of(const struct group *group, const struct group_stage *stage,
+                                          isl_ctx *ctx)
+{
+    char bounds[512];
+    snprintf(bounds, sizeof bounds,
+             "[bz, by, bx, tz, ty, tx] -> { : bz = 0 and by = 0 and bx = 0 and -%u <= tz < %u and -%u <= ty "
+             "< %u and "
+             "-%u <= tx < %u }",
+             stage->low[2], group->grid[2] * group->tile[2] + stage->high[2], stage->low[1],
+             group->grid[1] * group->tile[1] + stage->high[1], stage->low[0],
+             group->grid[0] * group->tile[0] + stage->high[0]);
+    return isl_ast_build_from_context(isl_set_read_from_str(ctx, bounds));
+}
+
+/* The condition of a set over parameters, as C. */
+static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
+{
+    return remap_code_text(isl_ast_build_expr_from_set(build, set));
+}
+
+static void write_wide(const struct body *body, const struct group_stage *stage, FILE *out)
+{
+    const struct group *group = body->group;
+    isl_set *set = remap_code_by_name(group->remaps[body->member].coordinates);
+    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(set));
+    char *condition = condition_text(build, isl_set_params(isl_set_copy(set)));
+    isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
+    fprintf(out, "        if (%s) {\n", condition ? condition : "0");
+    for (int d = 0; d < 3; d++) {
+        isl_pw_aff *value = isl_pw_aff_coalesce(isl_pw_multi_aff_get_pw_aff(values, 5 - d));
+        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
+        fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
+        free(text);
+    }
+    fprintf(out, "        const unsigned int own = gx == tx && gy == ty && gz == tz");
+    for (int d = 0; d < 3; d++) {
+        if (stage->low[d]) fprintf(out, " && l%c >= %u", "xyz"[d], stage -> low[d]);
+        if (stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], stage -> low[d] + group -> tile[d]);
+    }
+    fprintf(out, ";\n");
+    free(condition);
+    isl_pw_multi_aff_free(values);
+    isl_ast_build_free(build);
+}
+
+static void write_narrow(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct access_summary *summary = group->members[body->member].summary;
+    fprintf(out, "        if (1");
+    for (int d = 0; d < 3; d++) {
+        uint64_t own = (uint64_t)summary->grid[d] * summary->block[d];
+        if ((uint64_t)group->grid[d] * group->tile[d] > own)
+            fprintf(out, " && t%c < %llu", "xyz"[d], (unsigned long long)own);
+    }
+    fprintf(out, ") {\n        const int gx = tx, gy = ty, gz = tz;\n");
+}
+
+static void write_coordinates(const struct body *body, FILE *out)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    fprintf(out, "        (void)gx, (void)gy, (void)gz;\n");
+    for (int d = 0; d < 3; d++) {
+        char axis = "xyz"[d];
+        if (body->specials[PTX_SPECIAL_TID_X + d])
+            fprintf(out, "        const unsigned int tid_%c = (unsigned int)g%c %% %uu;\n", axis, axis,
+                    summary->block[d]);
+        if (body->specials[PTX_SPECIAL_CTAID_X + d])
+            fprintf(out, "        const unsigned int ctaid_%c = (unsigned int)g%c / %uu;\n", axis, axis,
+                    summary->block[d]);
+    }
+}
+
+/* --- loads that are served
+ * ------------------------------------------------------------------------------------ */
+
+static void write_fetch(const struct body *body, const struct group_stage *stage,
+                        const struct group_fetch *fetch, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct group_stage *from = stage_of(group, group->tiles[fetch->tile].member);
+    int32_t shift[3];
+    for (int d = 0; d < 3; d++) shift[d] = fetch->offset[d] + (int32_t)from->low[d] - (int32_t)stage->low[d];
+    fprintf(out, "        const %s %s = tile_%u[((lz + %d) * %u + ly + %d) * %u + lx + %d];\n",
+            body_c_type(body_fetch_bytes(body, fetch)), body_fetch_name(body->arena, fetch), fetch->tile,
+            shift[2], box(group, from, 1), shift[1], box(group, from, 0), shift[0]);
+    if (!fetch->covered) return;
+    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(fetch->covered));
+    char *condition = condition_text(build, remap_code_set_by_name(fetch->covered));
+    fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body->arena, fetch),
+            condition ? condition : "#error");
+    free(condition);
+    isl_ast_build_free(build);
+}
+
+uint32_t stage_code_open_member(const struct body *body, FILE *out)
+{
+    const struct group_stage *stage = stage_of(body->group, body->member);
+    fprintf(out, "    {\n");
+    if (body->is_wide)
+        write_wide(body, stage, out);
+    else
+        write_narrow(body, out);
+    write_coordinates(body, out);
+    for (uint32_t i = 0; i < body->fetch_count; i++) write_fetch(body, stage, body->fetches[i], out);
+    return 2;
+}

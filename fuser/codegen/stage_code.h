@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The C of a halo fusion around the members' bodies: tiles in shared memory, a loop over the cells of every
+ * stage, barriers. Internal to fuser/codegen. */
+#ifndef KFUSE_FUSER_CODEGEN_STAGE_CODE_H
+#define KFUSE_FUSER_CODEGEN_STAGE_CODE_H
+
+#include "fuser/codegen/body.h"
+
+void stage_code_tiles(const struct group *group, FILE *out);
+/* The loop over the stage's cells, up to the first member; from behind the last one to the barrier. */
+void stage_code_open(const struct group *group, uint32_t stage, FILE *out);
+void stage_code_close(const struct group *group, struct arena *arena, uint32_t stage, FILE *out);
+/* What remap_code_open does, for REMAP_CELLS: the thread that the cell runs, loads that are served. */
+uint32_t stage_code_open_member(const struct body *body, FILE *out);
+
+#endif
