@@ -104,6 +104,7 @@ static bool machine_is_over_limit(struct worker *worker, const struct warp *warp
     const struct group *group = &warp->groups[0];
     uint32_t lane = warp->group_count ? (uint32_t)__builtin_ctz(group->mask) : 0;
     uint32_t pc = warp->group_count ? group->pc : 0;
+    while (pc && !worker->code->steps[pc].source) pc--; /* behind the end */
     machine_fault(worker, warp, lane, &worker->code->steps[pc], EMU_FAULT_HUNG, 0,
                   "still running after %llu instructions", (unsigned long long)limit);
     return true;

@@ -80,6 +80,10 @@ static void test_stuck(void **state)
     fixture.settings.step_limit = 1000000;
     assert_false(fixture_run("forever", 1, 1, 0, 1, ADDRESS(out + 1)));
     assert_int_equal(fixture.fault.kind, EMU_FAULT_HUNG);
+    fixture.settings.step_limit = 1;
+    assert_false(fixture_run("trapped", 1, 64, 0, 1, 64ull)); /* found when the block has ended */
+    assert_int_equal(fixture.fault.kind, EMU_FAULT_HUNG);
+    fixture.settings.step_limit = 1000000;
     assert_false(fixture_run("trapped", 1, 64, 0, 1, 40ull));
     assert_int_equal(fixture.fault.kind, EMU_FAULT_TRAP);
     assert_non_null(strstr(fixture.fault.message, "thread (40,0,0)"));
