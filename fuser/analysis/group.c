@@ -82,7 +82,9 @@ static bool decide(struct group *group, isl_ctx *ctx)
     if (!frame_find(&frame, ctx, group->arena, group->members, group->member_count, &failure)) {
         struct frame_failure other;
         if (!halo_find(group, &frame, ctx, &other)) {
-            group->refusal = arena_strdup(group->arena, failure.reason);
+            group->refusal = other.reason[0] ? arena_printf(group->arena, "%s; no halo fusion: %s",
+                                                            failure.reason, other.reason)
+                                             : arena_strdup(group->arena, failure.reason);
             return group->refusal;
         }
     }

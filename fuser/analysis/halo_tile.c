@@ -9,7 +9,7 @@
 enum {
     TILE_THREADS = 256,
     TILE_MOST_CELLS = 1024,
-    TILE_LEAST_CELLS = 128,
+    TILE_LEAST_CELLS = 128, /* where there are more */
     TILE_LEAST_X = 16,
     TILE_BLOCKS_WANTED = 256,     /* about two a multiprocessor of the largest devices */
     TILE_SHARED_BYTES = 48 << 10, /* static shared memory on every device */
@@ -101,7 +101,7 @@ static void add_served(struct group *group, const struct frame *frame)
 bool halo_tile_choose(struct group *group, const struct frame *frame, struct frame_failure *failure)
 {
     bool fits = false;
-    for (uint32_t cells = TILE_MOST_CELLS; cells >= TILE_LEAST_CELLS; cells /= 2) {
+    for (uint32_t cells = TILE_MOST_CELLS; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
         uint32_t previous[6];
         memcpy(previous, group->tile, sizeof group->tile);
         memcpy(previous + 3, group->grid, sizeof group->grid);

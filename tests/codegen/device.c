@@ -63,7 +63,7 @@ static void emulator_unload(void *module)
 static void emulator_launch(void *module, const struct device_launch *launch)
 {
     struct emu_settings settings = {
-        .seed = launch->seed, .report_races = true, .workers = 1, .step_limit = 1u << 20};
+        .seed = launch->seed, .report_races = true, .workers = 1, .step_limit = 1u << 23};
     struct emu_launch own = {.kernel = emu_program_kernel(module, launch->kernel),
                              .parameters = launch->parameters};
     struct emu_counts counts;

@@ -128,7 +128,7 @@ void scene_open(struct scene_run *run, const struct scene *scene)
     run->ctx = isl_ctx_alloc();
     isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
     run->arena = arena_create();
-    run->module = hand_module("kernels.ptx");
+    run->module = hand_module(scene->module ? scene->module : "kernels.ptx");
     for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
         run->addresses[i] = the_device()->allocate(scene->arrays[i].bytes);
     for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)

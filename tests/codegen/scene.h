@@ -52,6 +52,7 @@ struct scene_array {
 struct scene {
     struct scene_launch launches[SCENE_LAUNCHES];
     struct scene_array arrays[SCENE_ARRAYS];
+    const char *module; /* NULL: kernels.ptx */
 };
 
 /* Everything that was made of a scene; free with scene_close. */

@@ -369,15 +369,6 @@ static void a_missing_compiler_is_named(void **state)
     scene_close(&run);
 }
 
-static void a_stencil_is_refused(void **state)
-{
-    (void)state;
-    const struct scene scene = {{{"add", ROW(4, 256), {POINTER(0), POINTER(1), POINTER(2), INT(N)}},
-                                 {"stencil", ROW(4, 256), {POINTER(3), POINTER(0), INT(N)}}},
-                                {FLOATS, FLOATS, FLOATS, FLOATS}};
-    expect_refusal(&scene, "from another thread: e.g. block (");
-}
-
 static void a_shift_in_place_is_refused(void **state)
 {
     (void)state;
@@ -431,7 +422,6 @@ int main(void)
         cmocka_unit_test(mathematical_functions),
         cmocka_unit_test(local_arrays),
         cmocka_unit_test(a_missing_compiler_is_named),
-        cmocka_unit_test(a_stencil_is_refused),
         cmocka_unit_test(a_shift_in_place_is_refused),
         cmocka_unit_test(an_offset_pointer_is_seen),
     };

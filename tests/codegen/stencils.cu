@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels whose threads read what other threads of the kernel before wrote. stencils.ptx is made from this file by
+ *   nvcc -arch=sm_90 -ptx -o stencils.ptx stencils.cu                                          */
+#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
+#define X INDEX
+#define Y (blockIdx.y * blockDim.y + threadIdx.y)
+#define Z (blockIdx.z * blockDim.z + threadIdx.z)
+
+/* --- one dimension: interior, clamped, periodic --- */
+extern "C" __global__ void scale(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] * 1.5f;
+}
+
+extern "C" __global__ void middle(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i > 0 && i < n - 1) y[i] = x[i - 1] - x[i + 1];
+}
+
+extern "C" __global__ void clamped(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    int w = i < 3 ? 0 : i - 3, e = i + 2 < n ? i + 2 : n - 1;
+    y[i] = x[w] + x[e];
+}
+
+extern "C" __global__ void periodic(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    int w = i == 0 ? n - 1 : i - 1, e = i == n - 1 ? 0 : i + 1;
+    y[i] = x[w] - 0.5f * x[e];
+}
+
+extern "C" __global__ void in_place(float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = x[i] + 1.0f;
+}
+
+extern "C" __global__ void mirror(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] + x[n - 1 - i];
+}
+
+extern "C" __global__ void every_second(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (2 * i + 1 < n) y[i] = x[2 * i] + x[2 * i + 1];
+}
+
+/* Where x is negative, y keeps what it had. */
+extern "C" __global__ void where_positive(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n && x[i] > 0) y[i] = x[i];
+}
+
+extern "C" __global__ void two_halves(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    if (i < n / 2)
+        y[i] = x[i] + 1.0f;
+    else
+        y[i] = x[i] - 1.0f;
+}
+
+extern "C" __global__ void count(int *x, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n && y[i] > 0) atomicAdd(&x[i / 8], 1);
+}
+
+extern "C" __global__ void neighbours(int *y, const int *x, int n)
+{
+    int i = INDEX;
+    if (i > 0 && i < n) y[i] = x[i] - x[i - 1];
+}
+
+/* Sets the edge of what `middle` leaves out. */
+extern "C" __global__ void edges(float *y, int n)
+{
+    int i = INDEX;
+    if (i == 0) y[0] = 0.25f;
+    if (i == 1) y[n - 1] = 0.75f;
+}
+
+/* --- two and three dimensions --- */
+extern "C" __global__ void across(double *t, const double *a, int n, int m)
+{
+    int x = X, y = Y;
+    if (x < 1 || x >= n - 1 || y >= m) return;
+    t[y * n + x] = (a[y * n + x - 1] + 2 * a[y * n + x] + a[y * n + x + 1]) * 0.25;
+}
+
+extern "C" __global__ void down(double *b, const double *t, int n, int m)
+{
+    int x = X, y = Y;
+    if (x >= n || y < 1 || y >= m - 1) return;
+    b[y * n + x] = (t[(y - 1) * n + x] + 2 * t[y * n + x] + t[(y + 1) * n + x]) * 0.25;
+}
+
+extern "C" __global__ void fluxes(double *f, double *g, const double *u, int n, int m)
+{
+    int x = X, y = Y;
+    if (x >= n || y >= m) return;
+    int w = x == 0 ? n - 1 : x - 1, s = y == 0 ? m - 1 : y - 1;
+    f[y * n + x] = u[y * n + x] * u[y * n + w];
+    g[y * n + x] = u[y * n + x] - u[s * n + x];
+}
+
+extern "C" __global__ void update(double *v, const double *f, const double *g, const double *u, int n, int m)
+{
+    int x = X, y = Y;
+    if (x >= n || y >= m) return;
+    int e = x == n - 1 ? 0 : x + 1, o = y == m - 1 ? 0 : y + 1;
+    v[y * n + x] = u[y * n + x] + 0.1 * (f[y * n + e] - f[y * n + x] + g[o * n + x] - g[o * n + e]);
+}
+
+extern "C" __global__ void square(float *b, const float *a, int n)
+{
+    int x = X, y = Y, z = Z;
+    if (x < n && y < n && z < n) b[(z * n + y) * n + x] = a[(z * n + y) * n + x] * a[(z * n + y) * n + x];
+}
+
+extern "C" __global__ void seven_points(float *b, const float *a, int n)
+{
+    int x = X, y = Y, z = Z, i = (z * n + y) * n + x;
+    if (x < 1 || x >= n - 1 || y < 1 || y >= n - 1 || z < 1 || z >= n - 1) return;
+    b[i] = a[i - 1] + a[i + 1] + a[i - n] + a[i + n] + a[i - n * n] + a[i + n * n] - 6 * a[i];
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Halo fusion: fused kernels leave the same memory as their originals, in every order of blocks and warps;
+ * what a block cannot compute for itself is refused, for the right reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/codegen/scene.h"
+
+#include <string.h>
+
+enum { N = 1000, ARRAY_BYTES = 64 << 10 };
+
+#define ROW(blocks, threads) .grid = {blocks, 1, 1}, .block = {threads, 1, 1}
+#define PLANE(x, y)          .grid = {x, y, 1}, .block = {32, 4, 1}
+#define FLOATS                                                                                               \
+    {                                                                                                        \
+        ARRAY_BYTES, 'f'                                                                                     \
+    }
+#define DOUBLES                                                                                              \
+    {                                                                                                        \
+        ARRAY_BYTES, 'd'                                                                                     \
+    }
+#define BYTES_OF                                                                                             \
+    {                                                                                                        \
+        ARRAY_BYTES, 'b'                                                                                     \
+    }
+#define SIX_FLOATS                                                                                           \
+    {                                                                                                        \
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS                                                       \
+    }
+
+/* Compares memory, and how many stages and served loads the group has. */
+static void expect(struct scene scene, uint32_t stages, uint32_t fetches)
+{
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, stages);
+    assert_int_equal(run.group->fetch_count, fetches);
+    scene_close(&run);
+}
+
+static void expect_border(struct scene scene, uint32_t stage, const uint32_t low[3], const uint32_t high[3])
+{
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_null(run.group->refusal);
+    assert_memory_equal(run.group->stages[stage].low, low, 3 * sizeof *low);
+    assert_memory_equal(run.group->stages[stage].high, high, 3 * sizeof *high);
+    scene_close(&run);
+}
+
+/* by_halo: what stands in the way of a halo fusion, of the first and the last launch. */
+static void expect_refusal(struct scene scene, const char *by_halo)
+{
+    struct scene_run run;
+    struct conflict conflict;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_non_null(run.group->refusal);
+    conflict_between(&run.members[0], &run.members[run.launch_count - 1], &conflict);
+    if (!strstr(run.group->refusal, by_halo)) fail_msg("%s", run.group->refusal);
+    scene_close(&run);
+}
+
+#define SCALE(to, from)                                                                                      \
+    {                                                                                                        \
+        "scale", ROW(8, 128),                                                                                \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(N)                                                               \
+        }                                                                                                    \
+    }
+#define STENCIL(kernel, to, from)                                                                            \
+    {                                                                                                        \
+        kernel, ROW(8, 128),                                                                                 \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(N)                                                               \
+        }                                                                                                    \
+    }
+
+static void the_interior(void **state)
+{
+    (void)state;
+    expect((struct scene){{SCALE(1, 0), STENCIL("middle", 2, 1)}, SIX_FLOATS}, 2, 2);
+}
+
+static void clamped_edges(void **state)
+{
+    (void)state;
+    struct scene scene = {{SCALE(1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS};
+    expect(scene, 2, 2);
+    expect_border(scene, 0, (uint32_t[]){3, 0, 0}, (uint32_t[]){2, 0, 0});
+}
+
+static void periodic_edges(void **state)
+{
+    (void)state;
+    struct scene scene = {{SCALE(1, 0), STENCIL("periodic", 2, 1)}, SIX_FLOATS};
+    expect(scene, 2, 2);
+    expect_border(scene, 0, (uint32_t[]){1, 0, 0}, (uint32_t[]){1, 0, 0});
+}
+
+static void a_launch_of_whole_blocks(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"scale", ROW(8, 128), {POINTER(1), POINTER(0), INT(1024)}},
+                           {"periodic", ROW(8, 128), {POINTER(2), POINTER(1), INT(1024)}}},
+                          SIX_FLOATS},
+           2, 2);
+}
+
+static void a_ring_of_three(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"scale", ROW(1, 32), {POINTER(1), POINTER(0), INT(3)}},
+                           {"periodic", ROW(1, 32), {POINTER(2), POINTER(1), INT(3)}}},
+                          SIX_FLOATS},
+           2, 2);
+}
+
+/* The first and the last element are not computed by `middle`: those are read from memory. */
+static void edges_that_nobody_computes(void **state)
+{
+    (void)state;
+    expect((struct scene){{STENCIL("middle", 1, 0), STENCIL("periodic", 2, 1)}, SIX_FLOATS}, 2, 2);
+}
+
+static void a_chain_of_stencils(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {SCALE(1, 0), STENCIL("periodic", 2, 1), STENCIL("periodic", 3, 2), STENCIL("periodic", 4, 3)},
+        SIX_FLOATS};
+    expect(scene, 4, 6);
+    expect_border(scene, 0, (uint32_t[]){3, 0, 0}, (uint32_t[]){3, 0, 0});
+}
+
+/* What follows in the same cell passes in registers. */
+static void one_stage_for_those_that_follow(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {SCALE(1, 0), STENCIL("clamped", 2, 1), SCALE(3, 2), {"in_place", ROW(8, 128), {POINTER(3), INT(N)}}},
+        SIX_FLOATS};
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, 2);
+    assert_int_equal(run.group->forward_count, 2);
+    assert_int_equal(run.group->drop_count, 1);
+    scene_close(&run);
+}
+
+/* Both kernels read x at their own cell, the second also what the first made of its neighbours. */
+static void other_block_shapes(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"scale", ROW(16, 64), {POINTER(1), POINTER(0), INT(N)}},
+                           {"clamped", ROW(4, 256), {POINTER(2), POINTER(1), INT(N)}}},
+                          SIX_FLOATS},
+           2, 2);
+}
+
+static void two_dimensions(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                           {"down", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
+                          {DOUBLES, DOUBLES, DOUBLES}};
+    expect(scene, 2, 3);
+    expect_border(scene, 0, (uint32_t[]){0, 1, 0}, (uint32_t[]){0, 1, 0});
+}
+
+static void several_arrays_around_a_corner(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
+         {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
+        {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+    expect(scene, 2, 4);
+    expect_border(scene, 0, (uint32_t[]){0, 0, 0}, (uint32_t[]){1, 1, 0});
+}
+
+static void three_dimensions(void **state)
+{
+    (void)state;
+    expect(
+        (struct scene){
+            {{"square", .grid = {3, 5, 5}, .block = {8, 4, 4}, {POINTER(1), POINTER(0), INT(18)}},
+             {"seven_points", .grid = {3, 5, 5}, .block = {8, 4, 4}, {POINTER(2), POINTER(1), INT(18)}}},
+            {FLOATS, FLOATS, FLOATS}},
+        2, 7);
+}
+
+/* --- what is refused
+ * ---------------------------------------------------------------------------------------------- */
+
+static void in_place_members_are_refused(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{{"in_place", ROW(8, 128), {POINTER(1), INT(N)}}, STENCIL("clamped", 2, 1)},
+                                  SIX_FLOATS},
+                   "other blocks may read it again");
+}
+
+static void what_a_border_reads_is_not_overwritten(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{SCALE(1, 0), STENCIL("clamped", 0, 1)}, SIX_FLOATS},
+                   "other blocks may read it again");
+}
+
+static void no_bounded_distance_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{SCALE(1, 0), STENCIL("mirror", 2, 1)}, SIX_FLOATS}, "no bounded distance");
+    expect_refusal((struct scene){{SCALE(1, 0), STENCIL("every_second", 2, 1)}, SIX_FLOATS},
+                   "no bounded distance");
+}
+
+static void a_store_that_data_decide_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{STENCIL("where_positive", 1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS},
+                   "not one element once a thread");
+}
+
+static void two_stores_are_refused(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{STENCIL("two_halves", 1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS},
+                   "what two stores write");
+}
+
+static void a_writer_between_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{STENCIL("middle", 1, 0),
+                                   {"edges", ROW(1, 128), {POINTER(1), INT(N)}},
+                                   STENCIL("periodic", 2, 1)},
+                                  SIX_FLOATS},
+                   "");
+}
+
+static void atomics_are_not_done_twice(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{{"count", ROW(8, 128), {POINTER(1), POINTER(0), INT(N)}},
+                                   {"neighbours", ROW(8, 128), {POINTER(2), POINTER(1), INT(N / 8)}}},
+                                  {FLOATS, BYTES_OF, BYTES_OF}},
+                   "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_interior),
+        cmocka_unit_test(clamped_edges),
+        cmocka_unit_test(periodic_edges),
+        cmocka_unit_test(a_launch_of_whole_blocks),
+        cmocka_unit_test(a_ring_of_three),
+        cmocka_unit_test(edges_that_nobody_computes),
+        cmocka_unit_test(a_chain_of_stencils),
+        cmocka_unit_test(one_stage_for_those_that_follow),
+        cmocka_unit_test(other_block_shapes),
+        cmocka_unit_test(two_dimensions),
+        cmocka_unit_test(several_arrays_around_a_corner),
+        cmocka_unit_test(three_dimensions),
+        cmocka_unit_test(in_place_members_are_refused),
+        cmocka_unit_test(what_a_border_reads_is_not_overwritten),
+        cmocka_unit_test(no_bounded_distance_is_refused),
+        cmocka_unit_test(a_store_that_data_decide_is_refused),
+        cmocka_unit_test(two_stores_are_refused),
+        cmocka_unit_test(a_writer_between_is_refused),
+        cmocka_unit_test(atomics_are_not_done_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
