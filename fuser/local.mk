@@ -40,6 +40,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/place.c \
 	fuser/analysis/product.c fuser/analysis/product.h \
 	fuser/analysis/quota.c \
+	fuser/analysis/traffic.c fuser/analysis/traffic.h \
 	fuser/analysis/remap.c
 
 # fused kernels

@@ -156,11 +156,6 @@ static const struct placed_access *forward_source(struct frame *frame, const str
     return NULL;
 }
 
-static uint64_t placed_traffic(const struct frame *frame, const struct placed_access *access)
-{
-    return access_traffic(frame->members[access->member].summary, access->access);
-}
-
 static struct group_forward *forward_to(const struct group *group, uint32_t member, uint32_t instruction)
 {
     for (uint32_t i = 0; i < group->forward_count; i++)
@@ -190,7 +185,6 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
         }
     }
     group->forward_count++;
-    group->bytes_saved += placed_traffic(frame, load);
 }
 
 static void find_forwards(struct group *group, struct frame *frame, const struct order *orders)
@@ -253,7 +247,6 @@ static void find_drops(struct group *group, struct frame *frame, const struct or
             const struct placed_access *store = &frame->accesses[member][i];
             if (!may_drop(group, frame, orders, store)) continue;
             group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
-            group->bytes_saved += placed_traffic(frame, store);
         }
 }
 

@@ -7,7 +7,7 @@
 #include "fuser/analysis/frame.h"
 #include "fuser/analysis/order.h"
 
-/* Fills the group's forwards, drops, bytes_saved. False only when memory is out. */
+/* Fills the group's forwards and drops. False only when memory is out. */
 bool forward_find(struct group *group, struct frame *frame, const struct order *orders);
 /* The fused thread makes exactly this access, once, whenever its domain says so. */
 bool forward_is_certain(const struct frame *frame, const struct placed_access *access);

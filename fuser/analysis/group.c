@@ -3,6 +3,7 @@
  * accesses (forward.c). */
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo.h"
+#include "fuser/analysis/traffic.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,6 +99,7 @@ static bool decide(struct group *group, isl_ctx *ctx)
     quota = quota_begin(ctx, EXIT_OPERATIONS);
     done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
+    group->bytes_saved = traffic_saved(group);
     copy_frame(group, &frame);
     frame_clear(&frame);
     return done;
@@ -117,6 +119,13 @@ struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uin
     if (decide(group, ctx)) return group;
     group_free(group);
     return NULL;
+}
+
+const struct group_stage *group_stage_of(const struct group *group, uint32_t member)
+{
+    const struct group_stage *stage = group->stages;
+    while (member >= stage->first_member + stage->member_count) stage++;
+    return stage;
 }
 
 void group_free(struct group *group)

@@ -92,12 +92,14 @@ struct group {
     struct group_fetch *fetches;
     uint32_t fetch_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
-    uint64_t bytes_saved;       /* traffic of forwarded loads and dropped stores, all threads */
+    uint64_t bytes_saved;       /* traffic that fusing saves, all threads: traffic.h */
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
 /* members: 1 or more, in program order; kept by reference. Never NULL except out of memory. */
 struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uint32_t member_count);
+/* Of a halo fusion. */
+const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 void group_free(struct group *group);
 
 #endif

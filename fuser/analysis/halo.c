@@ -5,6 +5,7 @@
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo_tile.h"
 
+#include <isl/ilp.h>
 #include <isl/val.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,32 +53,82 @@ static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed
 /* --- one load and the store that it reads from
  * -------------------------------------------------------------- */
 
-struct nearest {
-    int64_t offset[3], distance;
-    bool is_found;
+enum { HALO_MOST_PLACES = 16 };
+
+struct translation {
+    int64_t offset[3]; /* x y z */
+    double cells;      /* that it holds for, from above */
+};
+struct translations {
+    __isl_keep isl_map *source;
+    struct translation best;
+    uint32_t count;
 };
 
-static isl_stat note_translation(__isl_take isl_basic_map *piece, void *user)
+static __isl_give isl_map *translation_map(isl_ctx *ctx, const int64_t offset[3])
 {
-    struct nearest *nearest = user;
-    isl_set *deltas = isl_set_from_basic_set(isl_basic_map_deltas(piece));
-    if (isl_set_is_singleton(deltas) == isl_bool_true) {
-        isl_point *point = isl_set_sample_point(isl_set_copy(deltas));
-        int64_t offset[3], distance = 0;
-        for (int d = 0; d < 3; d++) {
-            isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
-            offset[d] = value ? isl_val_get_num_si(value) : INT64_MAX / 4;
-            distance += offset[d] < 0 ? -offset[d] : offset[d];
-            isl_val_free(value);
-        }
-        isl_point_free(point);
-        if (!nearest->is_found || distance < nearest->distance) {
-            *nearest = (struct nearest){.distance = distance, .is_found = true};
-            memcpy(nearest->offset, offset, sizeof offset);
-        }
+    char text[160];
+    snprintf(text, sizeof text,
+             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
+             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
+    return isl_map_read_from_str(ctx, text);
+}
+
+static int64_t distance(const int64_t offset[3])
+{
+    int64_t sum = 0;
+    for (int d = 0; d < 3; d++) sum += offset[d] < 0 ? -offset[d] : offset[d];
+    return sum;
+}
+
+/* The cells of the box around a set. */
+static double box_cells(__isl_take isl_set *set)
+{
+    double cells = isl_set_is_empty(set) == isl_bool_false;
+    for (unsigned d = CELL_Z; cells && d < ACCESS_THREAD_DIMENSIONS; d++) {
+        isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
+        isl_val *most = isl_set_dim_max_val(isl_set_copy(set), (int)d);
+        bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
+        cells *= is_known ? (double)(isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1) : 0;
+        isl_val_free(least);
+        isl_val_free(most);
     }
+    isl_set_free(set);
+    return cells;
+}
+
+static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
+{
+    struct translations *all = user;
+    struct translation found;
+    for (int d = 0; d < 3; d++) {
+        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
+        found.offset[d] = isl_val_get_num_si(value);
+        isl_val_free(value);
+    }
+    isl_map *map = translation_map(isl_point_get_ctx(point), found.offset);
+    isl_point_free(point);
+    found.cells = box_cells(isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source))));
+    if (found.cells > all->best.cells ||
+        (found.cells == all->best.cells && distance(found.offset) < distance(all->best.offset)))
+        all->best = found;
+    return ++all->count < HALO_MOST_PLACES ? isl_stat_ok : isl_stat_error;
+}
+
+/* The translation, no further than HALO_WIDEST along each dimension, that most cells are read by; the nearest
+ * of equals. False: there is none, or there are too many. */
+static bool find_translation(__isl_keep isl_map *source, int64_t offset[3])
+{
+    struct translations all = {.source = source};
+    isl_set *deltas = isl_map_deltas(isl_map_copy(source));
+    for (unsigned d = CELL_Z; d < ACCESS_THREAD_DIMENSIONS; d++) {
+        deltas = isl_set_lower_bound_si(deltas, isl_dim_set, d, -HALO_WIDEST);
+        deltas = isl_set_upper_bound_si(deltas, isl_dim_set, d, HALO_WIDEST);
+    }
+    isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
     isl_set_free(deltas);
-    return isl_stat_ok;
+    memcpy(offset, all.best.offset, sizeof all.best.offset);
+    return status == isl_stat_ok && all.best.cells > 0;
 }
 
 /* { cell of q -> cell of p whose store it reads }; NULL: no function, or not whole elements. */
@@ -91,15 +142,6 @@ static __isl_give isl_map *source_cells(struct halo *halo, const struct placed_a
                     isl_map_is_single_valued(source) == isl_bool_true;
     isl_map_free(pairs);
     return is_whole ? source : isl_map_free(source);
-}
-
-static __isl_give isl_map *translation(const struct halo *halo, const int64_t offset[3])
-{
-    char text[160];
-    snprintf(text, sizeof text,
-             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
-             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
-    return isl_map_read_from_str(halo->frame->ctx, text);
 }
 
 static uint32_t tile_of(struct group *group, const struct placed_access *store)
@@ -135,30 +177,27 @@ static bool serve(struct halo *halo, const struct placed_access *store, const st
     if (!forward_is_element(halo->frame, store, load)) return refuse(halo, store, load, "elements differ");
     isl_map *source = source_cells(halo, store, load);
     if (!source) return refuse(halo, store, load, "the element read is not one thread's alone");
-    struct nearest nearest = {.is_found = false};
-    isl_map_foreach_basic_map(source, note_translation, &nearest);
-    if (!nearest.is_found || nearest.distance > HALO_WIDEST) {
+    int64_t offset[3];
+    if (!find_translation(source, offset)) {
         isl_map_free(source);
         return refuse(halo, store, load, "they lie at no bounded distance");
     }
     struct group_fetch *fetch = &group->fetches[group->fetch_count];
     *fetch = (struct group_fetch){load->member, load->access->instruction, tile_of(group, store), {0}, NULL};
-    for (int d = 0; d < 3; d++) fetch->offset[d] = (int32_t)nearest.offset[d];
+    for (int d = 0; d < 3; d++) fetch->offset[d] = (int32_t)offset[d];
     /* The load's cells that no store covers read memory. */
     isl_map *read = bytes_of(halo, load);
     isl_set *served = isl_map_domain(isl_map_copy(source));
     isl_map *rest = isl_map_coalesce(isl_map_subtract_domain(read, served));
     isl_map *needed = isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), source));
-    if (isl_map_is_empty(rest) == isl_bool_true) {
-        rest = isl_map_free(rest);
-    } else {
-        fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
-    }
+    isl_bool is_whole = isl_map_is_empty(rest);
+    if (is_whole == isl_bool_true) rest = isl_map_free(rest);
+    if (is_whole == isl_bool_false) fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
     halo->unserved[group->fetch_count++] = rest;
-    widen(p, q, nearest.offset);
-    isl_map *placed = isl_map_apply_domain(needed, translation(halo, nearest.offset));
+    widen(p, q, offset);
+    isl_map *placed = isl_map_apply_domain(needed, translation_map(halo->frame->ctx, offset));
     p->cells = isl_map_coalesce(isl_map_union(p->cells, placed));
-    return true;
+    return (is_whole == isl_bool_true || (is_whole == isl_bool_false && fetch->covered)) && p->cells;
 }
 
 /* --- one member
@@ -204,6 +243,16 @@ static bool find_readings(struct halo *halo, uint32_t p, struct reading *reading
     return true;
 }
 
+/* A write that the thread which loads makes after it. */
+static bool comes_after(struct halo *halo, const struct placed_access *write,
+                        const struct placed_access *load)
+{
+    struct order order;
+    return write->member == load->member &&
+           order_open(&order, halo->frame->arena, summary_of(halo, load->member)->function) &&
+           !order_may_follow(&order, write->access->instruction, load->access->instruction);
+}
+
 /* Somebody may write the load's bytes after p and before the load. */
 static const struct placed_access *writer_between(struct halo *halo, const struct reading *reading)
 {
@@ -211,7 +260,12 @@ static const struct placed_access *writer_between(struct halo *halo, const struc
     for (uint32_t m = reading->store->member + 1; m <= reading->load->member; m++)
         for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
             const struct placed_access *other = &frame->accesses[m][i];
-            if (writes(other) && frame_overlap(frame, other, reading->load) != OVERLAP_NONE) return other;
+            if (!writes(other)) continue;
+            enum overlap overlap = frame_overlap(frame, other, reading->load);
+            if (overlap == OVERLAP_NONE ||
+                (overlap == OVERLAP_SAME && comes_after(halo, other, reading->load)))
+                continue;
+            return other;
         }
     return NULL;
 }
@@ -374,7 +428,7 @@ static bool find(struct halo *halo)
     }
     if (!is_wide || !check_hazards(halo)) return false;
     find_stages(halo);
-    return settle_remaps(halo) && halo_tile_choose(halo->group, halo->frame, halo->failure);
+    return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
 }
 
 static void cell_extents(const struct group *group, uint32_t cells[3])

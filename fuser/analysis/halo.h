@@ -23,7 +23,7 @@
 #include "fuser/analysis/frame.h"
 
 /* Opens a frame of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
- * (guards aside), grid, block and bytes_saved. False when there is no such fusion, with the reason; nothing
+ * (guards aside), grid and block. False when there is no such fusion, with the reason; nothing
  * is left open then. */
 bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct frame_failure *failure);
 

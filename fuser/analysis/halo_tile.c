@@ -23,19 +23,13 @@ static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile
     return cells;
 }
 
-static const struct group_stage *stage_of(const struct group *group, uint32_t member)
-{
-    const struct group_stage *stage = group->stages;
-    while (member >= stage->first_member + stage->member_count) stage++;
-    return stage;
-}
-
 static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < group->tile_count; i++)
-        bytes += (stage_cells(stage_of(group, group->tiles[i].member), tile) * group->tiles[i].bytes + 15) /
-                 16 * 16;
+        bytes +=
+            (stage_cells(group_stage_of(group, group->tiles[i].member), tile) * group->tiles[i].bytes + 15) /
+            16 * 16;
     return bytes;
 }
 
@@ -75,30 +69,7 @@ static bool best_shape(struct group *group, uint32_t cells)
     return best && group->grid[1] <= TILE_MOST_GRID_YZ && group->grid[2] <= TILE_MOST_GRID_YZ;
 }
 
-static void subtract_repeated(struct group *group, const struct frame *frame)
-{
-    uint64_t own = (uint64_t)group->tile[0] * group->tile[1] * group->tile[2], repeated = 0;
-    for (uint32_t m = 0; m < group->member_count; m++) {
-        const struct access_summary *summary = frame->members[m].summary;
-        double more = (double)stage_cells(stage_of(group, m), group->tile) / (double)own - 1;
-        for (uint32_t i = 0; i < summary->access_count; i++)
-            if (summary->accesses[i].kind == ACCESS_READ)
-                repeated += (uint64_t)(more * (double)access_traffic(summary, &summary->accesses[i]));
-    }
-    group->bytes_saved = group->bytes_saved > repeated ? group->bytes_saved - repeated : 0;
-}
-
-static void add_served(struct group *group, const struct frame *frame)
-{
-    for (uint32_t i = 0; i < group->fetch_count; i++) {
-        const struct access_summary *summary = frame->members[group->fetches[i].to_member].summary;
-        for (uint32_t j = 0; j < summary->access_count; j++)
-            if (summary->accesses[j].instruction == group->fetches[i].to_instruction)
-                group->bytes_saved += access_traffic(summary, &summary->accesses[j]);
-    }
-}
-
-bool halo_tile_choose(struct group *group, const struct frame *frame, struct frame_failure *failure)
+bool halo_tile_choose(struct group *group, struct frame_failure *failure)
 {
     bool fits = false;
     for (uint32_t cells = TILE_MOST_CELLS; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
@@ -121,7 +92,5 @@ bool halo_tile_choose(struct group *group, const struct frame *frame, struct fra
     uint32_t cells = group->tile[0] * group->tile[1] * group->tile[2];
     group->block[0] = cells < TILE_THREADS ? cells : TILE_THREADS;
     group->block[1] = group->block[2] = 1;
-    add_served(group, frame);
-    subtract_repeated(group, frame);
     return true;
 }

@@ -5,8 +5,8 @@
 
 #include "fuser/analysis/frame.h"
 
-/* Fills the group's tile, grid and block, and takes what is computed twice off its bytes_saved; false, with
- * the reason, when no tile's values fit into shared memory. */
-bool halo_tile_choose(struct group *group, const struct frame *frame, struct frame_failure *failure);
+/* Fills the group's tile, grid and block; false, with the reason, when no tile's values fit into shared
+ * memory. */
+bool halo_tile_choose(struct group *group, struct frame_failure *failure);
 
 #endif

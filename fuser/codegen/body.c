@@ -373,6 +373,15 @@ static void write_fetch(struct writer *writer, uint32_t index, uint32_t number)
                body->registers[instruction->operands[0].reg], body->member, number);
 }
 
+/* It goes to global memory; other stores are the thread's own. */
+static bool is_listed(const struct body *body, uint32_t instruction)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    for (uint32_t i = 0; i < summary->access_count; i++)
+        if (summary->accesses[i].instruction == instruction) return true;
+    return false;
+}
+
 static int32_t fetch_to(const struct body *body, uint32_t instruction)
 {
     for (uint32_t i = 0; i < body->fetch_count; i++)
@@ -400,7 +409,7 @@ static void write_instruction(struct writer *writer, uint32_t index)
         write_forwarded_load(writer, instruction, forward);
     } else if (fetch >= 0) {
         write_fetch(writer, index, (uint32_t)fetch);
-    } else if (is_store && body->is_wide && instruction->space != PTX_LOCAL) {
+    } else if (is_store && body->is_wide && is_listed(body, index)) {
         write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
     } else if (!is_dropped(body, index)) {
         write_plain(writer, index, NULL);

@@ -168,7 +168,7 @@ static void write_affine(const struct body *body, FILE *out)
             "threadIdx.y, "
             "tx = threadIdx.x;\n        (void)bz, (void)by, (void)bx, (void)tz, (void)ty, (void)tx;\n",
             type);
-    open_guard(remap->guard, out, condition ? condition : "0");
+    open_guard(remap->guard, out, condition ? condition : "#error");
     for (int d = 0; d < 6; d++) {
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;

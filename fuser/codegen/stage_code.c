@@ -18,18 +18,11 @@ static uint32_t box_cells(const struct group *group, const struct group_stage *s
     return box(group, stage, 0) * box(group, stage, 1) * box(group, stage, 2);
 }
 
-static const struct group_stage *stage_of(const struct group *group, uint32_t member)
-{
-    const struct group_stage *stage = group->stages;
-    while (member >= stage->first_member + stage->member_count) stage++;
-    return stage;
-}
-
 void stage_code_tiles(const struct group *group, FILE *out)
 {
     for (uint32_t i = 0; i < group->tile_count; i++)
         fprintf(out, "    __shared__ %s tile_%u[%u];\n", body_c_type(group->tiles[i].bytes), i,
-                box_cells(group, stage_of(group, group->tiles[i].member)));
+                box_cells(group, group_stage_of(group, group->tiles[i].member)));
 }
 
 void stage_code_open(const struct group *group, uint32_t index, FILE *out)
@@ -53,7 +46,7 @@ void stage_code_close(const struct group *group, struct arena *arena, uint32_t i
     const struct group_stage *stage = &group->stages[index];
     for (uint32_t i = 0; i < group->tile_count; i++) {
         const struct group_tile *tile = &group->tiles[i];
-        if (stage_of(group, tile->member) != stage) continue;
+        if (group_stage_of(group, tile->member) != stage) continue;
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
         fprintf(out, "    tile_%u[cell] = %s;\n", i, body_value_name(arena, &value));
     }
@@ -91,7 +84,7 @@ static void write_wide(const struct body *body, const struct group_stage *stage,
     isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(set));
     char *condition = condition_text(build, isl_set_params(isl_set_copy(set)));
     isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
-    fprintf(out, "        if (%s) {\n", condition ? condition : "0");
+    fprintf(out, "        if (%s) {\n", condition ? condition : "#error");
     for (int d = 0; d < 3; d++) {
         isl_pw_aff *value = isl_pw_aff_coalesce(isl_pw_multi_aff_get_pw_aff(values, 5 - d));
         char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
@@ -144,7 +137,7 @@ static void write_fetch(const struct body *body, const struct group_stage *stage
                         const struct group_fetch *fetch, FILE *out)
 {
     const struct group *group = body->group;
-    const struct group_stage *from = stage_of(group, group->tiles[fetch->tile].member);
+    const struct group_stage *from = group_stage_of(group, group->tiles[fetch->tile].member);
     int32_t shift[3];
     for (int d = 0; d < 3; d++) shift[d] = fetch->offset[d] + (int32_t)from->low[d] - (int32_t)stage->low[d];
     fprintf(out, "        const %s %s = tile_%u[((lz + %d) * %u + ly + %d) * %u + lx + %d];\n",
@@ -161,7 +154,7 @@ static void write_fetch(const struct body *body, const struct group_stage *stage
 
 uint32_t stage_code_open_member(const struct body *body, FILE *out)
 {
-    const struct group_stage *stage = stage_of(body->group, body->member);
+    const struct group_stage *stage = group_stage_of(body->group, body->member);
     fprintf(out, "    {\n");
     if (body->is_wide)
         write_wide(body, stage, out);

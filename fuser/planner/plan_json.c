@@ -186,7 +186,9 @@ struct pair_row { /* neighbouring launches of one situation */
 
 static json_t *pair_json(struct search *search, uint32_t first)
 {
-    static const char *const class_names[] = {"none", "thread", "block", "other", "unknown"};
+    static const char *const class_names[] = {
+        [CONFLICT_NONE] = "none",   [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
+        [CONFLICT_BLOCK] = "block", [CONFLICT_OTHER] = "other",   [CONFLICT_UNKNOWN] = "unknown"};
     const struct launch_class *p = search_class(search, first);
     const struct launch_class *q = search_class(search, first + 1);
     const struct search_group *group = search->group_of[first];

@@ -72,7 +72,7 @@ struct program {
     struct program_launch *launches; /* in order of the trace */
     uint32_t launch_count, window_count;
     uint64_t record_count; /* of the trace, of all kinds */
-    bool is_whole_run; /* the recording ended because the program did */
+    bool is_whole_run;     /* the recording ended because the program did */
     uint64_t damaged_bytes;
     double seconds; /* from first to last arrival */
 };

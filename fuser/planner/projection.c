@@ -47,6 +47,7 @@ struct projection projection_calibrate(const struct program *program)
         .load_ns = device->is_emulated ? 0 : fallback.load_ns,
         .registers_per_multiprocessor = device->registers_per_multiprocessor,
         .threads_per_multiprocessor = device->threads_per_multiprocessor,
+        .shared_per_multiprocessor = device->shared_per_multiprocessor,
     };
     if (device->memory_clock_khz && device->bus_width_bits)
         projection.bytes_per_ns = 2.0 * device->memory_clock_khz * 1e3 * (device->bus_width_bits / 8.0) *
@@ -61,19 +62,22 @@ struct projection projection_calibrate(const struct program *program)
 }
 
 /* Share of a multiprocessor's threads that can be resident. */
-static double occupancy(const struct projection *projection, uint32_t registers, uint32_t threads)
+static double occupancy(const struct projection *projection, const struct projection_kernel *kernel)
 {
-    enum { WARP = 32, REGISTER_UNIT = 256 };
-    if (!registers || !threads || !projection->registers_per_multiprocessor) return 1;
-    uint32_t warps = (threads + WARP - 1) / WARP;
-    uint32_t per_warp = (registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    uint32_t blocks = projection->registers_per_multiprocessor / (per_warp * warps);
-    uint32_t most = projection->threads_per_multiprocessor / (warps * WARP);
+    enum { WARP = 32, REGISTER_UNIT = 256, SHARED_RESERVED = 1024 };
+    uint32_t warps = (kernel->threads + WARP - 1) / WARP;
+    uint32_t per_warp = (kernel->registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+    uint32_t most = warps ? projection->threads_per_multiprocessor / (warps * WARP) : 0, blocks = most;
+    if (per_warp && projection->registers_per_multiprocessor / (per_warp * warps) < blocks)
+        blocks = projection->registers_per_multiprocessor / (per_warp * warps);
+    if (kernel->static_shared && projection->shared_per_multiprocessor &&
+        projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED) < blocks)
+        blocks = projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED);
     return most && blocks < most ? (double)blocks / most : 1;
 }
 
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
-                                  uint32_t count, double share_saved, uint32_t registers, uint32_t threads)
+                                  uint32_t count, const struct projection_kernel *kernel)
 {
     /* Memory-bound kernels lose bandwidth below about a quarter of the threads. */
     const double enough_occupancy = 0.25;
@@ -86,9 +90,9 @@ struct projected projection_group(const struct projection *projection, const uin
     }
     projected.original_ns += (count - 1) * projection->gap_ns;
     const double most_saved = 0.9;
-    double saved = body * (share_saved < most_saved ? share_saved : most_saved);
-    double share = occupancy(projection, registers, threads);
+    double saved = body * (kernel->share_saved < most_saved ? kernel->share_saved : most_saved);
+    double share = occupancy(projection, kernel);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
-    projected.fused_ns = projection->floor_ns + (body - saved) * slower;
+    projected.fused_ns = projection->floor_ns + (body - saved + kernel->repeated_ns) * slower;
     return projected;
 }

@@ -15,7 +15,7 @@ struct projection {
     double gap_ns;       /* between two dependent launches that follow at once */
     double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
     double load_ns;      /* that a run spends once on loading the code of a group */
-    uint32_t registers_per_multiprocessor, threads_per_multiprocessor;
+    uint32_t registers_per_multiprocessor, threads_per_multiprocessor, shared_per_multiprocessor;
 };
 struct projected {
     double original_ns, fused_ns;
@@ -23,9 +23,13 @@ struct projected {
 
 /* Calibrates the model on the trace: median gap of neighbouring launches, shortest kernel. */
 struct projection projection_calibrate(const struct program *program);
-/* share_saved: of the members' traffic that fusing saves. registers: of the fused kernel, 0 before it has
- * been compiled; threads: of its block. */
+struct projection_kernel { /* a fused kernel */
+    double share_saved;    /* of the members' traffic */
+    double repeated_ns;    /* of computing that it does more than once */
+    uint32_t threads, registers,
+        static_shared; /* of a block; registers and shared memory 0 before it is compiled */
+};
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
-                                  uint32_t count, double share_saved, uint32_t registers, uint32_t threads);
+                                  uint32_t count, const struct projection_kernel *kernel);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Greedy search: see search.h. Which drafts are groups, and which groups a way through the program takes. */
+#include "fuser/analysis/traffic.h"
 #include "fuser/planner/group_code.h"
 
 #include <string.h>
@@ -51,27 +52,41 @@ static uint64_t member_traffic(const struct search_group *planned)
     uint64_t bytes = 0;
     for (uint32_t m = 0; m < planned->member_count; m++) {
         const struct access_summary *summary = planned->bound[m].summary;
-        for (uint32_t i = 0; i < summary->access_count; i++)
-            bytes += access_traffic(summary, &summary->accesses[i]);
+        bytes += traffic_of_launch(summary);
     }
     return bytes;
 }
 
-static struct projected project_saving(struct search *search, const struct search_group *planned,
-                                       uint64_t bytes_saved, uint32_t registers, uint32_t threads)
+/* Threads that the borders of tiles run again compute again; what they load again counts as traffic. */
+static double repeated_ns(const struct search *search, const struct search_group *planned,
+                          const uint64_t *times)
+{
+    double sum = 0;
+    for (uint32_t m = 0; planned->group && m < planned->member_count; m++) {
+        double traffic_ns =
+            (double)traffic_of_launch(planned->bound[m].summary) / search->projection.bytes_per_ns;
+        double computing = (double)times[m] - search->projection.floor_ns - traffic_ns;
+        if (computing > 0) sum += traffic_repeated(planned->group, m) * computing;
+    }
+    return sum;
+}
+
+/* bytes_saved: of the group, or what it may save before it is decided. */
+static struct projected project(struct search *search, const struct search_group *planned,
+                                uint64_t bytes_saved)
 {
     uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
-    double share = traffic ? (double)bytes_saved / (double)traffic : 0;
-    return projection_group(&search->projection, times, planned->member_count, share, registers, threads);
-}
-
-static void project(struct search *search, struct search_group *planned)
-{
-    const uint32_t *block = planned->group->block;
-    planned->projected = project_saving(search, planned, planned->group->bytes_saved, planned->code.registers,
-                                        block[0] * block[1] * block[2]);
+    struct projection_kernel kernel = {.registers = planned->code.registers,
+                                       .static_shared = planned->code.static_shared};
+    if (planned->group) {
+        const uint32_t *block = planned->group->block;
+        kernel.threads = block[0] * block[1] * block[2];
+        kernel.repeated_ns = repeated_ns(search, planned, times);
+    }
+    kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
+    return projection_group(&search->projection, times, planned->member_count, &kernel);
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -121,7 +136,7 @@ static uint64_t most_uses(const struct search *search, const struct search_group
 static const char *decide_whole(struct search *search, struct search_group *planned, uint64_t *bytes_saved)
 {
     static const char gains_little[] = "the projected gain is below the margin";
-    struct projected most = project_saving(search, planned, *bytes_saved, 0, 0);
+    struct projected most = project(search, planned, *bytes_saved);
     if (!gains_enough(search, &most)) return gains_little;
     if (!loading_pays(search, most.original_ns - most.fused_ns, most_uses(search, planned)))
         return used_too_rarely;
@@ -129,8 +144,9 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
-    project(search, planned);
-    *bytes_saved = planned->group->bytes_saved;
+    planned->projected = project(search, planned, planned->group->bytes_saved);
+    /* A border costs: without its last member, a halo fusion may save more. */
+    *bytes_saved = planned->group->stage_count ? UINT64_MAX : planned->group->bytes_saved;
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
@@ -239,7 +255,7 @@ static void compile_group(struct search *search, struct search_group *planned)
     planned->refusal = planned->code.error;
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    project(search, planned);
+    planned->projected = project(search, planned, planned->group->bytes_saved);
     if (!gains_enough(search, &planned->projected))
         planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;

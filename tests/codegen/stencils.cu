@@ -134,3 +134,34 @@ extern "C" __global__ void seven_points(float *b, const float *a, int n)
     if (x < 1 || x >= n - 1 || y < 1 || y >= n - 1 || z < 1 || z >= n - 1) return;
     b[i] = a[i - 1] + a[i + 1] + a[i - n] + a[i + n] + a[i - n * n] + a[i + n * n] - 6 * a[i];
 }
+
+extern "C" __global__ void nearly_clamped(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i > 0 ? i - 1 : 0] + x[i < n - 1 ? i + 1 : n - 1];
+}
+
+extern "C" __global__ void modular(float *y, const float *x, unsigned n)
+{
+    unsigned i = INDEX;
+    if (i < n) y[i] = x[(i + 1) % n] - x[(i + n - 1) % n];
+}
+
+extern "C" __global__ void relax(float *x, const float *y, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = x[i] + 0.5f * y[i];
+}
+
+/* A store through a generic address goes to a local array, as unoptimised code does it. */
+extern "C" __global__ void scrambled(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float part[8];
+    for (int k = 0; k < 8; k++) part[k] = x[i] * k;
+    float *generic;
+    asm volatile("mov.u64 %0, %1;" : "=l"(generic) : "l"(part));
+    asm volatile("st.f32 [%0], %1;" ::"l"(generic + (i & 7)), "f"(9.0f) : "memory");
+    y[i] = part[(i >> 3) & 7] + part[i & 7];
+}

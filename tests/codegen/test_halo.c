@@ -199,6 +199,46 @@ static void three_dimensions(void **state)
         2, 7);
 }
 
+static void clamped_by_one(void **state)
+{
+    (void)state;
+    expect((struct scene){{SCALE(1, 0), STENCIL("nearly_clamped", 2, 1)}, SIX_FLOATS}, 2, 2);
+}
+
+static void the_remainder_of_an_index(void **state)
+{
+    (void)state;
+    expect((struct scene){{SCALE(1, 0), STENCIL("modular", 2, 1)}, SIX_FLOATS}, 2, 2);
+}
+
+/* Each reads only the other: one thread runs both. */
+static void a_ring_of_two(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"scale", ROW(1, 32), {POINTER(1), POINTER(0), INT(2)}},
+                           {"periodic", ROW(1, 32), {POINTER(2), POINTER(1), INT(2)}}},
+                          SIX_FLOATS},
+           0, 0);
+}
+
+/* x is read with its neighbours, then changed by its own thread. */
+static void what_is_served_may_be_overwritten(void **state)
+{
+    (void)state;
+    expect((struct scene){{SCALE(1, 0),
+                           STENCIL("periodic", 2, 1),
+                           {"relax", ROW(8, 128), {POINTER(1), POINTER(2), INT(N)}}},
+                          SIX_FLOATS},
+           2, 3);
+}
+
+/* A border's threads keep what is their own. */
+static void local_arrays_of_a_border(void **state)
+{
+    (void)state;
+    expect((struct scene){{STENCIL("scrambled", 1, 0), STENCIL("periodic", 2, 1)}, SIX_FLOATS}, 2, 2);
+}
+
 /* --- what is refused
  * ---------------------------------------------------------------------------------------------- */
 
@@ -273,6 +313,11 @@ int main(void)
         cmocka_unit_test(two_dimensions),
         cmocka_unit_test(several_arrays_around_a_corner),
         cmocka_unit_test(three_dimensions),
+        cmocka_unit_test(clamped_by_one),
+        cmocka_unit_test(the_remainder_of_an_index),
+        cmocka_unit_test(a_ring_of_two),
+        cmocka_unit_test(what_is_served_may_be_overwritten),
+        cmocka_unit_test(local_arrays_of_a_border),
         cmocka_unit_test(in_place_members_are_refused),
         cmocka_unit_test(what_a_border_reads_is_not_overwritten),
         cmocka_unit_test(no_bounded_distance_is_refused),

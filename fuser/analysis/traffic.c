@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See traffic.h. */
+#include "fuser/analysis/traffic.h"
+
+/* Served without memory, or not made at all. */
+static bool is_saved(const struct group *group, uint32_t member, const struct access *access)
+{
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        if (group->forwards[i].to_member == member &&
+            group->forwards[i].to_instruction == access->instruction)
+            return true;
+    for (uint32_t i = 0; i < group->fetch_count; i++)
+        if (group->fetches[i].to_member == member && group->fetches[i].to_instruction == access->instruction)
+            return true;
+    for (uint32_t i = 0; i < group->drop_count; i++)
+        if (group->drops[i].member == member && group->drops[i].instruction == access->instruction)
+            return true;
+    return false;
+}
+
+/* One direction through one base: the sum over the accesses, at most what the base spans. group NULL: of the
+ * launch alone. */
+static uint64_t base_traffic(const struct group *group, uint32_t member, const struct access_summary *summary,
+                             uint32_t base, bool is_write)
+{
+    uint64_t bytes = 0, span = UINT64_MAX;
+    const struct access_base *of = &summary->bases[base];
+    if (of->is_bounded && of->to > of->from) span = (uint64_t)(of->to - of->from);
+    for (uint32_t i = 0; i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        if (access->base != base || (group && is_saved(group, member, access))) continue;
+        if (access->kind == ACCESS_ATOMIC || (access->kind == ACCESS_WRITE) == is_write)
+            bytes += access_traffic(summary, access);
+    }
+    return bytes < span ? bytes : span;
+}
+
+static uint64_t moved(const struct group *group, uint32_t member, const struct access_summary *summary,
+                      bool is_write)
+{
+    uint64_t bytes = 0;
+    for (uint32_t base = 0; base < summary->base_count; base++)
+        bytes += base_traffic(group, member, summary, base, is_write);
+    return bytes;
+}
+
+uint64_t traffic_of_launch(const struct access_summary *summary)
+{
+    return moved(NULL, 0, summary, false) + moved(NULL, 0, summary, true);
+}
+
+double traffic_repeated(const struct group *group, uint32_t member)
+{
+    double run = 1, own = 1;
+    if (!group->stage_count) return 0;
+    const struct group_stage *stage = group_stage_of(group, member);
+    for (int d = 0; d < 3; d++) {
+        own *= group->tile[d];
+        run *= (double)(group->tile[d] + stage->low[d] + stage->high[d]);
+    }
+    return run / own - 1;
+}
+
+uint64_t traffic_saved(const struct group *group)
+{
+    double saved = 0;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct access_summary *summary = group->members[m].summary;
+        uint64_t loads = moved(group, m, summary, false);
+        saved += (double)traffic_of_launch(summary) - (double)(loads + moved(group, m, summary, true)) -
+                 traffic_repeated(group, m) * (double)loads;
+    }
+    return saved > 0 ? (uint64_t)saved : 0;
+}
