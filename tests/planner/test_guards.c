@@ -219,24 +219,35 @@ static const struct projection model = {.bytes_per_ns = 2000,
                                         .gap_ns = 1000,
                                         .host_ns = 3000,
                                         .registers_per_multiprocessor = 65536,
+                                        .shared_per_multiprocessor = 64 << 10,
                                         .threads_per_multiprocessor = 2048};
+
+static double fused_ns(struct projection_kernel kernel)
+{
+    static const uint64_t times[3] = {2500, 4500, 1500}; /* bodies of 1000, 3000 and 0 */
+    struct projected projected = projection_group(&model, times, 3, &kernel);
+    assert_float_equal(projected.original_ns, 8500 + 2 * 1000, 1e-6);
+    return projected.fused_ns;
+}
 
 static void test_projection(void **state)
 {
-    const uint64_t times[3] = {2500, 4500, 1500}; /* bodies of 1000, 3000 and 0 */
     (void)state;
-    struct projected apart = projection_group(&model, times, 3, 0, 0, 0);
-    assert_float_equal(apart.original_ns, 8500 + 2 * 1000, 1e-6);
-    assert_float_equal(apart.fused_ns, 1500 + 4000, 1e-6);
-    struct projected saving = projection_group(&model, times, 3, 0.25, 0, 0);
-    assert_float_equal(saving.fused_ns, 1500 + 3000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){0}), 1500 + 4000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 0.25}), 1500 + 3000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.repeated_ns = 700}), 1500 + 4700, 1e-6);
     /* never more than nine tenths of the bodies */
-    struct projected most = projection_group(&model, times, 3, 1, 0, 0);
-    assert_float_equal(most.fused_ns, 1500 + 400, 1e-6);
-    /* a block of 256 threads and 255 registers is alone on its multiprocessor: an eighth of the threads */
-    struct projected crowded = projection_group(&model, times, 3, 0, 255, 256);
-    assert_float_equal(crowded.fused_ns, 1500 + 2 * 4000, 1e-6);
-    assert_float_equal(projection_group(&model, times, 3, 0, 32, 256).fused_ns, apart.fused_ns, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 1}), 1500 + 400, 1e-6);
+    /* a block of 256 threads is alone on its multiprocessor, an eighth of the threads: 255 registers, much of
+     * shared memory */
+    assert_float_equal(fused_ns((struct projection_kernel){.registers = 255, .threads = 256}),
+                       1500 + 2 * 4000, 1e-6);
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.static_shared = 48 << 10, .registers = 32, .threads = 256}),
+        1500 + 2 * 4000, 1e-6);
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.static_shared = 8 << 10, .registers = 32, .threads = 256}),
+        1500 + 4000, 1e-6);
 }
 
 static void test_calibration(void **state)
