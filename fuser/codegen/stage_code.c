@@ -93,8 +93,9 @@ static void write_wide(const struct body *body, const struct group_stage *stage,
     }
     fprintf(out, "        const unsigned int own = gx == tx && gy == ty && gz == tz");
     for (int d = 0; d < 3; d++) {
-        if (stage->low[d]) fprintf(out, " && l%c >= %u", "xyz"[d], stage -> low[d]);
-        if (stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], stage -> low[d] + group -> tile[d]);
+        uint32_t first = stage->low[d], end = first + group->tile[d];
+        if (stage->low[d]) fprintf(out, " && l%c >= %u", "xyz"[d], first);
+        if (stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], end);
     }
     fprintf(out, ";\n");
     free(condition);
