@@ -160,6 +160,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "name", json_string(planned->name));
     json_object_set_new(group, "source",
                         json_string(arena_printf(search->arena, "group-%s.cu", planned->name)));
+    json_object_set_new(group, "fusion", json_string(planned->group->stage_count ? "halo" : "inner-thread"));
     json_object_set_new(group, "uses", json_integer((json_int_t)planned->uses));
     json_object_set_new(group, "members", members);
     json_object_set_new(group, "passed_over", passed);

@@ -175,6 +175,11 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
 static enum kernel_map draw_map(struct writer *writer, bool is_write)
 {
     struct random *random = writer->random;
+    if (writer->kernel->is_stencil) {
+        if (is_write || random_chance(random, 30)) return MAP_OWN;
+        if (writer->kernel->shape == KERNEL_PLANE) return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_OFFSET, MAP_CLAMP);
+        return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_WRAP, MAP_WRAP, MAP_CLAMP);
+    }
     if (writer->kernel->is_plain && random_chance(random, 90)) return MAP_OWN;
     if (writer->kernel->shape == KERNEL_PLANE) {
         if (random_chance(random, 75)) return MAP_OWN;
@@ -616,7 +621,10 @@ static void choose_shape(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     kernel->is_plain = random_chance(writer->random, writer->theme->plain);
+    kernel->is_stencil = random_chance(writer->random, writer->theme->stencils);
+    kernel->is_plain |= kernel->is_stencil;
     uint32_t what = random_below(writer->random, kernel->is_plain ? 70 : 100);
+    if (kernel->is_stencil && random_chance(writer->random, 40)) what = 80; /* a plane */
     kernel->shape = what < 62   ? KERNEL_LINE
                     : what < 74 ? KERNEL_STRIDE
                     : what < 80 ? KERNEL_CHUNK

@@ -71,6 +71,7 @@ struct kernel {
     bool is_exact, returns; /* every thread has an element; the others return at once */
     bool is_tall, is_wide;  /* blocks, or the grid, have a second dimension; elements are counted through */
     bool is_plain;          /* mostly one element a thread, all launches alike: what fuses in long groups */
+    bool is_stencil;        /* plain, and reads neighbours: what fuses with a border */
     bool has_struct;        /* pointer 0, n and s come in one */
     char scalars[8];        /* the others, in their order: letters of n, m, o, h, s, t */
     char scalar_types[8];   /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
@@ -92,7 +93,7 @@ struct kernel_numbers {
 /* What one kernel is to fit: the usual length of arrays and so on. */
 struct kernel_theme {
     int32_t length, width, height;
-    uint32_t plain;             /* percent of the kernels that are */
+    uint32_t plain, stencils;   /* percent of the kernels that are */
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
