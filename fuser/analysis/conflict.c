@@ -122,7 +122,10 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
         conflict->has_witness = failure.has_witness;
         memcpy(conflict->witness_p, failure.witness_p, sizeof conflict->witness_p);
         memcpy(conflict->witness_q, failure.witness_q, sizeof conflict->witness_q);
-        snprintf(conflict->reason, sizeof conflict->reason, "%s", failure.reason);
+        int length = snprintf(conflict->reason, sizeof conflict->reason, "%s", failure.reason);
+        if (halo.reason[0] && length > 0 && (size_t)length < sizeof conflict->reason)
+            snprintf(conflict->reason + length, sizeof conflict->reason - (size_t)length, "; no halo fusion: %s",
+                     halo.reason);
     }
     arena_free(arena);
 }

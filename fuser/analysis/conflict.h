@@ -36,7 +36,7 @@ struct conflict {
     bool has_witness;
     int32_t witness_p[6], witness_q[6]; /* bz by bx tz ty tx of a concrete pair of threads */
     uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
-    char reason[512];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
+    char reason[800];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };
 /* Fills *conflict, which owns nothing. */
 void conflict_between(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict);

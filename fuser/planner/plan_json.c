@@ -53,8 +53,19 @@ static json_t *kernels_json(const struct search *search)
     return kernels;
 }
 
-static const char *remap_text(const struct search *search, const struct remap *remap)
+static const char *cells_text(const struct search *search, const struct group *group, uint32_t member)
 {
+    const struct group_stage *stage = group_stage_of(group, member);
+    const uint32_t *tile = group->tile, *low = stage->low, *high = stage->high;
+    const char *text = arena_printf(search->arena, "those of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
+    if (!group->remaps[member].coordinates) return text;
+    return arena_printf(search->arena, "%s and of a border of %u+%u, %u+%u, %u+%u around it", text, low[0],
+                        high[0], low[1], high[1], low[2], high[2]);
+}
+
+static const char *remap_text(const struct search *search, const struct group *group, uint32_t member)
+{
+    const struct remap *remap = &group->remaps[member];
     switch (remap->kind) {
     case REMAP_SAME:
         return "same block and thread";
@@ -65,15 +76,12 @@ static const char *remap_text(const struct search *search, const struct remap *r
     case REMAP_STRIDE:
         return "several threads in turn, a stride apart";
     case REMAP_CELLS:
-        if (!remap->coordinates) return "the threads of a tile";
-        break;
+        return cells_text(search, group, member);
     case REMAP_AFFINE:
         break;
     }
     char *text = isl_pw_multi_aff_to_str(remap->coordinates);
-    const char *copy =
-        arena_printf(search->arena, "%s: %s", remap->kind == REMAP_CELLS ? "a tile and its border" : "affine",
-                     text ? text : "?");
+    const char *copy = arena_printf(search->arena, "affine: %s", text ? text : "?");
     free(text);
     return copy;
 }
@@ -144,7 +152,7 @@ static void append_steps(const struct search *search, const struct search_group 
                                   json_pack("{s:i,s:s,s:o,s:o,s:s}", "kernel", (int)record->kernel, "name",
                                             name, "grid", three(record->grid), "block", three(record->block),
                                             "exactness", planned->exactness[member]->text));
-            json_array_append_new(remaps, json_string(remap_text(search, &planned->group->remaps[member++])));
+            json_array_append_new(remaps, json_string(remap_text(search, planned->group, member++)));
         } else {
             json_array_append_new(passed, json_pack("{s:i,s:s,s:s}", "kernel", (int)record->kernel, "name",
                                                     name, "role", role_names[planned->roles[s]]));

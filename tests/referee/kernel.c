@@ -146,7 +146,7 @@ static bool is_vector(const struct writer *writer, const struct kernel_access *a
 
 static const struct kernel_type *draw_type(struct writer *writer)
 {
-    if (random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
+    if (writer->kernel->is_stencil || random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
         return writer->kernel->value == 'd'   ? double_type
                : writer->kernel->value == 'i' ? int_type
                                               : float_type;
@@ -177,7 +177,8 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
     struct random *random = writer->random;
     if (writer->kernel->is_stencil) {
         if (is_write || random_chance(random, 30)) return MAP_OWN;
-        if (writer->kernel->shape == KERNEL_PLANE) return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_OFFSET, MAP_CLAMP);
+        if (writer->kernel->shape == KERNEL_PLANE)
+            return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_OFFSET, MAP_CLAMP);
         return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_WRAP, MAP_WRAP, MAP_CLAMP);
     }
     if (writer->kernel->is_plain && random_chance(random, 90)) return MAP_OWN;
@@ -268,6 +269,16 @@ static bool draw_index(struct writer *writer)
     return true;
 }
 
+/* A stencil reads 0 and 1, and writes 2. */
+static uint32_t stencil_pointer(struct writer *writer, bool is_write)
+{
+    struct kernel *kernel = writer->kernel;
+    uint32_t pointer = is_write ? 2 : random_chance(writer->random, 20);
+    while (kernel->pointer_count <= pointer)
+        kernel->pointers[kernel->pointer_count++].type = draw_type(writer);
+    return pointer;
+}
+
 static struct kernel_access *draw_access(struct writer *writer, bool is_write)
 {
     struct kernel *kernel = writer->kernel;
@@ -281,7 +292,8 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
         if (kernel->accesses[a].map == MAP_GATHER) access.map = MAP_OWN; /* one index array a kernel */
     if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
     access.is_volatile = !kernel->is_plain && random_chance(writer->random, 2);
-    access.pointer = draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
+    access.pointer = kernel->is_stencil ? stencil_pointer(writer, is_write)
+                                        : draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
     if (is_vector(writer, &access)) access.is_volatile = false;
     draw_constants(writer, &access);
     if (kernel->pointers[access.pointer].variable == 'c') {

@@ -96,13 +96,37 @@ static void find_reach(const struct launch *launch, struct reach *reach)
     kernel_enumerate(launch->kernel, &launch->numbers, widen, reach);
 }
 
+static bool writes_through(const struct kernel *kernel, uint32_t pointer)
+{
+    for (uint32_t a = 0; a < kernel->access_count; a++)
+        if (kernel->accesses[a].is_write && kernel->accesses[a].pointer == pointer) return true;
+    return false;
+}
+
+uint32_t launch_output(const struct launch *launch, uint32_t unknown)
+{
+    for (uint32_t p = 0; p < launch->kernel->pointer_count; p++)
+        if (!launch->kernel->pointers[p].variable && writes_through(launch->kernel, p))
+            return launch->places[p].array;
+    return unknown;
+}
+
+/* Any; a stencil mostly reads what was written last, and writes another one. */
+static uint32_t draw_array(const struct launch *launch, const struct launch_arrays *arrays,
+                           struct random *random, uint32_t pointer)
+{
+    if (!launch->kernel->is_stencil || random_chance(random, pointer == 1 ? 90 : 15))
+        return random_below(random, arrays->count);
+    return pointer == 2 ? (arrays->latest + 1) % arrays->count : arrays->latest;
+}
+
 /* The start of an array mostly; its end; anywhere. */
 static bool place_one(struct launch *launch, const struct launch_arrays *arrays, struct random *random,
                       const struct reach *reach, uint32_t pointer)
 {
     int64_t size = launch->kernel->pointers[pointer].type->size;
     int64_t from = reach->from[pointer], to = reach->to[pointer];
-    uint32_t array = random_below(random, arrays->count);
+    uint32_t array = draw_array(launch, arrays, random, pointer);
     uint32_t what = random_below(random, launch->kernel->is_plain && random_chance(random, 70) ? 75 : 100);
     if (launch->kernel->pointers[pointer].variable) {
         launch->places[pointer] =

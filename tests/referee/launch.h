@@ -13,7 +13,7 @@ struct launch_place {
     int64_t offset;
 };
 struct launch_arrays {
-    uint32_t count;
+    uint32_t count, latest; /* latest: what the launch drawn last wrote */
     int64_t sizes[LAUNCH_ARRAYS]; /* bytes; behind the last one those of the tables t and c */
 };
 struct launch {
@@ -29,6 +29,8 @@ bool launch_bind(struct launch *launch, const struct launch_arrays *arrays, stru
 bool launch_bind_one(struct launch *launch, const struct launch_arrays *arrays, struct random *random,
                      uint32_t pointer);
 bool launch_is_sound(const struct launch *launch, const struct launch_arrays *arrays);
+/* An array that the launch writes; unknown: what it is when it writes none. */
+uint32_t launch_output(const struct launch *launch, uint32_t unknown);
 /* Depends on all bytes that it touches, not on which thread does. */
 uint64_t launch_footprint(const struct launch *launch);
 /* Whether one writes an array that the other touches. */

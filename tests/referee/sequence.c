@@ -68,7 +68,10 @@ static bool draw_launch(struct generator *generator, const struct kernel *kernel
                          : generator->stream_count - 1;
     for (int32_t length = generator->theme.length; length >= 8; length /= 2) {
         sequence_draw_numbers(generator, kernel, length, &launch->numbers);
-        if (launch_bind(launch, &generator->arrays, &generator->random)) return true;
+        if (launch_bind(launch, &generator->arrays, &generator->random)) {
+            generator->arrays.latest = launch_output(launch, generator->arrays.latest);
+            return true;
+        }
         if (kernel->shape == KERNEL_PLANE) break;
     }
     return false;
