@@ -44,6 +44,8 @@ struct value { /* immutable; isl objects belong to the analysis */
     unsigned shift;
     const struct value *residue;  /* INTEGER, or NULL: form is residue's numerator minus its quotient, or floor(half of */
     bool residue_is_halved;       /* this), modulo 2^bits */
+    const struct value *either[2]; /* UNKNOWN, or NULL: the bitwise or of these, in the loop where it was computed */
+    int32_t either_loop;
     uint32_t base;                /* POINTER: index in the analysis's bases */
     isl_set *when_true, *when_false; /* PREDICATE: supersets of where it is true and false; exact when disjoint */
     const uint64_t *sources;      /* bit set: which known words of arguments or variables it was computed from */

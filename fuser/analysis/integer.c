@@ -371,6 +371,21 @@ static bool fits_below(const struct value *a, const struct value *b)
     return b->range.low >= 0 && b->range.high < wide_power(a->zeros);
 }
 
+/* Unknown, but for its sign: nvcc tests several indices at once, as (i | j) < 0. */
+static const struct value *varied_or(struct analysis *analysis, const struct value *const *operands,
+                                     unsigned bits, const char *why)
+{
+    struct value *value = arena_alloc(analysis->arena, sizeof *value);
+    const struct value *unknown = give_up(analysis, operands, 2, bits, why);
+
+    if (!value || unknown->kind != VALUE_UNKNOWN) return unknown;
+    *value = *unknown;
+    value->either[0] = operands[0];
+    value->either[1] = operands[1];
+    value->either_loop = analysis->forest->loop_of[analysis->block];
+    return value;
+}
+
 const struct value *integer_or(struct analysis *analysis, const struct ptx_instruction *instruction,
                                const struct value *const *operands, unsigned bits)
 {
@@ -378,7 +393,7 @@ const struct value *integer_or(struct analysis *analysis, const struct ptx_instr
 
     if (bits == 1) return predicate_or(analysis, instruction, operands, bits);
     if (!both_integers(operands[0], operands[1]))
-        return give_up(analysis, operands, 2, bits, "or of unknowns");
+        return varied_or(analysis, operands, bits, "or of unknowns");
     if (value_is_number(operands[0], false, &a) && value_is_number(operands[1], false, &b))
         return value_number(analysis, bits, a | b,
                             sources_join(analysis, operands[0]->sources, operands[1]->sources));
@@ -387,7 +402,7 @@ const struct value *integer_or(struct analysis *analysis, const struct ptx_instr
     const struct value *x, *constant, *rest, *run;
     wide mask;
     if (!find_constant(operands, &x, &constant, &mask))
-        return give_up(analysis, operands, 2, bits, "or of values that vary");
+        return varied_or(analysis, operands, bits, "or of values that vary");
     if (!take_run(analysis, x, mask, constant->sources, bits, &rest, &run))
         return give_up(analysis, operands, 2, bits, "or with a mask that is not one run of bits");
     return value_add(analysis, rest, full_run(analysis, mask, constant->sources, bits), bits);

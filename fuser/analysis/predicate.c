@@ -143,6 +143,37 @@ static const struct value *compare_pointers(struct analysis *analysis, enum comp
                            sources_join(analysis, a->sources, b->sources));
 }
 
+/* Whether the signed value is below 0. */
+static const struct value *is_negative(struct analysis *analysis, const struct value *value)
+{
+    struct range range;
+
+    if (value->kind == VALUE_UNKNOWN && value->either[0] &&
+        value->either_loop == analysis->forest->loop_of[analysis->block]) {
+        const struct value *both[] = {is_negative(analysis, value->either[0]),
+                                      is_negative(analysis, value->either[1])};
+        return predicate_or(analysis, NULL, both, 1);
+    }
+    isl_pw_aff *form = value->kind == VALUE_INTEGER ? value_as_signed(analysis, value, &range) : NULL;
+    if (!form) return value_unknown_predicate(analysis);
+    return compare_numbers(analysis, COMPARE_LT, form, range, affine_constant(analysis, 0),
+                           (struct range){0, 0}, value->sources);
+}
+
+/* An unknown value whose sign is known, with 0 or -1; NULL: another comparison. */
+static const struct value *compare_sign(struct analysis *analysis, enum comparison comparison,
+                                        const struct value *a, const struct value *b)
+{
+    wide limit;
+
+    if (a->kind != VALUE_UNKNOWN || !a->either[0] || !value_is_number(b, true, &limit)) return NULL;
+    bool is_below = (comparison == COMPARE_LT && limit == 0) || (comparison == COMPARE_LE && limit == -1);
+    bool is_above = (comparison == COMPARE_GE && limit == 0) || (comparison == COMPARE_GT && limit == -1);
+    if (!is_below && !is_above) return NULL;
+    const struct value *result = is_negative(analysis, a);
+    return is_below ? result : predicate_not(analysis, NULL, &result, 1);
+}
+
 static const struct value *compare(struct analysis *analysis, const struct ptx_instruction *instruction,
                                    const struct value *a, const struct value *b)
 {
@@ -153,6 +184,10 @@ static const struct value *compare(struct analysis *analysis, const struct ptx_i
     if (!spelling || ptx_type_is_float(type)) return value_unknown_predicate(analysis);
     if (a->kind == VALUE_POINTER || b->kind == VALUE_POINTER)
         return compare_pointers(analysis, spelling->comparison, a, b);
+    if (ptx_type_is_signed(type) && ptx_type_bytes(type) * 8 == a->bits) {
+        const struct value *by_sign = compare_sign(analysis, spelling->comparison, a, b);
+        if (by_sign) return by_sign;
+    }
     if (a->kind != VALUE_INTEGER || b->kind != VALUE_INTEGER) return value_unknown_predicate(analysis);
     bool equality = spelling->comparison == COMPARE_EQ || spelling->comparison == COMPARE_NE;
     bool as_signed = !spelling->is_unsigned && (ptx_type_is_signed(type) || equality);

@@ -27,6 +27,8 @@
 // launch volatile_load grid 1 1 1 block 64 1 1 args p:4096
 // launch boundary grid 2 2 1 block 16 16 1 args p:16384 i32:30 i32:28
 // launch constant_scalar grid 1 1 1 block 64 1 1 args p:4096 f64:1.5
+// launch several_signs grid 1 1 1 block 64 1 1 args p:4096 i32:60 i32:5 i32:9
+// launch sign_after_loop grid 1 1 1 block 64 1 1 args p:4096 i32:6 i32:9
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
@@ -224,4 +226,24 @@ KERNEL constant_scalar(double *a, double factor)
 {
     int i = INDEX;
     a[i] = a[i] > factor ? factor : a[i];
+}
+
+/* Several indices tested at once, by the sign of their or. */
+KERNEL several_signs(float *a, int n, int before, int skipped)
+{
+    int i = INDEX - before, j = INDEX - skipped, k = n - 1 - (int)INDEX;
+    if ((i | j | k) < 0) return;
+    a[i] = 1;
+    if ((i | (before - 2 - i)) >= 0) a[i + 64] = 2;
+}
+
+/* The or belongs to the loop's last round. */
+KERNEL sign_after_loop(float *a, int n, int limit)
+{
+    int sign = 0;
+    for (int r = 0; r < n; r++) {
+        a[threadIdx.x + 64 * r] = 1;
+        sign = (limit - 7 * r - (int)threadIdx.x) | ((int)threadIdx.x - 3 * r);
+    }
+    if (sign < 0) a[threadIdx.x + 512] = 2;
 }
