@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The evaluation programs, built as a user would: X with the static runtime, as nvcc does unless told; X-shared with the
 # shared one, which the emulator can stand in for. floor answers the static runtime's dlsym: it has no shared form.
-bench_programs = bench/shallow bench/vadd bench/chain bench/lecture bench/nofuse
+bench_programs = bench/shallow bench/vadd bench/chain bench/lecture bench/listings bench/nofuse
 bench_headers = bench/bench.h bench/chain.h
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
 EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/golden bench/gpu \
