@@ -10,6 +10,7 @@ dist_check_SCRIPTS += \
 	tests/bench/launch_fails.sh \
 	tests/bench/launch_faults.sh \
 	tests/bench/lecture.sh \
+	tests/bench/listings.sh \
 	tests/bench/no_ptx.sh \
 	tests/bench/nofuse.sh \
 	tests/bench/other_size.sh \
