@@ -16,7 +16,7 @@ static void draw_theme(struct generator *generator)
     theme->height = theme->length / theme->width;
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
     theme->other_type = random_below(random, 100);
-    theme->plain = (uint32_t)random_of(random, 0, 0, 60, 85, 95);
+    theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 0, 50, 80, 90);
     theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];

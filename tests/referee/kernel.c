@@ -62,6 +62,8 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_COLUMN] = "j * n + i",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
+        [MAP_MIRROR] = "(n - 1 - i) / %d",
+        [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
     };
     static const char *const plane[KERNEL_MAPS] = {
@@ -193,8 +195,8 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
         return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_SPLIT, MAP_SPLIT, MAP_REVERSE,
                          MAP_WRAP, MAP_NEGATIVE, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_CONSTANT);
     return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_SPLIT, MAP_REVERSE,
-                     MAP_NEGATIVE, MAP_HALF, MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_CLAMP, MAP_CONSTANT,
-                     MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_WINDOW, MAP_GATHER);
+                     MAP_NEGATIVE, MAP_HALF, MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_MIRROR, MAP_MIRROR,
+                     MAP_BACK, MAP_CLAMP, MAP_CONSTANT, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_WINDOW, MAP_GATHER);
 }
 
 static enum kernel_guard draw_guard(struct writer *writer)
@@ -218,6 +220,7 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
         break;
     case MAP_TIMES:
     case MAP_HALF:
+    case MAP_MIRROR:
         access->c = random_of(random, 2, 2, 3, 4);
         break;
     case MAP_SPLIT:
@@ -246,6 +249,7 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
     case MAP_ROW:
     case MAP_COLUMN:
     case MAP_WINDOW:
+    case MAP_BACK:
         access->c = access->trips = random_of(random, 2, 3, 4);
         if (access->map != MAP_ROW && random_chance(random, 30)) access->trips = -1;
         break;

@@ -34,6 +34,8 @@ enum kernel_map {               /* element that an access touches */
                   MAP_COLUMN,   /* j * n + i */
                   MAP_WINDOW,   /* i + j */
                   MAP_TURNED,   /* x * h + y */
+                  MAP_MIRROR,   /* (n - 1 - i) / c */
+                  MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
                   KERNEL_MAPS
 };
