@@ -44,7 +44,7 @@ static void draw_streams(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->stream_count = 1;
-    if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 4);
+    if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = random_chance(random, 40);
@@ -104,6 +104,9 @@ const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
     say(&generator, "program %u\n", number);
     draw_theme(&generator);
     generator.arrays.count = 2 + random_below(&generator.random, 6);
+    generator.arrays.lanes =
+        generator.arrays.count >= 4 && random_chance(&generator.random, 70) ? LAUNCH_LANES : 1;
+    generator.arrays.latest[1] = 1;
     draw_kernels(&generator);
     draw_arrays(&generator);
     draw_streams(&generator);

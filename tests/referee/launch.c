@@ -111,13 +111,21 @@ uint32_t launch_output(const struct launch *launch, uint32_t unknown)
     return unknown;
 }
 
+static uint32_t array_in_lane(const struct launch *launch, const struct launch_arrays *arrays,
+                              uint32_t number)
+{
+    uint32_t count = (arrays->count - launch->lane + arrays->lanes - 1) / arrays->lanes;
+    return launch->lane + arrays->lanes * (number % count);
+}
+
 /* Any; a stencil mostly reads what was written last, and writes another one. */
 static uint32_t draw_array(const struct launch *launch, const struct launch_arrays *arrays,
                            struct random *random, uint32_t pointer)
 {
+    uint32_t latest = arrays->latest[launch->lane];
     if (!launch->kernel->is_stencil || random_chance(random, pointer == 1 ? 90 : 15))
-        return random_below(random, arrays->count);
-    return pointer == 2 ? (arrays->latest + 1) % arrays->count : arrays->latest;
+        return array_in_lane(launch, arrays, random_below(random, arrays->count * 12));
+    return pointer == 2 ? array_in_lane(launch, arrays, latest / arrays->lanes + 1) : latest;
 }
 
 /* The start of an array mostly; its end; anywhere. */

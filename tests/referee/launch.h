@@ -6,21 +6,23 @@
 
 #include "tests/referee/kernel.h"
 
-enum { LAUNCH_ARRAYS = 10 };
+enum { LAUNCH_ARRAYS = 10, LAUNCH_LANES = 2 };
 
 struct launch_place {
     uint32_t array;
     int64_t offset;
 };
 struct launch_arrays {
-    uint32_t count, latest; /* latest: what the launch drawn last wrote */
-    int64_t sizes[LAUNCH_ARRAYS]; /* bytes; behind the last one those of the tables t and c */
+    uint32_t count;
+    uint32_t lanes; /* launches of one lane draw every lanes-th array: lanes do not depend on each other */
+    uint32_t latest[LAUNCH_LANES]; /* what the launch drawn last in a lane wrote */
+    int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of the tables t and c */
 };
 struct launch {
     const struct kernel *kernel;
     struct kernel_numbers numbers;
     struct launch_place places[KERNEL_POINTERS];
-    uint32_t stream;
+    uint32_t stream, lane;
 };
 
 /* Draws places for all pointers until the launch is sound; false when none were found. */

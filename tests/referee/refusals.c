@@ -79,7 +79,8 @@ static void read_plan(struct batch *batch, const char *plan)
         snprintf(unproven, sizeof unproven, "(group) to be verified: %s", plain);
         judge_count_refusal(batch, unproven, 1);
         const char *fusion = json_string_value(json_object_get(group, "fusion"));
-        judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion ? fusion : "of no kind"), 1);
+        judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion ? fusion : "of no kind"),
+                            1);
     }
     json_array_foreach(json_object_get(root, "pairs"), index, pair)
     {

@@ -258,7 +258,7 @@ void say_sequence(struct generator *generator, const struct sequence *sequence)
         const struct item *item = &sequence->items[i];
         say_item(generator, item);
         bool changes = i + 1 < sequence->count && item[1].stream != item->stream;
-        if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 50))
+        if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 20))
             record(generator, item->stream); /* what waits for it may come behind other launches */
     }
 }

@@ -62,14 +62,16 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
 /* Shorter where the arrays are too small for what the kernel touches. */
 static bool draw_launch(struct generator *generator, const struct kernel *kernel, struct launch *launch)
 {
-    *launch = (struct launch){.kernel = kernel};
+    *launch =
+        (struct launch){.kernel = kernel, .lane = random_below(&generator->random, generator->arrays.lanes)};
     launch->stream = generator->stream_count > 1 && random_chance(&generator->random, generator->spread)
                          ? random_below(&generator->random, generator->stream_count)
                          : generator->stream_count - 1;
     for (int32_t length = generator->theme.length; length >= 8; length /= 2) {
         sequence_draw_numbers(generator, kernel, length, &launch->numbers);
         if (launch_bind(launch, &generator->arrays, &generator->random)) {
-            generator->arrays.latest = launch_output(launch, generator->arrays.latest);
+            uint32_t *latest = &generator->arrays.latest[launch->lane];
+            *latest = launch_output(launch, *latest);
             return true;
         }
         if (kernel->shape == KERNEL_PLANE) break;

@@ -133,27 +133,47 @@ static uint32_t other_stream(struct generator *generator, uint32_t stream)
     return other;
 }
 
-/* What follows a launch that it does not depend on goes to another stream, and with it something that is in
- * order with that stream only. */
+/* Numbers launches so that those which depend on each other, over others or not, have the same number. */
+static void find_chains(const struct sequence *sequence, uint32_t chains[ITEMS_MOST])
+{
+    const struct item *items = sequence->items;
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        chains[i] = i;
+        for (uint32_t j = 0; j < i && items[i].kind == ITEM_LAUNCH; j++) {
+            if (items[j].kind != ITEM_LAUNCH || !launch_conflicts(&items[j].launch, &items[i].launch))
+                continue;
+            for (uint32_t k = 0, old = chains[j]; k < i; k++)
+                if (chains[k] == old) chains[k] = i;
+        }
+    }
+}
+
+/* Launches that do not depend on each other go to two streams, without any event, after the device has done
+ * all; and with some of them what is in order with their stream only. */
 static void deal_streams(struct generator *generator, struct sequence *sequence, uint32_t at)
 {
     struct random *random = &generator->random;
+    const struct item sync = {.kind = ITEM_SYNC};
+    uint32_t chains[ITEMS_MOST], streams[2] = {sequence->items[at].stream};
+    bool is_second[ITEMS_MOST] = {false};
     struct item use;
-    for (int attempt = 0; attempt < 8; attempt++, at = random_below(random, sequence->count)) {
-        struct item *item = &sequence->items[at];
-        uint32_t stream = other_stream(generator, item->stream), last = at;
-        if (item->kind != ITEM_LAUNCH) continue;
-        for (uint32_t i = at + 1; i < sequence->count && (last == at || random_chance(random, 50));
-             last = i++)
-            if (item[i - at].kind != ITEM_LAUNCH || launch_conflicts(&item->launch, &item[i - at].launch))
-                break;
-        for (uint32_t i = at + 1; i <= last; i++)
-            sequence->items[i].stream = sequence->items[i].launch.stream = stream;
-        if (last == at) continue;
-        sequence_draw_use(generator, &use, &sequence->items[last].launch, stream);
-        sequence_insert(sequence, last + 1, &use);
-        return;
+    streams[1] = other_stream(generator, streams[0]);
+    find_chains(sequence, chains);
+    bool next = random_chance(random, 50);
+    for (uint32_t i = 0; i < sequence->count; i++) /* a chain has the number of its last launch */
+        if (chains[i] == i) is_second[i] = next = sequence->items[i].kind == ITEM_LAUNCH ? !next : next;
+    for (uint32_t i = 0; i < sequence->count; i++)
+        if (sequence->items[i].kind == ITEM_LAUNCH)
+            sequence->items[i].stream = sequence->items[i].launch.stream = streams[is_second[chains[i]]];
+    for (uint32_t i = sequence->count, used = 0; i-- > 0 && used != 3;) {
+        const struct launch launch = sequence->items[i].launch;
+        uint32_t side = 1 + is_second[chains[i]];
+        if (sequence->items[i].kind != ITEM_LAUNCH || (used & side)) continue;
+        used |= side; /* behind the last launch of either stream */
+        sequence_draw_use(generator, &use, &launch, launch.stream);
+        sequence_insert(sequence, i + 1, &use);
     }
+    sequence_insert(sequence, 0, &sync);
 }
 
 /* Something behind a launch, and where it puts streams in order a use of the launch's arrays in another one.
@@ -185,21 +205,21 @@ void vary_something(struct generator *generator, struct sequence *sequence)
     if (!sequence->count) return;
     uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
     struct item *item = &sequence->items[at], other;
-    if (what < 8) {
+    if (what < 6) {
         swap_items(sequence, at);
-    } else if (what < 14) {
+    } else if (what < 11) {
         memmove(item, item + 1, (sequence->count-- - at - 1) * sizeof *item);
-    } else if (what < 26) {
+    } else if (what < 20) {
         sequence_draw_other(generator, &other);
         if (item->kind == ITEM_LAUNCH) sequence_aim(generator, &other, &item->launch);
         sequence_insert(sequence, at + random_below(random, 2), &other);
     } else if (item->kind != ITEM_LAUNCH) {
         return;
-    } else if (what < 45) {
+    } else if (what < 39) {
         interrupt(generator, sequence, at);
     } else if (what < 55) {
         deal_streams(generator, sequence, at);
-    } else if (what < 63) {
+    } else if (what < 64) {
         launch_bind_one(&item->launch, &generator->arrays, random,
                         random_below(random, item->launch.kernel->pointer_count));
     } else if (what < 72) {
