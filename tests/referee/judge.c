@@ -222,8 +222,12 @@ static void run_pass(const struct judge *judge, struct batch *batch, const struc
                      const char **texts)
 {
     char *path = arena_printf(batch->arena, "%s/programs", judge->folder);
-    char *player = arena_strdup(batch->arena, judge->player), replay[] = "--replay";
-    char *arguments[] = {player, pass->is_replay ? replay : path, pass->is_replay ? path : NULL, NULL};
+    char *player = arena_strdup(batch->arena, judge->player), replay[] = "--replay", any_nan[] = "--any-nan";
+    char *arguments[5] = {player}; /* which of two NaNs a sum returns is the assembler's choice on a GPU */
+    uint32_t count = 1;
+    if (pass->is_replay) arguments[count++] = replay;
+    if (judge->is_gpu) arguments[count++] = any_nan;
+    arguments[count] = path;
     for (uint32_t first = 0; first < batch->count;) {
         const char *out, *err;
         if (!write_programs(path, batch, first)) return;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * player [--replay] [--dump FOLDER] FILE: runs the compiled programs of a file one after the other through
- * the driver API, like any CUDA program: knows nothing of kfuse. Prints a line for everything that a program
- * could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error OPERATION CALL
- * RESULT, the last one. */
+ * player [--replay] [--any-nan] [--dump FOLDER] FILE: runs the compiled programs of a file one after the
+ * other through the driver API, like any CUDA program: knows nothing of kfuse. Prints a line for everything
+ * that a program could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error
+ * OPERATION CALL RESULT, the last one. --any-nan: what looks like a NaN in double precision has the same hash
+ * as any other (see "Exactness" in ARCHITECTURE.md). */
 #include "common/hash.h"
 #include "tests/referee/held.h"
 #include "tests/referee/script.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -63,6 +65,7 @@ static struct player {
     const struct script *script;
     const struct script_operation *operation;
     const char *dump; /* folder, or NULL */
+    bool takes_any_nan;
     CUmodule module;
     CUdeviceptr arrays[SCRIPT_ARRAYS];
     uint64_t sizes[SCRIPT_ARRAYS];
@@ -109,8 +112,19 @@ static CUdeviceptr address_of(struct script_place place)
     return player.arrays[place.array] + (CUdeviceptr)place.offset;
 }
 
-static void tell(const char *what, uint32_t number, const unsigned char *bytes, uint64_t size)
+static void forget_nans(unsigned char *bytes, uint64_t size)
 {
+    static const uint64_t quiet = 0x7ff8000000000000;
+    for (uint64_t at = 0; at + sizeof(double) <= size; at += sizeof(double)) {
+        double value;
+        memcpy(&value, bytes + at, sizeof value);
+        if (isnan(value)) memcpy(bytes + at, &quiet, sizeof quiet);
+    }
+}
+
+static void tell(const char *what, uint32_t number, unsigned char *bytes, uint64_t size)
+{
+    if (player.takes_any_nan) forget_nans(bytes, size);
     printf("%s%u %016llx\n", what, number, (unsigned long long)hash_check(bytes, size));
     if (!player.dump) return;
     char path[4096];
@@ -424,6 +438,8 @@ int main(int count, char **arguments)
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--replay") == 0)
             is_replay = true;
+        else if (strcmp(arguments[i], "--any-nan") == 0)
+            player.takes_any_nan = true;
         else if (strcmp(arguments[i], "--dump") == 0 && i + 1 < count)
             player.dump = arguments[++i];
         else
@@ -431,7 +447,7 @@ int main(int count, char **arguments)
     }
     char *text = path ? script_read_file(path) : NULL;
     if (!text) {
-        fprintf(stderr, "usage: player [--replay] [--dump FOLDER] FILE\n");
+        fprintf(stderr, "usage: player [--replay] [--any-nan] [--dump FOLDER] FILE\n");
         return 2;
     }
     if (!find_calls()) {
