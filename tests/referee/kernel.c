@@ -62,7 +62,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_COLUMN] = "j * n + i",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
-        [MAP_MIRROR] = "(n - 1 - i) / %d",
+        [MAP_MIRROR] = "max(n - %d - (int)i, 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
     };

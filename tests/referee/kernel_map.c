@@ -73,8 +73,8 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return at->j * n + i;
     case MAP_WINDOW:
         return i + at->j;
-    case MAP_MIRROR: /* with an element behind the last one: in no array */
-        return i < n ? (n - 1 - i) / c : INT32_MAX;
+    case MAP_MIRROR:
+        return clamp(n - c - i, 0, n);
     case MAP_BACK:
         return clamp(i - at->j, 0, i);
     case MAP_CONSTANT:
