@@ -62,7 +62,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_COLUMN] = "j * n + i",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
-        [MAP_MIRROR] = "max(n - %d - (int)i, 0)",
+        [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
     };
@@ -220,13 +220,15 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
         break;
     case MAP_TIMES:
     case MAP_HALF:
-    case MAP_MIRROR:
         access->c = random_of(random, 2, 2, 3, 4);
         break;
     case MAP_SPLIT:
         access->c = random_of(random, 4, 10, 32, 33);
         if (access->guard == GUARD_BELOW) access->guard = GUARD_NONE;
         access->d = random_of(random, 0, 0, 1, 6);
+        break;
+    case MAP_MIRROR:
+        access->c = random_of(random, 2, 3, 8, 10, 32);
         break;
     case MAP_MODULO:
         access->c = random_of(random, 2, 8, 32, 100, 128);

@@ -34,7 +34,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_COLUMN,   /* j * n + i */
                   MAP_WINDOW,   /* i + j */
                   MAP_TURNED,   /* x * h + y */
-                  MAP_MIRROR,   /* max(n - c - i, 0) */
+                  MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
                   MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
                   KERNEL_MAPS

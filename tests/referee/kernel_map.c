@@ -74,7 +74,7 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_WINDOW:
         return i + at->j;
     case MAP_MIRROR:
-        return clamp(n - c - i, 0, n);
+        return clamp(i - 2 * (i % c), 0, i);
     case MAP_BACK:
         return clamp(i - at->j, 0, i);
     case MAP_CONSTANT:
