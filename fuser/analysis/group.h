@@ -66,7 +66,9 @@ struct group_stage {
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;
 };
-struct group_fetch { /* a load that takes its value from the tile, at the cell that lies offset away */
+/* A load that takes its value from the tile, at the cell that lies offset away. One with several stores as its source
+ * has a fetch for each, of disjoint cells. */
+struct group_fetch {
     uint32_t to_member, to_instruction, tile;
     int32_t offset[3];
     isl_set *covered; /* the cells for which the tile has it, the others load; NULL: all that load */

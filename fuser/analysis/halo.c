@@ -22,7 +22,7 @@ struct halo {
     struct frame *frame;
     struct spread *spreads;
     struct frame_failure *failure;
-    isl_map **unserved; /* by fetch: { F -> [byte] } of the cells that load; NULL: none */
+    isl_map **unserved; /* by fetch, a load's first: { F -> [byte] } of the cells that load; NULL: none */
 };
 
 static const struct access_summary *summary_of(const struct halo *halo, uint32_t member)
@@ -165,39 +165,53 @@ static void widen(struct spread *p, const struct spread *q, const int64_t offset
     p->is_wide = true;
 }
 
-/* Serves the load from the store's tile; false with the reason. */
-static bool serve(struct halo *halo, const struct placed_access *store, const struct placed_access *load)
+static struct group_fetch *add_fetch(struct halo *halo, const struct placed_access *store,
+                                     const struct placed_access *load, const int64_t offset[3])
 {
     struct group *group = halo->group;
+    uint32_t count = group->fetch_count;
+    struct group_fetch *fetches = arena_grow(group->arena, group->fetches, count, count + 1, sizeof *fetches);
+    isl_map **unserved = arena_grow(group->arena, halo->unserved, count, count + 1, sizeof(isl_map *));
+    if (fetches) group->fetches = fetches;
+    if (unserved) halo->unserved = unserved;
+    if (!fetches || !unserved) return NULL;
+    halo->unserved[count] = NULL;
+    group->fetches[count] =
+        (struct group_fetch){load->member, load->access->instruction, tile_of(group, store), {0}, NULL};
+    for (int d = 0; d < 3; d++) group->fetches[count].offset[d] = (int32_t)offset[d];
+    return &group->fetches[group->fetch_count++];
+}
+
+/* Serves the load from the store's tile, and takes the cells that are off *rest; false with the reason. */
+static bool serve(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                  isl_map **rest)
+{
     struct spread *p = &halo->spreads[store->member];
     const struct spread *q = &halo->spreads[load->member];
+    int64_t offset[3];
     if (!forward_is_certain(halo->frame, store) || !load->access->is_once ||
         !load->access->address_is_exact || load->access->is_uncached_order)
         return refuse(halo, store, load, "not one element once a thread");
     if (!forward_is_element(halo->frame, store, load)) return refuse(halo, store, load, "elements differ");
     isl_map *source = source_cells(halo, store, load);
     if (!source) return refuse(halo, store, load, "the element read is not one thread's alone");
-    int64_t offset[3];
-    if (!find_translation(source, offset)) {
+    isl_set *served = isl_map_domain(isl_map_copy(source)), *left = isl_map_domain(isl_map_copy(*rest));
+    bool is_alone = isl_set_is_subset(served, left) == isl_bool_true;
+    isl_set_free(left);
+    *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
+    struct group_fetch *fetch =
+        is_alone && find_translation(source, offset) ? add_fetch(halo, store, load, offset) : NULL;
+    if (!fetch) {
         isl_map_free(source);
-        return refuse(halo, store, load, "they lie at no bounded distance");
+        return refuse(halo, store, load,
+                      is_alone ? "they lie at no bounded distance" : "it reads what two stores write");
     }
-    struct group_fetch *fetch = &group->fetches[group->fetch_count];
-    *fetch = (struct group_fetch){load->member, load->access->instruction, tile_of(group, store), {0}, NULL};
-    for (int d = 0; d < 3; d++) fetch->offset[d] = (int32_t)offset[d];
-    /* The load's cells that no store covers read memory. */
-    isl_map *read = bytes_of(halo, load);
-    isl_set *served = isl_map_domain(isl_map_copy(source));
-    isl_map *rest = isl_map_coalesce(isl_map_subtract_domain(read, served));
     isl_map *needed = isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), source));
-    isl_bool is_whole = isl_map_is_empty(rest);
-    if (is_whole == isl_bool_true) rest = isl_map_free(rest);
-    if (is_whole == isl_bool_false) fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
-    halo->unserved[group->fetch_count++] = rest;
+    fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
     widen(p, q, offset);
-    isl_map *placed = isl_map_apply_domain(needed, translation_map(halo->frame->ctx, offset));
-    p->cells = isl_map_coalesce(isl_map_union(p->cells, placed));
-    return (is_whole == isl_bool_true || (is_whole == isl_bool_false && fetch->covered)) && p->cells;
+    p->cells = isl_map_coalesce(
+        isl_map_union(p->cells, isl_map_apply_domain(needed, translation_map(halo->frame->ctx, offset))));
+    return fetch->covered && p->cells;
 }
 
 /* --- one member
@@ -211,13 +225,12 @@ static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, b
     return isl_set_identity(isl_map_domain(map));
 }
 
-struct reading { /* a load of a later member, and the store of this one that it overlaps */
+struct reading { /* a load of a later member, and a store of this one that it overlaps */
     const struct placed_access *store, *load;
 };
 
-/* The loads of later members that overlap what the member writes. is_far: one of them by another cell, or
- * from a wide member. False with the reason when a load overlaps two stores, or what overlaps is not known.
- */
+/* The loads of later members that overlap what the member writes, those of one load together. is_far: one of
+ * them by another cell, or from a wide member. False with the reason when what overlaps is not known. */
 static bool find_readings(struct halo *halo, uint32_t p, struct reading *readings, uint32_t *count,
                           bool *is_far)
 {
@@ -226,7 +239,6 @@ static bool find_readings(struct halo *halo, uint32_t p, struct reading *reading
         for (uint32_t j = 0; j < summary_of(halo, q)->access_count; j++) {
             const struct placed_access *load = &frame->accesses[q][j];
             if (load->access->kind != ACCESS_READ) continue;
-            uint32_t before = *count;
             for (uint32_t i = 0; i < summary_of(halo, p)->access_count; i++) {
                 const struct placed_access *store = &frame->accesses[p][i];
                 if (!writes(store)) continue;
@@ -237,8 +249,6 @@ static bool find_readings(struct halo *halo, uint32_t p, struct reading *reading
                 *is_far |= overlap == OVERLAP_OTHER || halo->spreads[q].is_wide;
                 readings[(*count)++] = (struct reading){store, load};
             }
-            if (*count > before + 1)
-                readings[before].load = NULL; /* several stores: to be refused if it is far */
         }
     return true;
 }
@@ -270,6 +280,28 @@ static const struct placed_access *writer_between(struct halo *halo, const struc
     return NULL;
 }
 
+/* One load, from all stores of the member that it may read; what none of them wrote is read from memory. */
+static bool serve_load(struct halo *halo, const struct reading *readings, uint32_t count)
+{
+    const struct placed_access *load = readings->load;
+    const struct placed_access *other = writer_between(halo, readings);
+    if (other) return refuse(halo, other, load, "it is written again before it is read");
+    uint32_t first = halo->group->fetch_count;
+    isl_map *rest = bytes_of(halo, load);
+    bool is_served = true;
+    for (uint32_t i = 0; is_served && i < count; i++) is_served = serve(halo, readings[i].store, load, &rest);
+    isl_bool is_whole = isl_map_is_empty(rest);
+    if (!is_served || is_whole == isl_bool_error) {
+        isl_map_free(rest);
+        return false;
+    }
+    if (is_whole == isl_bool_true) rest = isl_map_free(rest);
+    halo->unserved[first] = rest;
+    struct group_fetch *fetch = &halo->group->fetches[first];
+    if (is_whole == isl_bool_true && count == 1) fetch->covered = isl_set_free(fetch->covered);
+    return true;
+}
+
 static bool spread_member(struct halo *halo, uint32_t member)
 {
     struct spread *spread = &halo->spreads[member];
@@ -281,13 +313,9 @@ static bool spread_member(struct halo *halo, uint32_t member)
     bool is_far = false;
     if (!readings || !find_readings(halo, member, readings, &count, &is_far)) return false;
     spread->cells = own_cells(halo, member, is_far);
-    for (uint32_t i = 0; is_far && i < count; i++) {
-        const struct reading *reading = &readings[i];
-        if (!reading->load)
-            return refuse(halo, reading->store, readings[i + 1].load, "it reads what two stores write");
-        const struct placed_access *other = writer_between(halo, reading);
-        if (other) return refuse(halo, other, reading->load, "it is written again before it is read");
-        if (!serve(halo, reading->store, reading->load)) return false;
+    for (uint32_t i = 0, end; is_far && i < count; i = end) {
+        for (end = i + 1; end < count && readings[end].load == readings[i].load;) end++;
+        if (!serve_load(halo, &readings[i], end - i)) return false;
     }
     if (is_far && isl_map_is_single_valued(spread->cells) != isl_bool_true)
         return refuse(halo, readings[0].store, readings[0].load,
@@ -409,13 +437,10 @@ static bool allocate(struct halo *halo)
     for (uint32_t m = 0; m < group->member_count; m++) accesses += summary_of(halo, m)->access_count;
     struct arena *arena = halo->frame->arena;
     halo->spreads = arena_calloc(arena, group->member_count, sizeof *halo->spreads);
-    halo->unserved = arena_calloc(arena, accesses, sizeof(isl_map *));
     halo->frame->stages = arena_calloc(arena, group->member_count, sizeof *halo->frame->stages);
     group->stages = arena_calloc(arena, group->member_count, sizeof *group->stages);
     group->tiles = arena_calloc(arena, accesses, sizeof *group->tiles);
-    group->fetches = arena_calloc(arena, accesses, sizeof *group->fetches);
-    return halo->spreads && halo->unserved && halo->frame->stages && group->stages && group->tiles &&
-           group->fetches;
+    return halo->spreads && halo->frame->stages && group->stages && group->tiles;
 }
 
 static bool find(struct halo *halo)

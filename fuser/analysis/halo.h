@@ -3,13 +3,14 @@
  * earlier one is computed by that block, its neighbours' part once more. Internal to fuser/analysis.
  *
  * The rules, for members p before q:
- * 1. A load of q of what a store of p wrote is served from the tile, when that is p's only store there, made
- * exactly once by each thread in its domain, and nobody writes the bytes between. Which cell of p a cell of q
- * reads is the relation D = bytes of the load o bytes of the store^-1, a function. Its translation nearest to
- * zero gives the place in the tile; where D is another one (periodic wrap, clamping) the cell in that place,
- * which lies beyond the launch or in another tile, runs the thread that D names. V_p: cells -> threads of p,
- * the union over all loads of p's values and of the identity on p's own cells, must be a function: else the
- * tile would need two values in one place.
+ * 1. A load of q of what stores of p wrote is served from their tiles, when each of them is made exactly once
+ * by each thread in its domain, no two write a byte that the load reads, and nobody writes it between. Which
+ * cell of p a cell of q reads is the relation D = bytes of the load o bytes of the store^-1, a function. The
+ * translation that holds for most of D gives the place in the tile; where D is another one (periodic wrap,
+ * clamping) the cell in that place, which lies beyond the launch or in another tile, runs the thread that D
+ * names. V_p: cells -> threads of p, the union over all loads of p's values and of the identity on p's own
+ * cells, must be a function: else the tile would need two values in one place. What no store of p wrote is
+ * read from memory, and no member may write it.
  * 2. p is wide when a load of q that it serves is not of q's own cell, or q is wide: then all loads of p's
  * values are served from tiles.
  * 3. A wide member is run again by other blocks at any time, so what it loads from memory is written by no

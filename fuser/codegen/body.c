@@ -24,12 +24,12 @@ const char *body_value_name(struct arena *arena, const struct body_value *value)
 
 const char *body_fetch_name(struct arena *arena, const struct group_fetch *fetch)
 {
-    return arena_printf(arena, "m%u_fetch_%u", fetch->to_member, fetch->to_instruction);
+    return arena_printf(arena, "m%u_fetch_%u_%u", fetch->to_member, fetch->to_instruction, fetch->tile);
 }
 
 const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch)
 {
-    return arena_printf(arena, "m%u_covered_%u", fetch->to_member, fetch->to_instruction);
+    return arena_printf(arena, "m%u_covered_%u_%u", fetch->to_member, fetch->to_instruction, fetch->tile);
 }
 
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch)
@@ -194,7 +194,10 @@ static uint32_t write_copies(struct writer *writer)
         uint32_t bits = body_fetch_bytes(body, body->fetches[i]) * 8;
         write_line(writer, ".reg .b%u %%m%u_fetch_%u;", bits, body->member, i);
         write_line(writer, "mov.b%u %%m%u_fetch_%u, " OPERAND "%u;", bits, body->member, i, operand++);
-        if (body->fetches[i]->covered) operand = write_flag(writer, "covered", i, operand);
+        if (!body->fetches[i]->covered) continue;
+        operand = write_flag(writer, "covered", i, operand);
+        write_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
+                   body->member, i);
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
@@ -358,19 +361,28 @@ static const char *flagged_guard(struct writer *writer, const struct ptx_instruc
     return arena_printf(arena, "@%s_guard ", flag);
 }
 
-/* The value from the tile; where the tile has none, the load itself. */
-static void write_fetch(struct writer *writer, uint32_t index, uint32_t number)
+/* The value from the tile that has it; where none has, the load itself, first: its address may lie in the
+ * register that it loads. */
+static void write_fetches(struct writer *writer, uint32_t index, uint32_t first)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
-    const struct group_fetch *fetch = body->fetches[number];
-    const char *guard = guard_text(writer, instruction);
-    if (fetch->covered) {
-        write_plain(writer, index, flagged_guard(writer, instruction, "covered", number, false));
-        guard = flagged_guard(writer, instruction, "covered", number, true);
+    uint32_t end = first;
+    while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
+    if (body->fetches[first]->covered) {
+        const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
+        write_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
+        for (uint32_t i = first + 1; i < end; i++)
+            write_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
+        write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
     }
-    write_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard, body_fetch_bytes(body, fetch) * 8,
-               body->registers[instruction->operands[0].reg], body->member, number);
+    for (uint32_t i = first; i < end; i++) {
+        const char *guard = body->fetches[i]->covered ? flagged_guard(writer, instruction, "covered", i, true)
+                                                      : guard_text(writer, instruction);
+        write_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard,
+                   body_fetch_bytes(body, body->fetches[i]) * 8,
+                   body->registers[instruction->operands[0].reg], body->member, i);
+    }
 }
 
 /* It goes to global memory; other stores are the thread's own. */
@@ -408,7 +420,7 @@ static void write_instruction(struct writer *writer, uint32_t index)
     } else if (forward) {
         write_forwarded_load(writer, instruction, forward);
     } else if (fetch >= 0) {
-        write_fetch(writer, index, (uint32_t)fetch);
+        write_fetches(writer, index, (uint32_t)fetch);
     } else if (is_store && body->is_wide && is_listed(body, index)) {
         write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
     } else if (!is_dropped(body, index)) {

@@ -165,3 +165,12 @@ extern "C" __global__ void scrambled(float *y, const float *x, int n)
     asm volatile("st.f32 [%0], %1;" ::"l"(generic + (i & 7)), "f"(9.0f) : "memory");
     y[i] = part[(i >> 3) & 7] + part[i & 7];
 }
+
+extern "C" __global__ void twice(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    y[i] = x[i];
+    asm volatile("" ::: "memory");
+    if (i > 5) y[i] = x[i] * x[i];
+}
