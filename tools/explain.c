@@ -109,6 +109,7 @@ static void print_group(const json_t *group, bool in_full)
     printf(", %lld registers, source %s\n", plan_file_number(group, "registers"),
            plan_file_text(group, "source"));
     print_list(group, "forwards", "values that pass in registers");
+    print_list(group, "served", "values kept in shared memory");
     print_list(group, "drops", "stores that are overwritten in the group and left out");
     print_list(group, "guards", "legal while");
 }

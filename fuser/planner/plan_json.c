@@ -107,6 +107,22 @@ static json_t *forwards_json(const struct search *search, const struct search_gr
     return texts;
 }
 
+static json_t *fetches_json(const struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    for (uint32_t i = 0; i < planned->group->fetch_count; i++) {
+        const struct group_fetch *fetch = &planned->group->fetches[i];
+        const struct group_tile *tile = &planned->group->tiles[fetch->tile];
+        const char *text = arena_printf(
+            search->arena, "member %u line %u takes what member %u line %u stores, %+d,%+d,%+d cells away%s",
+            fetch->to_member, line_of(planned, fetch->to_member, fetch->to_instruction), tile->member,
+            line_of(planned, tile->member, tile->instruction), fetch->offset[0], fetch->offset[1],
+            fetch->offset[2], fetch->covered ? ", where that stores" : "");
+        json_array_append_new(texts, json_string(text));
+    }
+    return texts;
+}
+
 static json_t *drops_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
@@ -181,6 +197,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "projected_ns", json_integer((json_int_t)planned->projected.fused_ns));
     json_object_set_new(group, "bytes_saved", json_integer((json_int_t)planned->group->bytes_saved));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
+    json_object_set_new(group, "served", fetches_json(search, planned));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
     return group;

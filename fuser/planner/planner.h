@@ -10,11 +10,13 @@
  *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
  *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]
  *       refusals are texts or null
- *   groups:  [ name, fusion (inner-thread, halo), source, uses, members: [ kernel, name, grid, block, exactness ],
- *              passed_over: [ kernel, name, role ], grid, block, remaps: [ text ], to_be_verified, registers,
- *              original_ns, projected_ns, bytes_saved, forwards: [ text ], drops: [ text ], guards: [ text ]
- * ] exactness is the argument of exactness.h; to_be_verified a text (why), or null pairs:   [ first, second
- * (kernel ids), count, class, group (name or null), reason ] neighbouring launches */
+ *   groups:  [ name, fusion (inner-thread, halo), source, uses, members: [ kernel, name, grid, block,
+ *              exactness ], passed_over: [ kernel, name, role ], grid, block, remaps: [ text ], to_be_verified,
+ *              registers, original_ns, projected_ns, bytes_saved, forwards: [ text ], served: [ text ],
+ *              drops: [ text ], guards: [ text ] ]
+ *       exactness is the argument of exactness.h; to_be_verified a text (why), or null
+ *   pairs:   [ first, second (kernel ids), count, class, group (name or null), reason ]
+ *       neighbouring launches */
 #ifndef KFUSE_FUSER_PLANNER_PLANNER_H
 #define KFUSE_FUSER_PLANNER_PLANNER_H
 

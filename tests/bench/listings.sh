@@ -4,7 +4,8 @@
 . "$top_srcdir/tests/tools/functions.sh"
 for part in x y; do
     fuses "$bench/listings-shared" --nx 70 --ny 30 --nz 3 --steps 3 --part $part
-    grep -q '"fusion": "halo"' "$work/app.kfplan/plan.json" && halo=1 || halo=0
-    [ $part = x ] && expected=1 || expected=0
-    [ $halo = $expected ] || fail "part $part: halo fusions: $halo"
+    group=$(sed -n 's/.*"name": "\(g[0-9]*_kernel_[ac].*\)".*/\1/p' "$work/app.kfplan/plan.json" | head -n 1)
+    "$kfuse" explain "$work/app.kfplan" "$group" >"$work/text"
+    [ $part = x ] && expected=12 || expected=0
+    [ "$(grep -c 'cells away' "$work/text")" = $expected ] || fail "part $part: $(cat "$work/text")"
 done
