@@ -33,6 +33,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/frame.c fuser/analysis/frame.h \
 	fuser/analysis/group.c fuser/analysis/group.h \
 	fuser/analysis/halo.c fuser/analysis/halo.h \
+	fuser/analysis/halo_source.c fuser/analysis/halo_source.h \
 	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
 	fuser/analysis/leave.c \
 	fuser/analysis/order.c fuser/analysis/order.h \

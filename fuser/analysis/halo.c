@@ -3,14 +3,13 @@
  */
 #include "fuser/analysis/halo.h"
 #include "fuser/analysis/forward.h"
+#include "fuser/analysis/halo_source.h"
 #include "fuser/analysis/halo_tile.h"
 
-#include <isl/ilp.h>
-#include <isl/val.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HALO_OPERATIONS = 1000000, HALO_WIDEST = 64, CELL_Z = 3 /* dimension of z, then y, x */ };
+enum { HALO_OPERATIONS = 1000000 };
 
 struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
@@ -52,97 +51,6 @@ static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed
 
 /* --- one load and the store that it reads from
  * -------------------------------------------------------------- */
-
-enum { HALO_MOST_PLACES = 16 };
-
-struct translation {
-    int64_t offset[3]; /* x y z */
-    double cells;      /* that it holds for, from above */
-};
-struct translations {
-    __isl_keep isl_map *source;
-    struct translation best;
-    uint32_t count;
-};
-
-static __isl_give isl_map *translation_map(isl_ctx *ctx, const int64_t offset[3])
-{
-    char text[160];
-    snprintf(text, sizeof text,
-             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
-             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
-    return isl_map_read_from_str(ctx, text);
-}
-
-static int64_t distance(const int64_t offset[3])
-{
-    int64_t sum = 0;
-    for (int d = 0; d < 3; d++) sum += offset[d] < 0 ? -offset[d] : offset[d];
-    return sum;
-}
-
-/* The cells of the box around a set. */
-static double box_cells(__isl_take isl_set *set)
-{
-    double cells = isl_set_is_empty(set) == isl_bool_false;
-    for (unsigned d = CELL_Z; cells && d < ACCESS_THREAD_DIMENSIONS; d++) {
-        isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
-        isl_val *most = isl_set_dim_max_val(isl_set_copy(set), (int)d);
-        bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
-        cells *= is_known ? (double)(isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1) : 0;
-        isl_val_free(least);
-        isl_val_free(most);
-    }
-    isl_set_free(set);
-    return cells;
-}
-
-static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
-{
-    struct translations *all = user;
-    struct translation found;
-    for (int d = 0; d < 3; d++) {
-        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
-        found.offset[d] = isl_val_get_num_si(value);
-        isl_val_free(value);
-    }
-    isl_map *map = translation_map(isl_point_get_ctx(point), found.offset);
-    isl_point_free(point);
-    found.cells = box_cells(isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source))));
-    if (found.cells > all->best.cells ||
-        (found.cells == all->best.cells && distance(found.offset) < distance(all->best.offset)))
-        all->best = found;
-    return ++all->count < HALO_MOST_PLACES ? isl_stat_ok : isl_stat_error;
-}
-
-/* The translation, no further than HALO_WIDEST along each dimension, that most cells are read by; the nearest
- * of equals. False: there is none, or there are too many. */
-static bool find_translation(__isl_keep isl_map *source, int64_t offset[3])
-{
-    struct translations all = {.source = source};
-    isl_set *deltas = isl_map_deltas(isl_map_copy(source));
-    for (unsigned d = CELL_Z; d < ACCESS_THREAD_DIMENSIONS; d++) {
-        deltas = isl_set_lower_bound_si(deltas, isl_dim_set, d, -HALO_WIDEST);
-        deltas = isl_set_upper_bound_si(deltas, isl_dim_set, d, HALO_WIDEST);
-    }
-    isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
-    isl_set_free(deltas);
-    memcpy(offset, all.best.offset, sizeof all.best.offset);
-    return status == isl_stat_ok && all.best.cells > 0;
-}
-
-/* { cell of q -> cell of p whose store it reads }; NULL: no function, or not whole elements. */
-static __isl_give isl_map *source_cells(struct halo *halo, const struct placed_access *store,
-                                        const struct placed_access *load)
-{
-    isl_map *read = bytes_of(halo, load), *written = bytes_of(halo, store);
-    isl_map *pairs = overlap_relation(read, load->access->width, written, store->access->width);
-    isl_map *source = isl_map_coalesce(isl_map_apply_range(read, isl_map_reverse(written)));
-    bool is_whole = isl_map_is_subset(pairs, source) == isl_bool_true &&
-                    isl_map_is_single_valued(source) == isl_bool_true;
-    isl_map_free(pairs);
-    return is_whole ? source : isl_map_free(source);
-}
 
 static uint32_t tile_of(struct group *group, const struct placed_access *store)
 {
@@ -193,14 +101,14 @@ static bool serve(struct halo *halo, const struct placed_access *store, const st
         !load->access->address_is_exact || load->access->is_uncached_order)
         return refuse(halo, store, load, "not one element once a thread");
     if (!forward_is_element(halo->frame, store, load)) return refuse(halo, store, load, "elements differ");
-    isl_map *source = source_cells(halo, store, load);
+    isl_map *source = halo_source_cells(halo->frame, store, load);
     if (!source) return refuse(halo, store, load, "the element read is not one thread's alone");
     isl_set *served = isl_map_domain(isl_map_copy(source)), *left = isl_map_domain(isl_map_copy(*rest));
     bool is_alone = isl_set_is_subset(served, left) == isl_bool_true;
     isl_set_free(left);
     *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
     struct group_fetch *fetch =
-        is_alone && find_translation(source, offset) ? add_fetch(halo, store, load, offset) : NULL;
+        is_alone && halo_source_place(source, offset) ? add_fetch(halo, store, load, offset) : NULL;
     if (!fetch) {
         isl_map_free(source);
         return refuse(halo, store, load,
@@ -209,8 +117,8 @@ static bool serve(struct halo *halo, const struct placed_access *store, const st
     isl_map *needed = isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), source));
     fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
     widen(p, q, offset);
-    p->cells = isl_map_coalesce(
-        isl_map_union(p->cells, isl_map_apply_domain(needed, translation_map(halo->frame->ctx, offset))));
+    p->cells = isl_map_coalesce(isl_map_union(
+        p->cells, isl_map_apply_domain(needed, halo_source_translation(halo->frame->ctx, offset))));
     return fetch->covered && p->cells;
 }
 

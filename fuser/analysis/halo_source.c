@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See halo_source.h. */
+#include "fuser/analysis/halo_source.h"
+
+#include <isl/ilp.h>
+#include <isl/val.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CELL_Z = 3,       /* dimension of z; then y, x */
+    MOST_CELLS = 64,  /* along one dimension to the place in the tile */
+    MOST_PLACES = 16, /* that are looked at */
+};
+
+struct translation {
+    int64_t offset[3]; /* x y z */
+    double cells;      /* that it holds for, from above */
+};
+struct translations {
+    __isl_keep isl_map *source;
+    struct translation best;
+    uint32_t count;
+};
+
+__isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3])
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
+             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
+    return isl_map_read_from_str(ctx, text);
+}
+
+static int64_t distance(const int64_t offset[3])
+{
+    int64_t sum = 0;
+    for (int d = 0; d < 3; d++) sum += offset[d] < 0 ? -offset[d] : offset[d];
+    return sum;
+}
+
+/* The cells of the box around a set. */
+static double box_cells(__isl_take isl_set *set)
+{
+    double cells = isl_set_is_empty(set) == isl_bool_false;
+    for (unsigned d = CELL_Z; cells && d < ACCESS_THREAD_DIMENSIONS; d++) {
+        isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
+        isl_val *most = isl_set_dim_max_val(isl_set_copy(set), (int)d);
+        bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
+        cells *= is_known ? (double)(isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1) : 0;
+        isl_val_free(least);
+        isl_val_free(most);
+    }
+    isl_set_free(set);
+    return cells;
+}
+
+static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
+{
+    struct translations *all = user;
+    struct translation found;
+    for (int d = 0; d < 3; d++) {
+        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
+        found.offset[d] = isl_val_get_num_si(value);
+        isl_val_free(value);
+    }
+    isl_map *map = halo_source_translation(isl_point_get_ctx(point), found.offset);
+    isl_point_free(point);
+    found.cells = box_cells(isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source))));
+    if (found.cells > all->best.cells ||
+        (found.cells == all->best.cells && distance(found.offset) < distance(all->best.offset)))
+        all->best = found;
+    return ++all->count < MOST_PLACES ? isl_stat_ok : isl_stat_error;
+}
+
+bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
+{
+    struct translations all = {.source = source};
+    isl_set *deltas = isl_map_deltas(isl_map_copy(source));
+    for (unsigned d = CELL_Z; d < ACCESS_THREAD_DIMENSIONS; d++) {
+        deltas = isl_set_lower_bound_si(deltas, isl_dim_set, d, -MOST_CELLS);
+        deltas = isl_set_upper_bound_si(deltas, isl_dim_set, d, MOST_CELLS);
+    }
+    isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
+    isl_set_free(deltas);
+    memcpy(offset, all.best.offset, sizeof all.best.offset);
+    return status == isl_stat_ok && all.best.cells > 0;
+}
+
+__isl_give isl_map *halo_source_cells(const struct frame *frame, const struct placed_access *store,
+                                      const struct placed_access *load)
+{
+    isl_map *read = isl_map_copy(frame->shapes[load->shape].bytes),
+            *written = isl_map_copy(frame->shapes[store->shape].bytes);
+    isl_map *pairs = overlap_relation(read, load->access->width, written, store->access->width);
+    isl_map *source = isl_map_coalesce(isl_map_apply_range(read, isl_map_reverse(written)));
+    bool is_whole = isl_map_is_subset(pairs, source) == isl_bool_true &&
+                    isl_map_is_single_valued(source) == isl_bool_true;
+    isl_map_free(pairs);
+    return is_whole ? source : isl_map_free(source);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which cell's store a load reads, and how far away that is. Internal to fuser/analysis. */
+#ifndef KFUSE_FUSER_ANALYSIS_HALO_SOURCE_H
+#define KFUSE_FUSER_ANALYSIS_HALO_SOURCE_H
+
+#include "fuser/analysis/frame.h"
+
+/* { cell that loads -> cell whose store it reads }; NULL: no function, or not whole elements. */
+__isl_give isl_map *halo_source_cells(const struct frame *frame, const struct placed_access *store,
+                                      const struct placed_access *load);
+/* The translation (x y z), no further than 64 cells along each dimension, that holds for most of the source;
+ * the nearest of equals. False: there is none, or there are too many. */
+bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3]);
+/* It as a map of cells. */
+__isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3]);
+
+#endif
