@@ -150,27 +150,46 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
-/* Decides the draft whole; on refusal gives up its last member and tries again. Not compiled yet. */
+/* The draft as it is, as a group; NULL with the draft's reason. */
+static struct search_group *settle_whole(struct draft *draft, uint64_t *bytes_saved)
+{
+    struct search *search = draft->search;
+    struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
+    if (!planned || !draft_assign_roles(draft) || !collect_members(search, draft, planned)) {
+        draft->reason = "out of memory";
+        return NULL;
+    }
+    planned->name = group_code_name(search, draft);
+    const char *refusal = decide_whole(search, planned, bytes_saved);
+    if (!refusal) return planned;
+    draft->reason = arena_strdup(search->arena, refusal);
+    release_group(planned);
+    return NULL;
+}
+
+/* Decides the draft whole, then without its last member, and so on, until one pays; on from a halo fusion
+ * while that gains, as fewer members may need no border. Not compiled yet. */
 static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
+    struct search_group *best = NULL;
     uint64_t bytes_saved = UINT64_MAX;
     while (draft_members(draft) >= 2) {
         if (search->settled == SEARCH_MOST_SETTLED) {
             draft->reason = "the trace holds too many different situations to plan them all";
-            return NULL;
+            break;
         }
-        struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
-        if (!planned || !draft_assign_roles(draft) || !collect_members(search, draft, planned)) return NULL;
-        planned->name = group_code_name(search, draft);
-        const char *refusal = decide_whole(search, planned, &bytes_saved);
-        if (!refusal) return planned;
-        draft->reason = arena_strdup(search->arena, refusal);
-        release_group(planned);
+        struct search_group *planned = settle_whole(draft, &bytes_saved);
+        bool is_better = planned && (!best || gain_of(planned) > gain_of(best));
+        struct search_group *worse = is_better ? best : planned;
+        if (worse) release_group(worse);
+        if (best && !is_better) break;
+        if (is_better) best = planned;
+        if (best && !best->group->stage_count) break;
         draft->is_member[draft->count - 1] = false;
         draft_trim(draft);
     }
-    return NULL;
+    return best;
 }
 
 static bool add_group(struct search *search, struct search_group *planned)
