@@ -94,7 +94,7 @@ struct group {
     struct group_fetch *fetches;
     uint32_t fetch_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
-    uint64_t bytes_saved;       /* traffic that fusing saves, all threads: traffic.h */
+    int64_t bytes_saved;       /* traffic that fusing saves, all threads: traffic.h */
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };

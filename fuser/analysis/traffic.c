@@ -61,7 +61,7 @@ double traffic_repeated(const struct group *group, uint32_t member)
     return run / own - 1;
 }
 
-uint64_t traffic_saved(const struct group *group)
+int64_t traffic_saved(const struct group *group)
 {
     double saved = 0;
     for (uint32_t m = 0; m < group->member_count; m++) {
@@ -70,5 +70,5 @@ uint64_t traffic_saved(const struct group *group)
         saved += (double)traffic_of_launch(summary) - (double)(loads + moved(group, m, summary, true)) -
                  traffic_repeated(group, m) * (double)loads;
     }
-    return saved > 0 ? (uint64_t)saved : 0;
+    return (int64_t)saved;
 }

@@ -7,8 +7,8 @@
 #include "fuser/analysis/group.h"
 
 uint64_t traffic_of_launch(const struct access_summary *summary);
-/* What forwards, drops and fetches save, less what the borders of tiles load again. */
-uint64_t traffic_saved(const struct group *group);
+/* What forwards, drops and fetches save, less what the borders of tiles load again: that may be more. */
+int64_t traffic_saved(const struct group *group);
 /* Threads that the group runs for each thread of the member, less 1. */
 double traffic_repeated(const struct group *group, uint32_t member);
 

@@ -73,7 +73,7 @@ static double repeated_ns(const struct search *search, const struct search_group
 
 /* bytes_saved: of the group, or what it may save before it is decided. */
 static struct projected project(struct search *search, const struct search_group *planned,
-                                uint64_t bytes_saved)
+                                int64_t bytes_saved)
 {
     uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
     for (uint32_t m = 0; m < planned->member_count; m++)
@@ -133,7 +133,7 @@ static uint64_t most_uses(const struct search *search, const struct search_group
 
 /* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
  * saves, taken as the most that this one can; out, what this one does. */
-static const char *decide_whole(struct search *search, struct search_group *planned, uint64_t *bytes_saved)
+static const char *decide_whole(struct search *search, struct search_group *planned, int64_t *bytes_saved)
 {
     static const char gains_little[] = "the projected gain is below the margin";
     struct projected most = project(search, planned, *bytes_saved);
@@ -146,12 +146,12 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (planned->group->refusal) return planned->group->refusal;
     planned->projected = project(search, planned, planned->group->bytes_saved);
     /* A border costs: without its last member, a halo fusion may save more. */
-    *bytes_saved = planned->group->stage_count ? UINT64_MAX : planned->group->bytes_saved;
+    *bytes_saved = planned->group->stage_count ? INT64_MAX : planned->group->bytes_saved;
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
 /* The draft as it is, as a group; NULL with the draft's reason. */
-static struct search_group *settle_whole(struct draft *draft, uint64_t *bytes_saved)
+static struct search_group *settle_whole(struct draft *draft, int64_t *bytes_saved)
 {
     struct search *search = draft->search;
     struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
@@ -173,7 +173,7 @@ static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
     struct search_group *best = NULL;
-    uint64_t bytes_saved = UINT64_MAX;
+    int64_t bytes_saved = INT64_MAX;
     while (draft_members(draft) >= 2) {
         if (search->settled == SEARCH_MOST_SETTLED) {
             draft->reason = "the trace holds too many different situations to plan them all";

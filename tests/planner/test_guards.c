@@ -235,6 +235,7 @@ static void test_projection(void **state)
     (void)state;
     assert_float_equal(fused_ns((struct projection_kernel){0}), 1500 + 4000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 0.25}), 1500 + 3000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = -0.5}), 1500 + 6000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.repeated_ns = 700}), 1500 + 4700, 1e-6);
     /* never more than nine tenths of the bodies */
     assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 1}), 1500 + 400, 1e-6);
