@@ -123,12 +123,14 @@ static void write_linear(const struct body *body, FILE *out)
 
 static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
 
-__isl_give isl_set *remap_code_by_name(__isl_keep isl_pw_multi_aff *coordinates)
+__isl_give isl_pw_aff *remap_code_value_by_name(__isl_keep isl_pw_multi_aff *coordinates, int d)
 {
-    isl_map *map = isl_map_from_pw_multi_aff(isl_pw_multi_aff_copy(coordinates));
-    map = isl_map_move_dims(map, isl_dim_param, 0, isl_dim_in, 0, 6);
-    for (unsigned d = 0; d < 6; d++) map = isl_map_set_dim_name(map, isl_dim_param, d, names[d]);
-    return isl_map_range(map);
+    isl_ctx *ctx = isl_pw_multi_aff_get_ctx(coordinates);
+    isl_pw_aff *value = isl_pw_multi_aff_get_pw_aff(coordinates, d);
+    value = isl_pw_aff_move_dims(value, isl_dim_param, 0, isl_dim_in, 0, 6);
+    for (unsigned k = 0; k < 6; k++)
+        value = isl_pw_aff_set_dim_id(value, isl_dim_param, k, isl_id_alloc(ctx, names[k], NULL));
+    return isl_pw_aff_coalesce(isl_pw_aff_project_domain_on_params(value));
 }
 
 __isl_give isl_set *remap_code_set_by_name(__isl_keep isl_set *set)
@@ -151,18 +153,18 @@ static void write_affine(const struct body *body, FILE *out)
     const struct remap *remap = &group->remaps[body->member];
     static const char *const targets[] = {"ctaid_z", "ctaid_y", "ctaid_x", "tid_z", "tid_y", "tid_x"};
     const char *type = remap_threads(group->grid, group->block) < (uint64_t)1 << 31 ? "int" : "long long";
-    isl_set *set = remap_code_by_name(remap->coordinates);
+    isl_set *run = isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates));
     char bounds[512];
     snprintf(
         bounds, sizeof bounds,
         "[bz, by, bx, tz, ty, tx] -> { : 0 <= bz < %u and 0 <= by < %u and 0 <= bx < %u and 0 <= tz < %u and "
         "0 <= ty < %u and 0 <= tx < %u }",
         group->grid[2], group->grid[1], group->grid[0], group->block[2], group->block[1], group->block[0]);
-    isl_set *context = isl_set_read_from_str(isl_set_get_ctx(set), bounds);
-    isl_set *domain = isl_set_gist(isl_set_params(isl_set_copy(set)), isl_set_copy(context));
+    isl_set *context = isl_set_read_from_str(isl_set_get_ctx(run), bounds);
+    isl_set *domain = isl_set_gist(remap_code_set_by_name(run), isl_set_copy(context));
+    isl_set_free(run);
     isl_ast_build *build = isl_ast_build_from_context(context);
     char *condition = remap_code_text(isl_ast_build_expr_from_set(build, domain));
-    isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
     fprintf(out,
             "        const %s bz = blockIdx.z, by = blockIdx.y, bx = blockIdx.x, tz = threadIdx.z, ty = "
             "threadIdx.y, "
@@ -172,13 +174,12 @@ static void write_affine(const struct body *body, FILE *out)
     for (int d = 0; d < 6; d++) {
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;
-        char *text =
-            remap_code_text(isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, d)));
+        isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, d);
+        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
         fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "#error");
         free(text);
     }
     free(condition);
-    isl_pw_multi_aff_free(values);
     isl_ast_build_free(build);
 }
 

@@ -80,13 +80,14 @@ static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
 static void write_wide(const struct body *body, const struct group_stage *stage, FILE *out)
 {
     const struct group *group = body->group;
-    isl_set *set = remap_code_by_name(group->remaps[body->member].coordinates);
-    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(set));
-    char *condition = condition_text(build, isl_set_params(isl_set_copy(set)));
-    isl_pw_multi_aff *values = isl_pw_multi_aff_from_set(set);
+    isl_pw_multi_aff *coordinates = group->remaps[body->member].coordinates;
+    isl_set *run = isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(coordinates));
+    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
+    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
+    isl_set_free(run);
     fprintf(out, "        if (%s) {\n", condition ? condition : "#error");
     for (int d = 0; d < 3; d++) {
-        isl_pw_aff *value = isl_pw_aff_coalesce(isl_pw_multi_aff_get_pw_aff(values, 5 - d));
+        isl_pw_aff *value = remap_code_value_by_name(coordinates, 5 - d);
         char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
         fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
         free(text);
@@ -99,7 +100,6 @@ static void write_wide(const struct body *body, const struct group_stage *stage,
     }
     fprintf(out, ";\n");
     free(condition);
-    isl_pw_multi_aff_free(values);
     isl_ast_build_free(build);
 }
 
