@@ -101,14 +101,15 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
 {
     struct bound_launch members[2] = {*p, *q};
     struct frame frame;
-    struct frame_failure failure, halo;
+    struct frame_failure failure, halo = {.reason = ""};
     struct arena *arena = arena_create();
     if (arena && frame_find(&frame, isl_set_get_ctx(p->summary->threads), arena, members, 2, &failure)) {
         conflict->class = CONFLICT_THREAD;
         snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one thread",
                  p->summary->function->name, q->summary->function->name);
         frame_clear(&frame);
-    } else if (arena && halo_joins(members, isl_set_get_ctx(p->summary->threads), &halo)) {
+    } else if (arena && !failure.is_unknown &&
+               halo_joins(members, isl_set_get_ctx(p->summary->threads), &halo)) {
         conflict->class = CONFLICT_HALO;
         snprintf(conflict->reason, sizeof conflict->reason,
                  "a block of kernel %s can compute what it needs of kernel %s", q->summary->function->name,
@@ -124,8 +125,8 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
         memcpy(conflict->witness_q, failure.witness_q, sizeof conflict->witness_q);
         int length = snprintf(conflict->reason, sizeof conflict->reason, "%s", failure.reason);
         if (halo.reason[0] && length > 0 && (size_t)length < sizeof conflict->reason)
-            snprintf(conflict->reason + length, sizeof conflict->reason - (size_t)length, "; no halo fusion: %s",
-                     halo.reason);
+            snprintf(conflict->reason + length, sizeof conflict->reason - (size_t)length,
+                     "; no halo fusion: %s", halo.reason);
     }
     arena_free(arena);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HALO_OPERATIONS = 1000000 };
+enum { HALO_OPERATIONS = 100000 }; /* of isl, for each member */
 
 struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
@@ -385,7 +385,7 @@ bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct fr
     if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
     if (!frame_open(frame, ctx, group->arena, group->members, group->member_count, one_block, group->cells))
         return false;
-    struct quota quota = quota_begin(ctx, HALO_OPERATIONS);
+    struct quota quota = quota_begin(ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
     quota_end(&quota);
     for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) isl_map_free(halo.spreads[m].cells);
