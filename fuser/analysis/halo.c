@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HALO_OPERATIONS = 100000 }; /* of isl, for each member */
+enum { HALO_OPERATIONS = 500000 }; /* of isl, for each member */
 
 struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
@@ -387,6 +387,8 @@ bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct fr
         return false;
     struct quota quota = quota_begin(ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
+    if (!found && !failure->reason[0] && isl_ctx_last_error(ctx) == isl_error_quota)
+        snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
     quota_end(&quota);
     for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) isl_map_free(halo.spreads[m].cells);
     for (uint32_t i = 0; halo.unserved && i < group->fetch_count; i++) isl_map_free(halo.unserved[i]);

@@ -4,3 +4,5 @@
 . "$top_srcdir/tests/tools/functions.sh"
 fuses "$bench/shallow-shared" --size 32 --steps 6
 [ "$(stat_of launches)" = 18 ] || fail "$(stat_of launches) launches seen, not 18"
+# Whether it pays or not, an update's blocks could compute the fluxes that they need.
+grep -q '"class": "halo"' "$work/app.kfplan/plan.json" || fail "fluxes and update do not meet by halo"
