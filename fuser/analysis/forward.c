@@ -32,11 +32,6 @@ bool forward_is_certain(const struct frame *frame, const struct placed_access *a
            frame->remaps[access->member].kind != REMAP_STRIDE;
 }
 
-static bool writes(const struct placed_access *access)
-{
-    return access->access->kind != ACCESS_READ;
-}
-
 static bool may_touch(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
 {
     return frame_overlap(frame, a, b) != OVERLAP_NONE;
@@ -132,7 +127,7 @@ static bool written_between(struct frame *frame, const struct order *orders, con
     for (uint32_t member = from->member; member <= to->member; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *other = &frame->accesses[member][i];
-            if (other == from || !writes(other) || !lies_between(orders, from, other, to)) continue;
+            if (other == from || !frame_writes(other) || !lies_between(orders, from, other, to)) continue;
             if (may_touch(frame, other, to)) return true;
         }
     return false;
@@ -148,19 +143,11 @@ static const struct placed_access *forward_source(struct frame *frame, const str
             if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(frame, from)) continue;
             if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
             if (written_between(frame, orders, from, load)) continue;
-            if (!writes(from) || product_of_store(function_of(frame, member), from->access->instruction,
-                                                  NULL) != PRODUCT_BLOCKED)
+            if (!frame_writes(from) || product_of_store(function_of(frame, member), from->access->instruction,
+                                                        NULL) != PRODUCT_BLOCKED)
                 return from;
             return NULL; /* the reload stays: ptxas forwards what was stored, without contracting */
         }
-    return NULL;
-}
-
-static struct group_forward *forward_to(const struct group *group, uint32_t member, uint32_t instruction)
-{
-    for (uint32_t i = 0; i < group->forward_count; i++)
-        if (group->forwards[i].to_member == member && group->forwards[i].to_instruction == instruction)
-            return &group->forwards[i];
     return NULL;
 }
 
@@ -172,12 +159,12 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
                                       .from_instruction = from->access->instruction,
                                       .to_member = load->member,
                                       .to_instruction = load->access->instruction};
-    if (writes(from)) {
+    if (frame_writes(from)) {
         forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
                                                   NULL) == PRODUCT_ROUND;
     } else {
         /* a load that is itself forwarded: take the value from where it comes */
-        const struct group_forward *root = forward_to(group, from->member, from->access->instruction);
+        const struct group_forward *root = group_forward_to(group, from->member, from->access->instruction);
         if (root) { /* raw, or loads of one type all the way: both kinds compose */
             forward->from_member = root->from_member;
             forward->from_instruction = root->from_instruction;
@@ -212,7 +199,8 @@ static bool unread_until(const struct group *group, struct frame *frame, const s
             const struct placed_access *other = &frame->accesses[member][i];
             if (other->access->kind == ACCESS_WRITE || other == store || other == overwriter) continue;
             enum overlap overlap = frame_overlap(frame, other, store);
-            if (overlap == OVERLAP_NONE || forward_to(group, member, other->access->instruction)) continue;
+            if (overlap == OVERLAP_NONE || group_forward_to(group, member, other->access->instruction))
+                continue;
             if (overlap == OVERLAP_SAME && !lies_between(orders, store, other, overwriter)) continue;
             return false;
         }

@@ -22,6 +22,11 @@ struct placed_access {
     uint32_t shape;         /* accesses of one shape touch the same bytes from the same fused threads */
 };
 
+static inline bool frame_writes(const struct placed_access *access)
+{
+    return access->access->kind != ACCESS_READ;
+}
+
 struct frame {
     isl_ctx *ctx;
     struct arena *arena;

@@ -121,6 +121,29 @@ struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uin
     return NULL;
 }
 
+const struct group_forward *group_forward_to(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        if (group->forwards[i].to_member == member && group->forwards[i].to_instruction == instruction)
+            return &group->forwards[i];
+    return NULL;
+}
+
+const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->fetch_count; i++)
+        if (group->fetches[i].to_member == member && group->fetches[i].to_instruction == instruction)
+            return &group->fetches[i];
+    return NULL;
+}
+
+bool group_drops(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->drop_count; i++)
+        if (group->drops[i].member == member && group->drops[i].instruction == instruction) return true;
+    return false;
+}
+
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member)
 {
     const struct group_stage *stage = group->stages;

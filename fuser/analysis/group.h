@@ -66,8 +66,8 @@ struct group_stage {
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;
 };
-/* A load that takes its value from the tile, at the cell that lies offset away. One with several stores as its source
- * has a fetch for each, of disjoint cells. */
+/* A load that takes its value from the tile, at the cell that lies offset away. One with several stores as
+ * its source has a fetch for each, of disjoint cells. */
 struct group_fetch {
     uint32_t to_member, to_instruction, tile;
     int32_t offset[3];
@@ -94,12 +94,17 @@ struct group {
     struct group_fetch *fetches;
     uint32_t fetch_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
-    int64_t bytes_saved;       /* traffic that fusing saves, all threads: traffic.h */
+    int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
 /* members: 1 or more, in program order; kept by reference. Never NULL except out of memory. */
 struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uint32_t member_count);
+/* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
+const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
+                                             uint32_t instruction);
+const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction);
+bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 void group_free(struct group *group);

@@ -39,11 +39,6 @@ static bool refuse(struct halo *halo, const struct placed_access *a, const struc
     return false;
 }
 
-static bool writes(const struct placed_access *access)
-{
-    return access->access->kind != ACCESS_READ;
-}
-
 static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed_access *access)
 {
     return isl_map_copy(halo->frame->shapes[access->shape].bytes);
@@ -149,7 +144,7 @@ static bool find_readings(struct halo *halo, uint32_t p, struct reading *reading
             if (load->access->kind != ACCESS_READ) continue;
             for (uint32_t i = 0; i < summary_of(halo, p)->access_count; i++) {
                 const struct placed_access *store = &frame->accesses[p][i];
-                if (!writes(store)) continue;
+                if (!frame_writes(store)) continue;
                 enum overlap overlap = frame_overlap(frame, store, load);
                 if (overlap == OVERLAP_NONE) continue;
                 if (overlap == OVERLAP_UNKNOWN)
@@ -178,7 +173,7 @@ static const struct placed_access *writer_between(struct halo *halo, const struc
     for (uint32_t m = reading->store->member + 1; m <= reading->load->member; m++)
         for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
             const struct placed_access *other = &frame->accesses[m][i];
-            if (!writes(other)) continue;
+            if (!frame_writes(other)) continue;
             enum overlap overlap = frame_overlap(frame, other, reading->load);
             if (overlap == OVERLAP_NONE ||
                 (overlap == OVERLAP_SAME && comes_after(halo, other, reading->load)))
@@ -234,16 +229,6 @@ static bool spread_member(struct halo *halo, uint32_t member)
 /* --- what must not happen
  * ------------------------------------------------------------------------------------- */
 
-static const struct group_fetch *fetch_of(const struct halo *halo, const struct placed_access *load)
-{
-    for (uint32_t i = 0; i < halo->group->fetch_count; i++) {
-        const struct group_fetch *fetch = &halo->group->fetches[i];
-        if (fetch->to_member == load->member && fetch->to_instruction == load->access->instruction)
-            return fetch;
-    }
-    return NULL;
-}
-
 /* What a load that is served still reads from memory, and a write. */
 static bool rest_is_written(struct halo *halo, const struct group_fetch *fetch,
                             const struct placed_access *load, const struct placed_access *write)
@@ -267,7 +252,9 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
 {
     const struct spread *other = &halo->spreads[b->member];
     if (a->member == b->member && !other->is_wide) return true;
-    const struct group_fetch *fetch = b->access->kind == ACCESS_READ ? fetch_of(halo, b) : NULL;
+    const struct group_fetch *fetch = b->access->kind == ACCESS_READ
+                                          ? group_fetch_to(halo->group, b->member, b->access->instruction)
+                                          : NULL;
     if (fetch)
         return !rest_is_written(halo, fetch, b, a) ||
                refuse(halo, a, b, "what no earlier member computes is written in the group");
@@ -275,7 +262,7 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
     enum overlap overlap = frame_overlap(halo->frame, is_first ? a : b, is_first ? b : a);
     if (overlap == OVERLAP_NONE) return true;
     if (overlap == OVERLAP_UNKNOWN) return refuse(halo, a, b, "an address that is not known");
-    if (writes(b)) {
+    if (frame_writes(b)) {
         if (a->member == b->member || overlap == OVERLAP_SAME) return true;
         return refuse(halo, a, b, "both write it, from different cells");
     }
@@ -291,7 +278,7 @@ static bool check_hazards(struct halo *halo)
             const struct placed_access *a = &frame->accesses[m][i];
             if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
                 return refuse(halo, a, a, "an atomic would be done again by other blocks");
-            for (uint32_t n = 0; writes(a) && n < frame->member_count; n++)
+            for (uint32_t n = 0; frame_writes(a) && n < frame->member_count; n++)
                 for (uint32_t j = 0; j < summary_of(halo, n)->access_count; j++)
                     if (!check_pair(halo, a, &frame->accesses[n][j])) return false;
         }

@@ -3,19 +3,10 @@
 #include "fuser/analysis/traffic.h"
 
 /* Served without memory, or not made at all. */
-static bool is_saved(const struct group *group, uint32_t member, const struct access *access)
+static bool is_saved(const struct group *group, uint32_t member, uint32_t instruction)
 {
-    for (uint32_t i = 0; i < group->forward_count; i++)
-        if (group->forwards[i].to_member == member &&
-            group->forwards[i].to_instruction == access->instruction)
-            return true;
-    for (uint32_t i = 0; i < group->fetch_count; i++)
-        if (group->fetches[i].to_member == member && group->fetches[i].to_instruction == access->instruction)
-            return true;
-    for (uint32_t i = 0; i < group->drop_count; i++)
-        if (group->drops[i].member == member && group->drops[i].instruction == access->instruction)
-            return true;
-    return false;
+    return group_forward_to(group, member, instruction) || group_fetch_to(group, member, instruction) ||
+           group_drops(group, member, instruction);
 }
 
 /* One direction through one base: the sum over the accesses, at most what the base spans. group NULL: of the
@@ -28,7 +19,7 @@ static uint64_t base_traffic(const struct group *group, uint32_t member, const s
     if (of->is_bounded && of->to > of->from) span = (uint64_t)(of->to - of->from);
     for (uint32_t i = 0; i < summary->access_count; i++) {
         const struct access *access = &summary->accesses[i];
-        if (access->base != base || (group && is_saved(group, member, access))) continue;
+        if (access->base != base || (group && is_saved(group, member, access->instruction))) continue;
         if (access->kind == ACCESS_ATOMIC || (access->kind == ACCESS_WRITE) == is_write)
             bytes += access_traffic(summary, access);
     }

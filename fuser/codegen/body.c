@@ -240,15 +240,6 @@ static void write_parameter_load(struct writer *writer, const struct ptx_instruc
     }
 }
 
-static const struct group_forward *forward_to(const struct body *body, uint32_t instruction)
-{
-    for (uint32_t i = 0; i < body->group->forward_count; i++) {
-        const struct group_forward *forward = &body->group->forwards[i];
-        if (forward->to_member == body->member && forward->to_instruction == instruction) return forward;
-    }
-    return NULL;
-}
-
 static void write_forwarded_load(struct writer *writer, const struct ptx_instruction *instruction,
                                  const struct group_forward *forward)
 {
@@ -279,14 +270,6 @@ static void write_outputs(struct writer *writer, uint32_t index)
         write_line(writer, "%smov.%s%u " OPERAND "%u, %s;", guard_text(writer, instruction), type,
                    body->outputs[i].bytes * 8, i, text);
     }
-}
-
-static bool is_dropped(const struct body *body, uint32_t instruction)
-{
-    for (uint32_t i = 0; i < body->group->drop_count; i++)
-        if (body->group->drops[i].member == body->member && body->group->drops[i].instruction == instruction)
-            return true;
-    return false;
 }
 
 static bool is_demoted(const struct body *body, uint32_t instruction)
@@ -405,7 +388,7 @@ static void write_instruction(struct writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
-    const struct group_forward *forward = forward_to(body, index);
+    const struct group_forward *forward = group_forward_to(body->group, body->member, index);
     const struct group_exit *leave = find_exit(body, index);
     int32_t fetch = fetch_to(body, index);
     bool is_store = ptx_is_store(instruction);
@@ -423,7 +406,7 @@ static void write_instruction(struct writer *writer, uint32_t index)
         write_fetches(writer, index, (uint32_t)fetch);
     } else if (is_store && body->is_wide && is_listed(body, index)) {
         write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
-    } else if (!is_dropped(body, index)) {
+    } else if (!group_drops(body->group, body->member, index)) {
         write_plain(writer, index, NULL);
     }
     if (!is_store) write_outputs(writer, index);
