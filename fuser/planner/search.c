@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Greedy search: see search.h. Which drafts are groups, and which groups a way through the program takes. */
+ * The search: see search.h. Which drafts are groups, and which groups a way through the program takes. */
 #include "fuser/analysis/traffic.h"
 #include "fuser/planner/group_code.h"
 
@@ -252,12 +252,13 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     return memo;
 }
 
-/* A group that did not compile well loses its last member and is decided again. */
+/* A refused group loses the members from its cut on and is decided again. */
 static void shrink(struct search *search, struct search_memo *memo)
 {
     const struct search_group *planned = memo->group;
-    struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->step_count};
-    for (uint32_t m = 0; m + 1 < planned->member_count; m++) draft.is_member[planned->member_steps[m]] = true;
+    struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->cut};
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        if (planned->member_steps[m] < planned->cut) draft.is_member[planned->member_steps[m]] = true;
     draft_trim(&draft);
     draft.reason = planned->refusal;
     file_draft(&draft, memo);
@@ -272,6 +273,7 @@ static void compile_group(struct search *search, struct search_group *planned)
     }
     group_code_compile(search, planned);
     planned->refusal = planned->code.error;
+    planned->cut = planned->member_steps[planned->member_count - 1];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
     planned->projected = project(search, planned, planned->group->bytes_saved);
@@ -307,11 +309,25 @@ static struct search_group *group_at(struct search *search, struct search_memo *
     return NULL;
 }
 
-static bool next_is_better(struct search *search, const struct search_group *here, uint32_t first)
+/* gain_from[i]: the most that groups of launch i and those after it gain. Of equal ways the first group wins.
+ */
+static bool weigh(struct search *search)
 {
-    if (!here || first + 1 == search->program->launch_count) return false;
-    struct search_memo *next = look(search, first + 1);
-    return next && gain_of(group_at(search, next)) > gain_of(here) * 1.01;
+    const double equal = 1 - 1e-9;
+    uint32_t count = search->program->launch_count;
+    double *gain_from = search->gain_from;
+    for (uint32_t i = 0; i < count; i++) {
+        if (search->options->progress)
+            search->options->progress(search->options->context, "searching groups", i, count);
+        if (!look(search, i)) return false;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        const struct search_group *group = group_at(search, search->memo_of[i]);
+        double taken = group ? gain_of(group) + gain_from[i + group->step_count] : 0;
+        search->is_start[i] = group && taken >= gain_from[i + 1] * equal;
+        gain_from[i] = search->is_start[i] ? taken : gain_from[i + 1];
+    }
+    return true;
 }
 
 static void use_group(struct search *search, struct search_group *group, uint32_t first)
@@ -321,7 +337,7 @@ static void use_group(struct search *search, struct search_group *group, uint32_
         search->group_of[first + i] = group;
         if (i == 0) continue;
         uint32_t gap = search->program->launches[first + i].gap_ns;
-        group->gap_ns_sum += gap;
+        group->gap_ns_sum[i] += gap;
         if (gap > group->largest_gap_ns) group->largest_gap_ns = gap;
     }
 }
@@ -331,7 +347,9 @@ static void use_group(struct search *search, struct search_group *group, uint32_
  * has run them all, whichever is later; fused, the host makes one launch after the last arrival. */
 static bool holding_pays(const struct search *search, const struct search_group *group)
 {
-    double gaps = (double)group->gap_ns_sum / (double)group->uses;
+    double gaps = 0;
+    for (uint32_t i = 1; i < group->step_count; i++)
+        gaps += (double)group->gap_ns_sum[i] / (double)group->uses;
     double host = search->projection.host_ns;
     const struct projected *projected = &group->projected;
     double unfused_host = gaps + group->step_count * host + search->projection.floor_ns;
@@ -340,43 +358,55 @@ static bool holding_pays(const struct search *search, const struct search_group 
     return gaps + host + projected->fused_ns <= unfused * (1 - search->options->margin);
 }
 
+/* The step that is waited for longest. */
+static uint32_t slowest_step(const struct search_group *group)
+{
+    uint32_t slowest = 1;
+    for (uint32_t i = 2; i < group->step_count; i++)
+        if (group->gap_ns_sum[i] > group->gap_ns_sum[slowest]) slowest = i;
+    return slowest;
+}
+
+static const char waits_too_long[] =
+    "holding the launches would leave the device idle for longer than the gain";
+
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
     if (search->options->keeps_losing) return NULL;
-    if (!holding_pays(search, group))
-        return "holding the launches would leave the device idle for longer than the gain";
+    if (!holding_pays(search, group)) return waits_too_long;
     return loading_pays(search, gain_of(group), group->uses) ? NULL : used_too_rarely;
 }
 
-/* One way through the program from left to right; uses of groups are counted anew. */
+/* The way through the program that gains most; uses of groups are counted anew. */
 static bool choose(struct search *search)
 {
     struct program *program = search->program;
-    for (uint32_t i = 0; i < search->group_count; i++)
-        search->groups[i]->uses = search->groups[i]->gap_ns_sum = search->groups[i]->largest_gap_ns = 0;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        group->uses = group->largest_gap_ns = 0;
+        memset(group->gap_ns_sum, 0, sizeof group->gap_ns_sum);
+    }
     for (uint32_t i = 0; i < program->launch_count; i++) {
         search->group_of[i] = NULL;
         search->reason_of[i] = NULL;
     }
+    if (!weigh(search)) return false;
     for (uint32_t i = 0; i < program->launch_count;) {
-        if (search->options->progress)
-            search->options->progress(search->options->context, "searching groups", i, program->launch_count);
-        struct search_memo *memo = look(search, i);
-        if (!memo) return false;
-        struct search_group *group = group_at(search, memo);
-        bool is_passed = next_is_better(search, group, i);
-        search->reason_of[i] = is_passed ? "a group that starts with the next launch gains more"
-                               : group   ? NULL
-                                         : memo->reason;
-        if (is_passed) group = NULL;
+        struct search_group *group = group_at(search, search->memo_of[i]);
+        if (group && !search->is_start[i]) {
+            search->reason_of[i] = "groups that start with later launches gain more";
+            group = NULL;
+        } else if (!group) {
+            search->reason_of[i] = search->memo_of[i]->reason;
+        }
         if (group) use_group(search, group, i);
         i += group ? group->step_count : 1;
     }
     return true;
 }
 
-/* Drops the used group that gains least over the run among those that lose; its launches get another chance
- * in others. False when none loses. */
+/* Drops the used group that gains least over the run among those that lose, or cuts it where it waits for the
+ * host; its launches get another chance in others. False when none loses. */
 static bool drop_least(struct search *search)
 {
     struct search_group *least = NULL;
@@ -391,7 +421,8 @@ static bool drop_least(struct search *search)
     }
     if (!least) return false;
     least->refusal = refusal;
-    least->is_dropped = true;
+    least->is_dropped = refusal != waits_too_long;
+    least->cut = slowest_step(least);
     return true;
 }
 
@@ -423,7 +454,11 @@ bool search_run(struct search *search, const struct planner_options *options, st
     search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
     search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
-    if (!search->group_of || !search->reason_of || !search->memo_of) return false;
+    search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
+    search->is_start = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->is_start);
+    if (!search->group_of || !search->reason_of || !search->memo_of || !search->gain_from ||
+        !search->is_start)
+        return false;
     search->error = NULL;
     do {
         if (!choose(search)) search->error = "out of memory";

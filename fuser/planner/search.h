@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The first search: greedy by projected gain, left to right through every window. It sees launches only
- * through their classes and pairwise conflicts; a candidate that looks legal pair by pair is then decided
- * whole. Equal situations are decided once. Groups that do not pay over the whole run are dropped, the others
- * compiled, those that gain most first; after each the way through the program is chosen anew. */
+ * The search. For every launch, the group that starts there and gains most is grown greedily: it sees
+ * launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair is
+ * then decided whole. Equal situations are decided once. Which of these groups a way through the program
+ * takes is then exact (dynamic programming over the launches). Groups that do not pay over the whole run are
+ * dropped, the others compiled, those that gain most first; after each the way is chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
@@ -25,14 +26,17 @@ struct search_group { /* a group as planned; launches are those of its first use
     struct group *group;
     struct codegen_result code;
     struct projected projected;
-    uint64_t uses, gap_ns_sum; /* host time between the steps, summed over the uses */
+    uint64_t uses;
+    uint64_t
+        gap_ns_sum[SEARCH_MOST_STEPS]; /* host time before each step but the first, summed over the uses */
     uint32_t largest_gap_ns;
     bool is_compiled;
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
-    const char *refusal;                /* why it did not compile well, or was dropped */
-    bool is_dropped;                    /* does not pay over the run: no smaller group in its place */
-    bool is_kept;                       /* in the plan */
+    const char *refusal;                /* why it did not compile well, loses, or was dropped */
+    uint32_t cut;    /* refused: the step before which the smaller group in its place ends */
+    bool is_dropped; /* does not pay over the run: no smaller group in its place */
+    bool is_kept;    /* in the plan */
 };
 
 struct search {
@@ -49,8 +53,10 @@ struct search {
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
-    const char **reason_of;               /* launch -> why it starts no group, or NULL */
-    const char *error;                    /* after search_run failed: why, with the next step */
+    double *gain_from;                    /* launch -> most that it and those after it can gain, ns */
+    bool *is_start;         /* launch -> a group that starts here is on the best way from here */
+    const char **reason_of; /* launch -> why it starts no group, or NULL */
+    const char *error;      /* after search_run failed: why, with the next step */
 };
 
 static inline const struct launch_class *search_class(const struct search *search, uint32_t launch)
