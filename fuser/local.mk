@@ -42,7 +42,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/product.c fuser/analysis/product.h \
 	fuser/analysis/quota.c \
 	fuser/analysis/traffic.c fuser/analysis/traffic.h \
-	fuser/analysis/remap.c
+	fuser/analysis/remap.c \
+	fuser/analysis/witness.c fuser/analysis/witness.h
 
 # fused kernels
 libfuser_la_SOURCES += \

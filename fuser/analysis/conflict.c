@@ -121,8 +121,7 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
         conflict->access_p = failure.access_p;
         conflict->access_q = failure.access_q;
         conflict->has_witness = failure.has_witness;
-        memcpy(conflict->witness_p, failure.witness_p, sizeof conflict->witness_p);
-        memcpy(conflict->witness_q, failure.witness_q, sizeof conflict->witness_q);
+        conflict->witness = failure.witness;
         int length = snprintf(conflict->reason, sizeof conflict->reason, "%s", failure.reason);
         if (halo.reason[0] && length > 0 && (size_t)length < sizeof conflict->reason)
             snprintf(conflict->reason + length, sizeof conflict->reason - (size_t)length,

@@ -29,12 +29,16 @@ enum conflict_class {
     CONFLICT_OTHER,
     CONFLICT_UNKNOWN, /* a may access without bound, or isl gave up */
 };
+struct conflict_witness { /* a concrete pair of threads, bz by bx tz ty tx, and a byte that both touch */
+    int32_t p[6], q[6];
+    int64_t byte; /* from the start of the array */
+};
 struct conflict {
     enum conflict_class class;
     /* the first conflict that is not within one thread, or any: indices in the summaries' accesses */
     uint32_t access_p, access_q;
     bool has_witness;
-    int32_t witness_p[6], witness_q[6]; /* bz by bx tz ty tx of a concrete pair of threads */
+    struct conflict_witness witness;
     uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
     char reason[800];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };

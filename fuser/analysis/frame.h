@@ -70,7 +70,7 @@ enum { FRAME_REASON_BYTES = 512 };
 struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
     uint32_t p, q, access_p, access_q;
     bool has_witness, is_unknown;
-    int32_t witness_p[6], witness_q[6];
+    struct conflict_witness witness;
     char reason[FRAME_REASON_BYTES];
 };
 /* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread. False when

@@ -2,8 +2,8 @@
  * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, and
  * describes the conflict that stands in the way when there is none. */
 #include "fuser/analysis/frame.h"
+#include "fuser/analysis/witness.h"
 
-#include <isl/val.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,21 +40,6 @@ static const char *access_verb(const struct access *access)
     return "touches";
 }
 
-/* A point of a relation between threads, as 6 + 6 coordinates. */
-static bool sample_pair(__isl_take isl_map *pairs, int32_t first[6], int32_t second[6])
-{
-    isl_set *points = isl_map_wrap(pairs);
-    isl_point *point = isl_set_sample_point(points);
-    bool found = point && isl_point_is_void(point) == isl_bool_false;
-    for (int d = 0; found && d < 12; d++) {
-        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, d);
-        *(d < 6 ? &first[d] : &second[d - 6]) = value ? (int32_t)isl_val_get_num_si(value) : 0;
-        isl_val_free(value);
-    }
-    isl_point_free(point);
-    return found;
-}
-
 /* The threads of both launches that share a byte and do not fall into one fused thread. */
 static bool find_witness(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
                          struct frame_failure *failure)
@@ -66,7 +51,8 @@ static bool find_witness(struct frame *frame, const struct placed_access *a, con
         isl_map *pairs = overlap_relation(bytes_a, a->access->width, bytes_b, b->access->width);
         isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
                                                 isl_map_copy(frame->maps[b->member]));
-        found = sample_pair(isl_map_subtract(pairs, together), failure->witness_p, failure->witness_q);
+        found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
+                             &frame->members[b->member], b->access, &failure->witness);
     }
     isl_map_free(bytes_a);
     isl_map_free(bytes_b);
@@ -95,14 +81,14 @@ static void describe(struct frame *frame, const struct placed_access *a, const s
     const struct access *unbounded = !a->access->relation   ? a->access
                                      : !b->access->relation ? b->access
                                                             : NULL;
-    const int32_t *s = failure->witness_p, *t = failure->witness_q;
+    const int32_t *s = failure->witness.p, *t = failure->witness.q;
     if (failure->has_witness)
         snprintf(
             rest, room,
             " from another thread: e.g. block (%d,%d,%d) thread (%d,%d,%d) of %s and block (%d,%d,%d) thread "
-            "(%d,%d,%d) of %s",
+            "(%d,%d,%d) of %s, at byte %lld",
             s[2], s[1], s[0], s[5], s[4], s[3], p->summary->function->name, t[2], t[1], t[0], t[5], t[4],
-            t[3], q->summary->function->name);
+            t[3], q->summary->function->name, (long long)failure->witness.byte);
     else if (unbounded)
         snprintf(rest, room, ", at an address that is not known%s%s", unbounded->reason ? ": " : "",
                  unbounded->reason ? unbounded->reason : "");

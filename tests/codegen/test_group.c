@@ -111,9 +111,10 @@ static void a_stencil_is_refused_with_two_threads(void **state)
     conflict_between(p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_OTHER);
     assert_true(conflict.has_witness);
-    int32_t first = conflict.witness_p[2] * 256 + conflict.witness_p[5];
-    int32_t second = conflict.witness_q[2] * 256 + conflict.witness_q[5];
+    int32_t first = conflict.witness.p[2] * 256 + conflict.witness.p[5];
+    int32_t second = conflict.witness.q[2] * 256 + conflict.witness.q[5];
     assert_true(first - second == 1 || first - second == -1);
+    assert_int_equal(conflict.witness.byte, 4 * first); /* add's third array */
     assert_non_null(strstr(conflict.reason, "kernel add line"));
     assert_non_null(strstr(conflict.reason, "kernel stencil line"));
     assert_non_null(strstr(conflict.reason, "thread ("));

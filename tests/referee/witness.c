@@ -2,6 +2,7 @@
  * Reads reasons of the form that fuser/analysis/place.c gives them, and looks for what they name. */
 #include "tests/referee/witness.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,12 +87,14 @@ static bool read_thread(const char *text, struct named *named)
                   &t[5]) == 6;
 }
 
-static bool read_reason(const char *reason, struct named *first, struct named *second)
+/* byte: that both touch, from the start of the array. */
+static bool read_reason(const char *reason, struct named *first, struct named *second, uint64_t *byte)
 {
     const char *other = strstr(reason, ", kernel "), *threads = strstr(reason, "e.g. block (");
     const char *last = threads ? strstr(threads, " and block (") : NULL;
-    return other && last && read_access(reason, first) && read_access(other + 2, second) &&
-           read_thread(threads + 5, first) && read_thread(last + 5, second);
+    const char *place = last ? strstr(last, ", at byte ") : NULL;
+    return other && place && sscanf(place, ", at byte %" SCNu64, byte) == 1 && read_access(reason, first) &&
+           read_access(other + 2, second) && read_thread(threads + 5, first) && read_thread(last + 5, second);
 }
 
 bool witness_program(const char *reason, uint32_t *program)
@@ -102,16 +105,22 @@ bool witness_program(const char *reason, uint32_t *program)
     return is_named;
 }
 
+static bool touches(const struct witness_touch *touch, uint64_t byte)
+{
+    return byte >= touch->place && byte - touch->place < touch->bytes;
+}
+
 enum witness_verdict witness_check(struct witness_log *log, const char *reason)
 {
     struct named first, second;
     size_t first_count, second_count;
-    if (!read_reason(reason, &first, &second)) return WITNESS_NONE;
+    uint64_t byte;
+    if (!read_reason(reason, &first, &second, &byte)) return WITNESS_NONE;
     const struct witness_touch *a = find(log, &first, &first_count), *b = find(log, &second, &second_count);
     for (size_t i = 0; i < first_count; i++)
         for (size_t k = 0; k < second_count; k++)
-            if (a[i].array == b[k].array && a[i].place < b[k].place + b[k].bytes &&
-                b[k].place < a[i].place + a[i].bytes && (a[i].is_write || b[k].is_write))
+            if (a[i].array == b[k].array && touches(&a[i], byte) && touches(&b[k], byte) &&
+                (a[i].is_write || b[k].is_write))
                 return WITNESS_SEEN;
     return is_exact(log, &first) && is_exact(log, &second) ? WITNESS_UNTRUE : WITNESS_POSSIBLE;
 }
