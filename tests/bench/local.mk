@@ -2,6 +2,7 @@
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
 dist_check_SCRIPTS += \
 	tests/bench/attack.sh \
+	tests/bench/blas.sh \
 	tests/bench/chain.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * y = x, for vectors; and b = a, for matrices, a tile a block. */
+#ifndef BENCH_ROUTINES_COPY_CUH
+#define BENCH_ROUTINES_COPY_CUH
+#include "sums.cuh"
+
+__global__ void copy_kernel(int n, const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+
+static void copy(int n, const float *x, float *y)
+{
+    copy_kernel<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, x, y);
+}
+
+__global__ void copy_matrix_kernel(int rows, int columns, const float *a, float *b)
+{
+    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
+    for (int k = 0; k < TILE; k += TILE_Y)
+        for (int j = 0; j < TILE; j += TILE_X) {
+            int row = first_row + k, column = first_column + j;
+            if (row < rows && column < columns) b[row * columns + column] = a[row * columns + column];
+        }
+}
+
+static void copy_matrix(int rows, int columns, const float *a, float *b)
+{
+    dim3 grid(blocks_for(columns, TILE), blocks_for(rows, TILE)), block(TILE_X, TILE_Y);
+    copy_matrix_kernel<<<grid, block>>>(rows, columns, a, b);
+}
+
+#endif

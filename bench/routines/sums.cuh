@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the routines of this folder share: sums over a warp and over a block, and the tiles into which those
+ * that add up parts of a matrix divide it. Matrices are stored row by row. */
+#ifndef BENCH_ROUTINES_SUMS_CUH
+#define BENCH_ROUTINES_SUMS_CUH
+
+enum {
+    VECTOR_BLOCK = 256, /* threads of a block, one element each */
+    TILE = 128,         /* rows and columns of a tile */
+    TILE_X = 32,        /* the block that works on a tile: a warp takes a row of it, */
+    TILE_Y = 16,        /* and so many rows at once */
+    TILE_COLUMNS = TILE / TILE_X,
+};
+
+static int blocks_for(int n, int block)
+{
+    return (n - 1) / block + 1;
+}
+
+/* In the first lane: the sum over the warp. */
+__device__ static float warp_sum(float value)
+{
+    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffff, value, offset);
+    return value;
+}
+
+/* In the first thread: the sum over a block of one dimension, whose threads all call it. */
+__device__ static float block_sum(float value)
+{
+    __shared__ float sums[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    value = warp_sum(value);
+    if (lane == 0) sums[warp] = value;
+    __syncthreads();
+    if (warp == 0) value = warp_sum(lane < blockDim.x / 32 ? sums[lane] : 0);
+    return value;
+}
+
+#endif
