@@ -2,8 +2,8 @@
  * kfuse explain: tells from a plan's plan.json (fuser/planner/planner.h) why its groups are fused and why
  * neighbouring kernels are not. */
 #include "tools/commands.h"
+#include "tools/explain.h"
 #include "tools/names.h"
-#include "tools/plan_file.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -14,23 +14,21 @@
 
 static void print_help(void)
 {
-    printf("usage: kfuse explain DIR [GROUP]\n"
-           "Tell why the groups of the plan in DIR are fused, and why neighbouring kernels are not.\n"
-           "With GROUP, everything about that group.\n\n"
-           "  -h, --help          print this text\n");
+    printf(
+        "usage: kfuse explain DIR [GROUP]\n"
+        "Tell why the groups of the plan in DIR are fused, and why neighbouring kernels are not.\n"
+        "With GROUP, everything about that group.\n\n"
+        "  -p, --pairs         only the pairs of neighbouring launches, with shapes, values and next steps\n"
+        "  -h, --help          print this text\n");
 }
 
-/* "12 x 8 x 1" of an array of three. */
-static void print_shape(const json_t *shape)
+void explain_shape(const json_t *shape)
 {
     for (size_t i = 0; i < json_array_size(shape); i++)
         printf("%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(shape, i)));
 }
 
-enum { NAME_SIZE = 256 };
-
-/* The name of the kernel with this id, as in the source. */
-static const char *kernel_name(const json_t *plan, long long id, char *name)
+const char *explain_kernel_name(const json_t *plan, long long id, char *name)
 {
     size_t i;
     json_t *kernel;
@@ -39,7 +37,7 @@ static const char *kernel_name(const json_t *plan, long long id, char *name)
     {
         if (plan_file_number(kernel, "id") == id) symbol = plan_file_text(kernel, "name");
     }
-    return names_short(symbol, name, NAME_SIZE);
+    return names_short(symbol, name, EXPLAIN_NAME_SIZE);
 }
 
 static void print_microseconds(const char *label, long long ns)
@@ -74,15 +72,15 @@ static void print_members(const json_t *group)
 {
     size_t i;
     json_t *member;
-    char name[NAME_SIZE];
+    char name[EXPLAIN_NAME_SIZE];
     const json_t *remaps = json_object_get(group, "remaps");
     printf("  members, in order:\n");
     json_array_foreach(json_object_get(group, "members"), i, member)
     {
         printf("    %s  grid ", names_short(plan_file_text(member, "name"), name, sizeof name));
-        print_shape(json_object_get(member, "grid"));
+        explain_shape(json_object_get(member, "grid"));
         printf(" block ");
-        print_shape(json_object_get(member, "block"));
+        explain_shape(json_object_get(member, "block"));
         const char *remap = json_string_value(json_array_get(remaps, i));
         printf("%s%s\n", remap ? "  threads: " : "", remap ? remap : "");
         if (*plan_file_text(member, "exactness")) printf("      %s\n", plan_file_text(member, "exactness"));
@@ -103,9 +101,9 @@ static void print_group(const json_t *group, bool in_full)
     print_gain(group);
     if (!in_full) return;
     printf("  grid ");
-    print_shape(json_object_get(group, "grid"));
+    explain_shape(json_object_get(group, "grid"));
     printf(" block ");
-    print_shape(json_object_get(group, "block"));
+    explain_shape(json_object_get(group, "block"));
     printf(", %lld registers, source %s\n", plan_file_number(group, "registers"),
            plan_file_text(group, "source"));
     print_list(group, "forwards", "values that pass in registers");
@@ -118,7 +116,7 @@ static void print_refusals(const json_t *plan)
 {
     size_t i;
     json_t *kernel;
-    char name[NAME_SIZE];
+    char name[EXPLAIN_NAME_SIZE];
     json_array_foreach(json_object_get(plan, "kernels"), i, kernel)
     {
         const char *refusal = json_string_value(json_object_get(kernel, "refusal"));
@@ -128,22 +126,6 @@ static void print_refusals(const json_t *plan)
             printf("kernel %s is left alone: %s\n", name, refusal);
         else if (no_member)
             printf("kernel %s cannot be a member: %s\n", name, no_member);
-    }
-}
-
-static void print_pairs(const json_t *plan)
-{
-    size_t i;
-    json_t *pair;
-    char first[NAME_SIZE], second[NAME_SIZE];
-    json_array_foreach(json_object_get(plan, "pairs"), i, pair)
-    {
-        if (json_is_string(json_object_get(pair, "group"))) continue;
-        const char *reason = plan_file_text(pair, "reason");
-        printf("apart: %s, then %s (%lld times; conflict: %s)%s%s\n",
-               kernel_name(plan, plan_file_number(pair, "first"), first),
-               kernel_name(plan, plan_file_number(pair, "second"), second), plan_file_number(pair, "count"),
-               plan_file_text(pair, "class"), *reason ? "\n  " : "", reason);
     }
 }
 
@@ -163,18 +145,25 @@ static void print_plan(const json_t *plan)
         printf("\n");
     }
     print_refusals(plan);
-    print_pairs(plan);
+    explain_pairs(plan, false);
 }
 
 int command_explain(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"pairs", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != 'h') return command_usage("explain", NULL);
-        print_help();
-        return COMMAND_DONE;
-    }
+    bool only_pairs = false;
+    while ((option = getopt_long(argc, argv, "ph", options, NULL)) != -1) switch (option) {
+        case 'p':
+            only_pairs = true;
+            break;
+        case 'h':
+            print_help();
+            return COMMAND_DONE;
+        default:
+            return command_usage("explain", NULL);
+        }
     if (argc - optind < 1 || argc - optind > 2)
         return command_usage("explain", "name a plan folder, and a group at most");
 
@@ -183,7 +172,9 @@ int command_explain(int argc, char **argv)
     if (!plan) return COMMAND_FAILED;
     int status = COMMAND_DONE;
     const char *wanted = argv[optind + 1];
-    if (!wanted)
+    if (only_pairs)
+        explain_pairs(plan, true);
+    else if (!wanted)
         print_plan(plan);
     else {
         size_t i;

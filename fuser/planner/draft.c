@@ -19,11 +19,19 @@ static bool leaves_array(const struct access_base *base, const struct array_bind
 
 const char *draft_why_no_step(struct search *search, uint32_t launch)
 {
+    uint32_t base;
+    return draft_obstacle(search, launch, &base);
+}
+
+const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *base)
+{
     const struct launch_class *class = search_class(search, launch);
+    *base = UINT32_MAX;
     if (class->refusal) return class->refusal;
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     if (!bound.bindings) return "out of memory";
     for (uint32_t i = 0; i < bound.summary->base_count; i++) {
+        *base = i;
         if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
             return "it uses an address of unknown origin";
         if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
@@ -32,6 +40,7 @@ const char *draft_why_no_step(struct search *search, uint32_t launch)
         if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
             return "it may reach beyond the allocation that a pointer of its arguments lies in";
     }
+    *base = UINT32_MAX;
     return NULL;
 }
 

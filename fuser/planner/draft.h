@@ -18,6 +18,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
 /* Why no group can have this launch as a step, or NULL. Replay holds a launch only when every base lies in a
  * tracked plain allocation of the process. */
 const char *draft_why_no_step(struct search *search, uint32_t launch);
+/* The same; *base: which of its bases is at fault, UINT32_MAX: none. */
+const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *base);
 /* Extends the draft launch by launch to the end of the window; needs search and first. */
 void draft_grow(struct draft *draft);
 /* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */

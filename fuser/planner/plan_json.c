@@ -4,6 +4,7 @@
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
+#include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_write.h"
 
 #include <jansson.h>
@@ -203,67 +204,6 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     return group;
 }
 
-struct pair_row { /* neighbouring launches of one situation */
-    struct hash128 key;
-    json_t *json;
-    json_int_t count;
-    UT_hash_handle hh;
-};
-
-static json_t *pair_json(struct search *search, uint32_t first)
-{
-    static const char *const class_names[] = {
-        [CONFLICT_NONE] = "none",   [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
-        [CONFLICT_BLOCK] = "block", [CONFLICT_OTHER] = "other",   [CONFLICT_UNKNOWN] = "unknown"};
-    const struct launch_class *p = search_class(search, first);
-    const struct launch_class *q = search_class(search, first + 1);
-    const struct search_group *group = search->group_of[first];
-    bool together = group && group->is_kept && search->group_of[first + 1] == group;
-    const char *class = "unknown", *reason = p->refusal ? p->refusal : q->refusal;
-    if (!reason) {
-        const struct conflict *conflict = pairs_conflict(search->pairs, first, first + 1);
-        class = class_names[conflict->class];
-        reason = p->no_member ? p->no_member : q->no_member;
-        bool could_fuse = conflict->class <= CONFLICT_HALO;
-        if (!reason && could_fuse) reason = search->reason_of[first];
-        if (!reason && conflict->reason[0]) reason = conflict->reason;
-        if (!reason) reason = search->reason_of[first];
-        if (group && group->refusal && search->group_of[first + 1] == group) reason = group->refusal;
-    }
-    return json_pack("{s:i,s:i,s:i,s:s,s:o,s:o}", "first", (int)p->kernel, "second", (int)q->kernel, "count",
-                     0, "class", class, "group", text_or_null(together ? group->name : NULL), "reason",
-                     text_or_null(together ? NULL : reason));
-}
-
-static json_t *pairs_json(struct search *search)
-{
-    struct pair_row *rows = NULL, *row, *next;
-    json_t *list = json_array();
-    for (uint32_t i = 0; i + 1 < search->program->launch_count; i++) {
-        if (search->program->launches[i].window != search->program->launches[i + 1].window) continue;
-        struct {
-            struct hash128 pair;
-            uint64_t group;
-        } key;
-        if (!pairs_key(search->pairs, (uint32_t[]){i, i + 1}, 2, &key.pair)) break;
-        bool together = search->group_of[i] && search->group_of[i] == search->group_of[i + 1];
-        key.group = together ? (uint64_t)(uintptr_t)search->group_of[i] : 0;
-        struct hash128 hash = hash_bytes(&key, sizeof key);
-        HASH_FIND(hh, rows, &hash, sizeof hash, row);
-        if (!row) {
-            row = arena_alloc(search->arena, sizeof *row);
-            if (!row) break;
-            row->key = hash;
-            row->json = pair_json(search, i);
-            json_array_append_new(list, row->json);
-            HASH_ADD(hh, rows, key, sizeof row->key, row);
-        }
-        json_object_set_new(row->json, "count", json_integer(++row->count));
-    }
-    HASH_ITER(hh, rows, row, next) HASH_DEL(rows, row);
-    return list;
-}
-
 struct reason_row {
     const char *text;
     json_int_t launches;
@@ -404,7 +344,7 @@ char *plan_json(struct search *search, const char *trace_name, struct planner_su
     json_object_set_new(root, "kernels", kernels_json(search));
     json_object_set_new(root, "groups", groups);
     json_object_set_new(root, "apart", apart_json(search));
-    json_object_set_new(root, "pairs", pairs_json(search));
+    json_object_set_new(root, "pairs", neighbours_json(search));
     char *text = json_dumps(root, JSON_INDENT(1));
     json_decref(root);
     return text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
- * resolved at the moment of the launch. Windows end wherever replay would have to flush: see ends_window. */
+ * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
 #include "fuser/planner/exactness.h"
 #include "fuser/codegen/cubin.h"
 
@@ -23,6 +23,7 @@ struct reading { /* what the pass over the trace carries along */
     const struct trace_activity **activities; /* joined last: they arrive late */
     uint32_t activity_count, activity_capacity;
     const struct trace_launch *previous; /* launch of the open window, or NULL */
+    const char *boundary;                /* NULL: what has ended it */
     uint64_t first_arrival, last_arrival;
     bool out_of_memory;
 };
@@ -169,10 +170,27 @@ const char *program_special_launch(const struct trace_launch *record)
     return NULL;
 }
 
+static void end_window(struct reading *reading, const char *boundary)
+{
+    reading->previous = NULL;
+    if (!reading->boundary) reading->boundary = boundary;
+}
+
+/* Why the launch does not continue the window; NULL: it does. */
+static const char *why_window_ends(const struct reading *reading, const struct trace_launch *record)
+{
+    const struct trace_launch *previous = reading->previous;
+    if (!previous) return reading->boundary ? reading->boundary : "the program begins";
+    if (previous->stream != record->stream) return "they are on two streams";
+    if (previous->context != record->context) return "they are in two contexts";
+    return previous->thread != record->thread ? "two threads make them" : program_special_launch(record);
+}
+
 static void read_launch(struct reading *reading, const struct trace_view *view)
 {
     struct program *program = reading->program;
     const struct trace_launch *record = view->fixed, *previous = reading->previous;
+    const char *special = program_special_launch(record);
     if (program->launch_count == reading->launch_capacity) {
         uint32_t capacity = reading->launch_capacity ? 2 * reading->launch_capacity : 1024;
         struct program_launch *grown = realloc(program->launches, capacity * sizeof *grown);
@@ -185,14 +203,14 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     }
     struct program_launch *launch = &program->launches[program->launch_count++];
     *launch = (struct program_launch){.record = record, .arguments = view->payload};
-    bool is_ordinary = !program_special_launch(record);
-    bool continues = previous && is_ordinary && previous->stream == record->stream &&
-                     previous->context == record->context && previous->thread == record->thread;
-    if (!continues) program->window_count++;
+    launch->boundary = why_window_ends(reading, record);
+    if (launch->boundary) program->window_count++;
     launch->window = program->window_count;
-    if (continues && record->arrival_ns > previous->arrival_ns + previous->host_ns)
+    if (!launch->boundary && record->arrival_ns > previous->arrival_ns + previous->host_ns)
         launch->gap_ns = (uint32_t)(record->arrival_ns - previous->arrival_ns - previous->host_ns);
-    reading->previous = is_ordinary ? record : NULL;
+    reading->boundary = NULL;
+    reading->previous = record;
+    if (special) end_window(reading, special);
     if (!reading->first_arrival) reading->first_arrival = record->arrival_ns;
     reading->last_arrival = record->arrival_ns;
     resolve_pointers(reading, launch);
@@ -266,14 +284,22 @@ static void read_record(struct reading *reading, const struct trace_view *view)
     }
     case TRACE_FREE:
         live_remove(reading, ((const struct trace_free *)view->fixed)->address);
-        reading->previous = NULL;
+        end_window(reading, "the program frees memory");
         break;
     case TRACE_CONTENTS:
+        end_window(reading, "the program writes a module variable");
+        break;
     case TRACE_COPY:
+        end_window(reading, "the program copies memory");
+        break;
     case TRACE_SET:
+        end_window(reading, "the program sets memory");
+        break;
     case TRACE_EVENT:
+        end_window(reading, "the program records or awaits an event");
+        break;
     case TRACE_WALL:
-        reading->previous = NULL;
+        end_window(reading, view->payload); /* the entry point's name */
         break;
     case TRACE_ACTIVITY:
         keep_activity(reading, view->fixed);

@@ -55,6 +55,7 @@ struct program_launch {
     struct program_pointer *pointers;
     uint32_t pointer_count;
     uint32_t window;
+    const char *boundary; /* of the first launch of a window: what ended the one before; NULL: nothing did */
     uint32_t gap_ns;  /* host time between the end of the launch call before it in its window and this call */
     uint64_t time_ns; /* device time, 0: not known */
     uint64_t start_ns, end_ns;

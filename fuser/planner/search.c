@@ -468,6 +468,62 @@ bool search_run(struct search *search, const struct planner_options *options, st
     return !search->error;
 }
 
+static void try_draft(struct draft *draft, struct search_trial *trial)
+{
+    struct search *search = draft->search;
+    int64_t bytes_saved = INT64_MAX;
+    struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
+    if (!planned || !collect_members(search, draft, planned)) {
+        trial->refusal = "out of memory";
+        return;
+    }
+    const char *refusal = decide_whole(search, planned, &bytes_saved);
+    trial->refusal = refusal ? arena_strdup(search->arena, refusal) : NULL;
+    trial->is_legal = !planned->group || !planned->group->refusal;
+    trial->projected = planned->projected;
+    release_group(planned);
+}
+
+/* The launch that is passed over and must come before the draft's last one, but after another member. */
+static const char *why_no_roles(const struct draft *draft)
+{
+    struct search *search = draft->search;
+    uint32_t last = draft->first + draft->count - 1;
+    for (uint32_t launch = draft->first; launch < last; launch++) {
+        if (draft->is_member[launch - draft->first]) continue;
+        const struct conflict *conflict = pairs_conflict(search->pairs, launch, last);
+        if (!conflict || conflict->class == CONFLICT_NONE) continue;
+        const struct access_summary *p = search_class(search, launch)->summary,
+                                    *q = search_class(search, last)->summary;
+        return arena_printf(
+            search->arena,
+            "it passes over kernel %s, line %u: what that touches after a member did, kernel %s line "
+            "%u touches too",
+            p->function->name, p->accesses[conflict->access_p].line, q->function->name,
+            q->accesses[conflict->access_q].line);
+    }
+    return "what it passes over can run neither before nor after it";
+}
+
+void search_try_longer(struct search *search, uint32_t launch, struct search_trial *trial)
+{
+    const struct search_group *group = search->group_of[launch];
+    uint32_t steps = group ? group->step_count : 1;
+    struct draft draft = {.search = search, .first = launch + 1 - steps, .count = steps + 1};
+    const struct search_memo *memo = search->memo_of[draft.first];
+    *trial = (struct search_trial){.given_up = memo ? memo->reason : NULL};
+    if (steps == SEARCH_MOST_STEPS || (group && group->member_count >= search->options->max_members)) {
+        trial->refusal = "the group before it has as many members as one may have";
+        return;
+    }
+    for (uint32_t i = 0; i < steps; i++) draft.is_member[i] = !group || group->roles[i] == PLAN_MEMBER;
+    draft.is_member[steps] = true;
+    if (draft_assign_roles(&draft))
+        try_draft(&draft, trial);
+    else
+        trial->refusal = why_no_roles(&draft);
+}
+
 void search_free(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) release_group(search->groups[i]);

@@ -67,6 +67,15 @@ static inline const struct launch_class *search_class(const struct search *searc
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
                 isl_ctx *ctx);
 void search_free(struct search *search);
+/* After the search: why the group that ends with this launch (or the launch alone) does not go on with the
+ * next one. is_legal: with a text, it is refused for what it costs, else nothing stands against it. */
+struct search_trial {
+    const char *refusal;
+    bool is_legal;
+    const char *given_up;       /* what was said of a longer group when it was given up, or NULL */
+    struct projected projected; /* of the longer group, or 0 where no projection was needed */
+};
+void search_try_longer(struct search *search, uint32_t launch, struct search_trial *trial);
 /* Device time of a launch: its class's mean, or an estimate from its traffic; 0 when there is neither. */
 uint64_t search_launch_time(struct search *search, uint32_t launch);
 
