@@ -1,20 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The sequences of linear algebra on the emulator: right against the host; by hand the same bits as from the routines, and
-# under a plan too. What is fused, what cannot be and what stays apart is in the table below, which follows kfuse.
+# under a plan too. What is fused, what cannot be and what stays apart is in the table below, which follows kfuse;
+# bench/told.awk tells its words.
 . "$top_srcdir/tests/tools/functions.sh"
 blas=$bench/blas-shared
 plan_options=--keep-losing
-
-# told: from explain, "fused" and the members; "alone", a kernel that can be no member; "apart", two that can; and why
-told() {
-    "$kfuse" explain "$work/app.kfplan" | awk '{ gsub(/_kernel/, "") }
-        /^    [a-z_]+  grid / { group = group (group ? "+" : "") $1 }
-        /^  a use: / { print "fused " group; group = "" }
-        / cannot be a member: / { alone[$2]; name = $2; sub(/.* — /, ""); print "alone " name ": " $0 }
-        /^apart: / { one = $2; two = $4; sub(/,/, "", one); getline
-            if (!(one in alone) && !(two in alone)) { sub(/.*: /, ""); print "apart " one ", " two ": " $0 } }' | sort -u
-}
 
 # right SEQUENCE OPTION...: within the bound of the host's results, and by hand with the same bits: in gesummv the second
 # product is added to the rounded first, by hand only one of both is rounded
@@ -65,7 +56,7 @@ while read -r sequence _; do
     [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $*"
     record_and_plan "$@"
     run_planned "$@"
-    told >"$work/lines"
+    "$kfuse" explain "$work/app.kfplan" | awk -f "$top_srcdir/bench/told.awk" | sort -u >"$work/lines"
     sed "s/^/$sequence /" "$work/lines"
     ! grep -q ^fused "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "$sequence: planned, not used"
 done <"$work/list" >"$work/told"
