@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The evaluation programs, built as a user would: X with the static runtime, as nvcc does unless told; X-shared with the
 # shared one, which the emulator can stand in for. floor answers the static runtime's dlsym: it has no shared form.
-bench_programs = bench/blas bench/shallow bench/vadd bench/chain bench/lecture bench/listings bench/nofuse
+bench_programs = bench/blas bench/chain bench/kernel-summation bench/lecture bench/listings bench/nofuse \
+	bench/shallow bench/vadd
 bench_headers = bench/bench.h bench/chain.h
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
 EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/golden bench/gpu \
 	bench/programs bench/statistics.sh bench/told.awk $(bench_routines)
-bench_routines = $(addprefix bench/routines/,add_tiles.cuh axpy.cuh by_hand.cuh copy.cuh cublas.cuh dot.cuh gemv.cuh \
-	gemv_tiles.cuh gemvt_tiles.cuh ger.cuh host.cuh library.cuh scal.cuh sequences.cuh sums.cuh)
-bench/blas bench/blas-shared: $(bench_routines)
+bench_routines = $(addprefix bench/routines/,add_tiles.cuh axpy.cuh by_hand.cuh copy.cuh cublas.cuh dot.cuh gemm.cuh \
+	gemv.cuh gemv_tiles.cuh gemvt_tiles.cuh ger.cuh host.cuh library.cuh scal.cuh sequences.cuh sums.cuh)
+bench/blas bench/blas-shared bench/kernel-summation bench/kernel-summation-shared: $(bench_routines)
 NVCCFLAGS = -arch=sm_90 -O2
 nvcc_verbose = $(nvcc_verbose_@AM_V@)
 nvcc_verbose_ = $(nvcc_verbose_@AM_DEFAULT_V@)

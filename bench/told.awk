@@ -9,5 +9,5 @@
     one = $2; two = $4
     sub(/,/, "", one)
     getline
-    if (!(one in alone) && !(two in alone)) { sub(/.*: /, ""); print "apart " one ", " two ": " $0 }
+    if (!(one in alone) && !(two in alone)) { sub(/^ *(.*: )?/, ""); print "apart " one ", " two ": " $0 }
 }

@@ -106,6 +106,13 @@ static void cublas_gemvt(int rows, int columns, float alpha, const float *a, con
     CHECK_CUBLAS(Sgemv_v2, CUBLAS_PLAIN, columns, rows, &alpha, a, columns, x, 1, &beta, y, 1);
 }
 
+/* c = a b' */
+static void cublas_gemm(int m, int n, int k, const float *a, const float *b, float *c)
+{
+    const float one = 1, zero = 0;
+    CHECK_CUBLAS(Sgemm_v2, CUBLAS_TRANSPOSED, CUBLAS_PLAIN, n, m, k, &one, b, k, a, k, &zero, c, n);
+}
+
 /* c = a + b */
 static void cublas_geam(int rows, int columns, const float *a, const float *b, float *c)
 {

@@ -8,7 +8,7 @@ enum {
     VECTOR_BLOCK = 256, /* threads of a block, one element each */
     TILE = 128,         /* rows and columns of a tile */
     TILE_X = 32,        /* the block that works on a tile: a warp takes a row of it, */
-    TILE_Y = 16,        /* and so many rows at once */
+    TILE_Y = 8,         /* and so many rows at once */
     TILE_COLUMNS = TILE / TILE_X,
 };
 

@@ -7,6 +7,7 @@ dist_check_SCRIPTS += \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
 	tests/bench/host_polls.sh \
+	tests/bench/kernel_summation.sh \
 	tests/bench/killed.sh \
 	tests/bench/launch_fails.sh \
 	tests/bench/launch_faults.sh \

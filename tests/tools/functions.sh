@@ -110,6 +110,9 @@ fuses() {
     }
 }
 
+# told NAME: what explain tells of $work/app.kfplan, a line each after NAME, in the words of bench/told.awk
+told() { "$kfuse" explain "$work/app.kfplan" | awk -f "$top_srcdir/bench/told.awk" | sort -u | sed "s/^/$1 /"; }
+
 # corner MODE: tests/bench/corners.cu behaves under record and with a plan as it does alone
 corner() {
     corners=$top_builddir/tests/bench/corners
