@@ -31,16 +31,18 @@ __device__ static float gaussian(float square_a, float square_b, float product, 
 }
 
 /* In place: from scalar products to the kernel's values, a tile a block. */
-__global__ void evaluate_kernel(int m, int n, float scale, const float *squares_a, const float *squares_b,
-                                float *c)
+__global__ void evaluate_kernel(int m, int n, float scale, const float *__restrict__ squares_a,
+                                const float *__restrict__ squares_b, float *__restrict__ c)
 {
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    for (int k = 0; k < TILE; k += TILE_Y)
-        for (int j = 0; j < TILE; j += TILE_X) {
-            int row = first_row + k, column = first_column + j;
-            if (row < m && column < n)
-                c[row * n + column] = gaussian(squares_a[row], squares_b[column], c[row * n + column], scale);
-        }
+    float squares[TILE_COLUMNS];
+    tile_load(squares, squares_b, 0, 1, n);
+    for (int k = 0; k < TILE; k += TILE_Y) {
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS], square = row < m ? squares_a[row] : 0;
+        tile_load(values, c, row, m, n);
+        for (int j = 0; j < TILE_COLUMNS; j++) values[j] = gaussian(square, squares[j], values[j], scale);
+        tile_store(values, c, row, m, n);
+    }
 }
 
 static void evaluate(int m, int n, float scale, const float *squares_a, const float *squares_b, float *c)

@@ -2,7 +2,7 @@
  * Sequences of routines fused by hand, each operation in the order in which the routines have it. */
 #ifndef BENCH_ROUTINES_BY_HAND_CUH
 #define BENCH_ROUTINES_BY_HAND_CUH
-#include "sums.cuh"
+#include "gemvt_tiles.cuh"
 
 __global__ void hand_axpydot(int n, float alpha, const float *w, const float *v, const float *u, float *z,
                              float *partial)
@@ -37,59 +37,49 @@ __global__ void hand_waxpby(int n, float alpha, const float *x, float beta, cons
 }
 
 /* Partial sums of q = A p a row of tiles, and of s = A' r a column of tiles. */
-__global__ void hand_bicgk(int rows, int columns, const float *a, const float *p, const float *r,
-                           float *partial_q, float *partial_s)
+__global__ void hand_bicgk(int rows, int columns, const float *__restrict__ a, const float *__restrict__ p,
+                           const float *__restrict__ r, float *__restrict__ partial_q,
+                           float *__restrict__ partial_s)
 {
-    __shared__ float sums[TILE_Y][TILE];
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    float sum[TILE_COLUMNS] = {};
+    float factors[TILE_COLUMNS], sum[TILE_COLUMNS] = {};
+    tile_load(factors, p, 0, 1, columns);
     for (int k = 0; k < TILE; k += TILE_Y) {
-        int row = first_row + k;
-        float row_sum = 0;
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS], factor = row < rows ? r[row] : 0, row_sum = 0;
+        tile_load(values, a, row, rows, columns);
         for (int j = 0; j < TILE_COLUMNS; j++) {
-            int column = first_column + j * TILE_X;
-            if (row < rows && column < columns) {
-                float value = a[row * columns + column];
-                row_sum += value * p[column];
-                sum[j] += value * r[row];
-            }
+            row_sum += values[j] * factors[j];
+            sum[j] += values[j] * factor;
         }
         row_sum = warp_sum(row_sum);
         if (threadIdx.x == 0 && row < rows) partial_q[blockIdx.x * rows + row] = row_sum;
     }
-    for (int j = 0; j < TILE_COLUMNS; j++) sums[threadIdx.y][threadIdx.x + j * TILE_X] = sum[j];
-    __syncthreads();
-    int i = threadIdx.y * TILE_X + threadIdx.x, column = blockIdx.x * TILE + i;
-    if (i >= TILE || column >= columns) return;
-    float total = 0;
-    for (int y = 0; y < TILE_Y; y++) total += sums[y][i];
-    partial_s[blockIdx.y * columns + column] = total;
+    add_columns(sum, columns, partial_s);
 }
 
 /* B = A + u1 v1' + u2 v2', and partial sums of B' y a column of tiles. */
-__global__ void hand_gemver(int rows, int columns, const float *a, const float *u1, const float *v1,
-                            const float *u2, const float *v2, const float *y, float *b, float *partial)
+__global__ void hand_gemver(int rows, int columns, const float *__restrict__ a, const float *__restrict__ u1,
+                            const float *__restrict__ v1, const float *__restrict__ u2,
+                            const float *__restrict__ v2, const float *__restrict__ y, float *__restrict__ b,
+                            float *__restrict__ partial)
 {
-    __shared__ float sums[TILE_Y][TILE];
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    float sum[TILE_COLUMNS] = {};
-    for (int k = 0; k < TILE; k += TILE_Y)
+    float factors1[TILE_COLUMNS], factors2[TILE_COLUMNS], sum[TILE_COLUMNS] = {};
+    tile_load(factors1, v1, 0, 1, columns);
+    tile_load(factors2, v2, 0, 1, columns);
+    for (int k = 0; k < TILE; k += TILE_Y) {
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        bool inside = row < rows;
+        float values[TILE_COLUMNS], factor = inside ? y[row] : 0;
+        float factor1 = inside ? u1[row] : 0, factor2 = inside ? u2[row] : 0;
+        tile_load(values, a, row, rows, columns);
         for (int j = 0; j < TILE_COLUMNS; j++) {
-            int row = first_row + k, column = first_column + j * TILE_X;
-            if (row < rows && column < columns) {
-                float value = u1[row] * v1[column] + a[row * columns + column];
-                value = u2[row] * v2[column] + value;
-                b[row * columns + column] = value;
-                sum[j] += value * y[row];
-            }
+            values[j] += factor1 * factors1[j];
+            values[j] += factor2 * factors2[j];
+            sum[j] += values[j] * factor;
         }
-    for (int j = 0; j < TILE_COLUMNS; j++) sums[threadIdx.y][threadIdx.x + j * TILE_X] = sum[j];
-    __syncthreads();
-    int i = threadIdx.y * TILE_X + threadIdx.x, column = blockIdx.x * TILE + i;
-    if (i >= TILE || column >= columns) return;
-    float total = 0;
-    for (int k = 0; k < TILE_Y; k++) total += sums[k][i];
-    partial[blockIdx.y * columns + column] = total;
+        tile_store(values, b, row, rows, columns);
+    }
+    add_columns(sum, columns, partial);
 }
 
 /* y = alpha A x + beta B x, a warp a row */

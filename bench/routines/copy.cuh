@@ -15,14 +15,14 @@ static void copy(int n, const float *x, float *y)
     copy_kernel<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, x, y);
 }
 
-__global__ void copy_matrix_kernel(int rows, int columns, const float *a, float *b)
+__global__ void copy_matrix_kernel(int rows, int columns, const float *__restrict__ a, float *__restrict__ b)
 {
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    for (int k = 0; k < TILE; k += TILE_Y)
-        for (int j = 0; j < TILE; j += TILE_X) {
-            int row = first_row + k, column = first_column + j;
-            if (row < rows && column < columns) b[row * columns + column] = a[row * columns + column];
-        }
+    for (int k = 0; k < TILE; k += TILE_Y) {
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS];
+        tile_load(values, a, row, rows, columns);
+        tile_store(values, b, row, rows, columns);
+    }
 }
 
 static void copy_matrix(int rows, int columns, const float *a, float *b)

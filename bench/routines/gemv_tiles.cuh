@@ -6,16 +6,16 @@
 #include "sums.cuh"
 #include "add_tiles.cuh"
 
-__global__ void gemv_tiles_kernel(int rows, int columns, const float *a, const float *x, float *partial)
+__global__ void gemv_tiles_kernel(int rows, int columns, const float *__restrict__ a,
+                                  const float *__restrict__ x, float *__restrict__ partial)
 {
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
+    float factors[TILE_COLUMNS];
+    tile_load(factors, x, 0, 1, columns);
     for (int k = 0; k < TILE; k += TILE_Y) {
-        int row = first_row + k;
-        float sum = 0;
-        for (int j = 0; j < TILE; j += TILE_X) {
-            int column = first_column + j;
-            if (row < rows && column < columns) sum += a[row * columns + column] * x[column];
-        }
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS], sum = 0;
+        tile_load(values, a, row, rows, columns);
+        for (int j = 0; j < TILE_COLUMNS; j++) sum += values[j] * factors[j];
         sum = warp_sum(sum);
         if (threadIdx.x == 0 && row < rows) partial[blockIdx.x * rows + row] = sum;
     }

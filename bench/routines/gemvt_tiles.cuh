@@ -6,16 +6,10 @@
 #include "sums.cuh"
 #include "add_tiles.cuh"
 
-__global__ void gemvt_tiles_kernel(int rows, int columns, const float *a, const float *x, float *partial)
+/* Partial sums of the tile's columns, from those that each thread has of its own. */
+__device__ static void add_columns(const float *sum, int columns, float *partial)
 {
     __shared__ float sums[TILE_Y][TILE];
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    float sum[TILE_COLUMNS] = {};
-    for (int k = 0; k < TILE; k += TILE_Y)
-        for (int j = 0; j < TILE_COLUMNS; j++) {
-            int row = first_row + k, column = first_column + j * TILE_X;
-            if (row < rows && column < columns) sum[j] += a[row * columns + column] * x[row];
-        }
     for (int j = 0; j < TILE_COLUMNS; j++) sums[threadIdx.y][threadIdx.x + j * TILE_X] = sum[j];
     __syncthreads();
     int i = threadIdx.y * TILE_X + threadIdx.x, column = blockIdx.x * TILE + i;
@@ -23,6 +17,19 @@ __global__ void gemvt_tiles_kernel(int rows, int columns, const float *a, const 
     float total = 0;
     for (int y = 0; y < TILE_Y; y++) total += sums[y][i];
     partial[blockIdx.y * columns + column] = total;
+}
+
+__global__ void gemvt_tiles_kernel(int rows, int columns, const float *__restrict__ a,
+                                   const float *__restrict__ x, float *__restrict__ partial)
+{
+    float sum[TILE_COLUMNS] = {};
+    for (int k = 0; k < TILE; k += TILE_Y) {
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS], factor = row < rows ? x[row] : 0;
+        tile_load(values, a, row, rows, columns);
+        for (int j = 0; j < TILE_COLUMNS; j++) sum[j] += values[j] * factor;
+    }
+    add_columns(sum, columns, partial);
 }
 
 /* partial has room for columns times tiles in a column. */

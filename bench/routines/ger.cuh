@@ -4,15 +4,18 @@
 #define BENCH_ROUTINES_GER_CUH
 #include "sums.cuh"
 
-__global__ void ger_kernel(int rows, int columns, float alpha, const float *x, const float *y, float *a)
+__global__ void ger_kernel(int rows, int columns, float alpha, const float *__restrict__ x,
+                           const float *__restrict__ y, float *__restrict__ a)
 {
-    int first_row = blockIdx.y * TILE + threadIdx.y, first_column = blockIdx.x * TILE + threadIdx.x;
-    for (int k = 0; k < TILE; k += TILE_Y)
-        for (int j = 0; j < TILE; j += TILE_X) {
-            int row = first_row + k, column = first_column + j;
-            if (row < rows && column < columns)
-                a[row * columns + column] = alpha * x[row] * y[column] + a[row * columns + column];
-        }
+    float factors[TILE_COLUMNS];
+    tile_load(factors, y, 0, 1, columns);
+    for (int k = 0; k < TILE; k += TILE_Y) {
+        int row = blockIdx.y * TILE + threadIdx.y + k;
+        float values[TILE_COLUMNS], factor = alpha * (row < rows ? x[row] : 0);
+        tile_load(values, a, row, rows, columns);
+        for (int j = 0; j < TILE_COLUMNS; j++) values[j] += factor * factors[j];
+        tile_store(values, a, row, rows, columns);
+    }
 }
 
 static void ger(int rows, int columns, float alpha, const float *x, const float *y, float *a)

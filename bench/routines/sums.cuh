@@ -36,4 +36,23 @@ __device__ static float block_sum(float value)
     return value;
 }
 
+/* A thread's part of a row of its block's tile: columns TILE_X apart. What lies outside of the matrix is 0,
+ * and not stored. */
+__device__ static int tile_column(int j)
+{
+    return blockIdx.x * TILE + threadIdx.x + j * TILE_X;
+}
+
+__device__ static void tile_load(float *values, const float *a, int row, int rows, int columns)
+{
+    for (int j = 0; j < TILE_COLUMNS; j++)
+        values[j] = row < rows && tile_column(j) < columns ? a[row * columns + tile_column(j)] : 0;
+}
+
+__device__ static void tile_store(const float *values, float *a, int row, int rows, int columns)
+{
+    for (int j = 0; j < TILE_COLUMNS; j++)
+        if (row < rows && tile_column(j) < columns) a[row * columns + tile_column(j)] = values[j];
+}
+
 #endif

@@ -26,11 +26,10 @@ madd fused copy+axpy
 bicgk alone add_tiles: shared memory
 bicgk alone gemv_tiles: a warp collective
 bicgk alone gemvt_tiles: shared memory
-gemver fused ger+ger+copy
+gemver fused copy_matrix+ger+ger+copy
 gemver alone add_tiles: shared memory
 gemver alone gemv: a warp collective
 gemver alone gemvt_tiles: shared memory
-gemver apart copy_matrix, ger: a group that starts with the next launch gains more
 bicgk-rows alone add_tiles: shared memory
 bicgk-rows alone gemv: a warp collective
 bicgk-rows alone gemvt_tiles: shared memory
