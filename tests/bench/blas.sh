@@ -17,16 +17,25 @@ right() {
 }
 
 sort >"$work/expected" <<END
-axpydot fused copy+axpy
+axpydot group copy+axpy
+axpydot fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
 axpydot alone dot: a warp collective
 axpydot alone sum: a warp collective
-vadd fused copy+axpy+axpy
-waxpby fused copy+scal+axpy
-madd fused copy+axpy
+vadd group copy+axpy+axpy
+vadd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
+vadd fused axpy, axpy: inner-thread, 1 value in a register, 1 store left out
+waxpby group copy+scal+axpy
+waxpby fused copy, scal: inner-thread, 1 value in a register, 1 store left out
+waxpby fused scal, axpy: inner-thread, 1 value in a register, 1 store left out
+madd group copy+axpy
+madd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
 bicgk alone add_tiles: shared memory
 bicgk alone gemv_tiles: a warp collective
 bicgk alone gemvt_tiles: shared memory
-gemver fused copy_matrix+ger+ger+copy
+gemver group copy_matrix+ger+ger+copy
+gemver fused copy_matrix, ger: inner-thread
+gemver fused ger, ger: inner-thread
+gemver fused ger, copy: inner-thread
 gemver alone add_tiles: shared memory
 gemver alone gemv: a warp collective
 gemver alone gemvt_tiles: shared memory
@@ -57,7 +66,7 @@ while read -r sequence _; do
     run_planned "$@"
     told "$sequence" >"$work/lines"
     cat "$work/lines"
-    ! grep -q " fused " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "$sequence: planned, not used"
+    ! grep -q " group " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "$sequence: planned, not used"
 done <"$work/list" >"$work/told"
 # Enough for three launches of sums, of which the last is not full.
 right axpydot --size 300000

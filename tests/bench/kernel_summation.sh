@@ -35,6 +35,6 @@ for form in tiles rows; do
     run_planned "$@"
     told $form >"$work/lines"
     cat "$work/lines"
-    ! grep -q " fused " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "planned, not used: $form"
+    ! grep -q " group " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "planned, not used: $form"
 done >"$work/told"
 sort "$work/told" | diff "$work/expected" - >&2 || fail "<: as this test has it; >: as kfuse explain tells"
