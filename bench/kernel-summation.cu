@@ -54,19 +54,22 @@ static void evaluate(int m, int n, float scale, const float *squares_a, const fl
 /* Product, evaluation and partial sums of a tile. Of the 32 partial sums that gemv_tiles has of a row, one a
  * lane, a thread here has two, 16 lanes apart, and adds them in the same order. */
 __global__ void __launch_bounds__(GEMM_THREADS, 2)
-    hand_kernel(int m, int n, int k, float scale, const float *a, const float *b, const float *squares_a,
-                const float *squares_b, const float *w, float *partial)
+    hand_kernel(int m, int n, int k, float scale, const float *__restrict__ a, const float *__restrict__ b,
+                const float *__restrict__ squares_a, const float *__restrict__ squares_b,
+                const float *__restrict__ w, float *__restrict__ partial)
 {
-    float elements[GEMM_SIDE][GEMM_SIDE] = {};
+    float elements[GEMM_SIDE][GEMM_SIDE] = {}, squares[GEMM_SIDE], weights[GEMM_SIDE];
     gemm_elements(m, n, k, a, b, elements);
+    for (int j = 0; j < GEMM_SIDE; j++) {
+        int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
+        squares[j] = column < n ? squares_b[column] : 0;
+        weights[j] = column < n ? w[column] : 0;
+    }
     for (int i = 0; i < GEMM_SIDE; i++) {
         int row = blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
-        float sums[2] = {};
-        for (int j = 0; j < GEMM_SIDE; j++) {
-            int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
-            if (row < m && column < n)
-                sums[j % 2] += gaussian(squares_a[row], squares_b[column], elements[i][j], scale) * w[column];
-        }
+        float sums[2] = {}, square = row < m ? squares_a[row] : 0;
+        for (int j = 0; j < GEMM_SIDE; j++)
+            sums[j % 2] += gaussian(square, squares[j], elements[i][j], scale) * weights[j];
         float sum = sums[0] + sums[1];
         for (int offset = 8; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset, 16);
         if (threadIdx.x == 0 && row < m) partial[blockIdx.x * m + row] = sum;

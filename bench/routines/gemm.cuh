@@ -73,7 +73,8 @@ __device__ static void gemm_elements(int m, int n, int k, const float *a, const 
 }
 
 __global__ void __launch_bounds__(GEMM_THREADS, 2)
-    gemm_kernel(int m, int n, int k, const float *a, const float *b, float *c)
+    gemm_kernel(int m, int n, int k, const float *__restrict__ a, const float *__restrict__ b,
+                float *__restrict__ c)
 {
     float elements[GEMM_SIDE][GEMM_SIDE] = {};
     gemm_elements(m, n, k, a, b, elements);
