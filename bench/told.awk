@@ -13,5 +13,7 @@
     sub(/^[^(]*\([0-9]+ times\): /, "")
     if (how == "apart") sub(/.*: /, "")
     sub(/ in group [^, ]*/, "")
+    if (/ — /) sub(/.* — /, "blocks stay whole, of other shapes: ")
+    gsub(/ line [0-9]+/, "")
     print how " " one ", " two ": " $0
 }

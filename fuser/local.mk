@@ -24,11 +24,13 @@ libfuser_la_SOURCES += \
 	fuser/analysis/range.h \
 	fuser/analysis/sources.c \
 	fuser/analysis/ssa.c fuser/analysis/ssa.h \
+	fuser/analysis/uniform.c fuser/analysis/uniform.h \
 	fuser/analysis/value.c
 
 # conflicts between launches, groups
 libfuser_la_SOURCES += \
 	fuser/analysis/conflict.c fuser/analysis/conflict.h \
+	fuser/analysis/failure.c \
 	fuser/analysis/forward.c fuser/analysis/forward.h \
 	fuser/analysis/frame.c fuser/analysis/frame.h \
 	fuser/analysis/group.c fuser/analysis/group.h \

@@ -77,6 +77,7 @@ static void print_members(const json_t *group)
     printf("  members, in order:\n");
     json_array_foreach(json_object_get(group, "members"), i, member)
     {
+        if (json_is_true(json_object_get(member, "barrier_before"))) printf("    (a barrier of the block)\n");
         printf("    %s  grid ", names_short(plan_file_text(member, "name"), name, sizeof name));
         explain_shape(json_object_get(member, "grid"));
         printf(" block ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The access analysis of one launch: runs the passes in order and turns what they found into relations. */
-#include "fuser/analysis/analysis.h"
+#include "fuser/analysis/uniform.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -462,7 +462,9 @@ static bool run_passes(struct analysis *analysis)
     isl_space *space = instance_space(analysis->ctx, ACCESS_THREAD_DIMENSIONS);
     summary->effective = isl_set_empty(isl_space_copy(space));
     summary->threads = all_threads(analysis->input, space);
-    if (!domains_find(analysis) || !describe_accesses(analysis) || !collect_words(analysis)) return false;
+    if (!domains_find(analysis) || !describe_accesses(analysis)) return false;
+    if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
+    if (!collect_words(analysis)) return false;
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);
     return false;
@@ -492,6 +494,7 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     *summary = (struct access_summary){.arena = summary->arena, .function = input->function};
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
+    summary->dynamic_shared = input->dynamic_shared;
     bool done = run_passes(&analysis);
     *retry = done && writes_trusted_variable(&analysis);
     if (!done) summary->refusal = analysis.refusal ? analysis.refusal : "out of memory";

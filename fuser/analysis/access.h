@@ -76,12 +76,17 @@ struct access_contents { /* the same, of a module variable whose contents were g
 struct access_summary {
     struct arena *arena;         /* owns everything here but the isl objects */
     const struct ptx_function *function;
-    uint32_t grid[3], block[3];
+    uint32_t grid[3], block[3], dynamic_shared;
     /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
     const char *refusal;
-    /* NULL, or why it cannot be a member of an inner-thread fusion (barrier, shared memory, warp collective, opcode not
-     * on the whitelist, ...). It may still be passed over. */
+    /* NULL, or which instruction keeps the kernel from being a member of any fusion (not on the whitelist, volatile, ...).
+     * It may still be passed over. */
     const char *no_member;
+    /* NULL, or what ties the threads of a block together (a barrier, shared memory, a warp collective): as a member, each
+     * of its blocks must be run by one block of the fused kernel, thread by thread. */
+    const char *whole_block;
+    bool is_uneven;             /* whole_block: threads may leave before a barrier that others wait at */
+    const char *no_whole_block; /* NULL, or why the blocks of this very launch cannot be run so */
     struct access *accesses;     /* global memory only, in program order */
     uint32_t access_count;
     struct access_base *bases;

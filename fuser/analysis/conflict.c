@@ -69,34 +69,6 @@ static isl_bool any_conflict(const struct bound_launch *p, const struct bound_la
     return isl_bool_false;
 }
 
-static bool meet_within_blocks(const struct bound_launch *p, const struct access *a,
-                               const struct bound_launch *q, const struct access *b)
-{
-    isl_map *pairs = meeting_threads(p, a, q, b);
-    if (!pairs) return false;
-    isl_map *same = isl_map_universe(isl_map_get_space(pairs));
-    for (int d = 0; d < 3; d++) same = isl_map_equate(same, isl_dim_in, d, isl_dim_out, d);
-    isl_bool within = isl_map_is_subset(pairs, same);
-    isl_map_free(same);
-    isl_map_free(pairs);
-    return within == isl_bool_true;
-}
-
-static bool within_blocks(const struct bound_launch *p, const struct bound_launch *q)
-{
-    bool within = true;
-    for (int d = 0; d < 3; d++)
-        if (p->summary->grid[d] != q->summary->grid[d]) return false;
-    struct quota quota = quota_begin(isl_set_get_ctx(p->summary->threads), CONFLICT_OPERATIONS);
-    for (uint32_t i = 0; i < p->summary->access_count && within; i++)
-        for (uint32_t j = 0; j < q->summary->access_count && within; j++) {
-            const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
-            within = !overlap_may_conflict(p, a, q, b) || meet_within_blocks(p, a, q, b);
-        }
-    quota_end(&quota);
-    return within;
-}
-
 static void classify(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
 {
     struct bound_launch members[2] = {*p, *q};
@@ -104,9 +76,10 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
     struct frame_failure failure, halo = {.reason = ""};
     struct arena *arena = arena_create();
     if (arena && frame_find(&frame, isl_set_get_ctx(p->summary->threads), arena, members, 2, &failure)) {
-        conflict->class = CONFLICT_THREAD;
-        snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one thread",
-                 p->summary->function->name, q->summary->function->name);
+        bool is_thread = frame.reach == OVERLAP_SAME;
+        conflict->class = is_thread ? CONFLICT_THREAD : CONFLICT_BLOCK;
+        snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one %s",
+                 p->summary->function->name, q->summary->function->name, is_thread ? "thread" : "block");
         frame_clear(&frame);
     } else if (arena && !failure.is_unknown &&
                halo_joins(members, isl_set_get_ctx(p->summary->threads), &halo)) {
@@ -115,9 +88,7 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
                  "a block of kernel %s can compute what it needs of kernel %s", q->summary->function->name,
                  p->summary->function->name);
     } else if (arena) {
-        conflict->class = failure.is_unknown    ? CONFLICT_UNKNOWN
-                          : within_blocks(p, q) ? CONFLICT_BLOCK
-                                                : CONFLICT_OTHER;
+        conflict->class = failure.is_unknown ? CONFLICT_UNKNOWN : CONFLICT_OTHER;
         conflict->access_p = failure.access_p;
         conflict->access_q = failure.access_q;
         conflict->has_witness = failure.has_witness;

@@ -12,6 +12,7 @@ bool frame_open(struct frame *frame, isl_ctx *ctx, struct arena *arena, const st
     frame->arena = arena;
     frame->members = members;
     frame->member_count = member_count;
+    frame->reach = OVERLAP_SAME;
     memcpy(frame->grid, grid, sizeof frame->grid);
     memcpy(frame->block, block, sizeof frame->block);
     frame->remaps = arena_calloc(arena, member_count, sizeof *frame->remaps);
@@ -155,23 +156,33 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->accesses[member] = NULL;
 }
 
-static enum overlap overlap_of_shapes(const struct frame_shape *a, const struct frame_shape *b)
+/* Takes pairs. */
+static enum overlap overlap_of_pairs(enum overlap reach, __isl_take isl_map *pairs)
 {
-    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
-    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
-    enum overlap result = OVERLAP_UNKNOWN;
-    isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
-    isl_bool empty = isl_map_is_empty(pairs);
-    if (empty == isl_bool_true) {
-        result = OVERLAP_NONE;
-    } else if (empty == isl_bool_false) {
-        isl_map *same = isl_map_identity(isl_map_get_space(pairs));
-        isl_bool within = isl_map_is_subset(pairs, same);
-        if (within != isl_bool_error) result = within ? OVERLAP_SAME : OVERLAP_OTHER;
-        isl_map_free(same);
+    isl_map *same = isl_map_identity(isl_map_get_space(pairs));
+    isl_bool within = isl_map_is_subset(pairs, same);
+    enum overlap result = within == isl_bool_error ? OVERLAP_UNKNOWN : within ? OVERLAP_SAME : OVERLAP_OTHER;
+    isl_map_free(same);
+    if (result == OVERLAP_OTHER && reach == OVERLAP_BLOCK) {
+        isl_map *block = isl_map_universe(isl_map_get_space(pairs));
+        for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
+        if (isl_map_is_subset(pairs, block) == isl_bool_true) result = OVERLAP_BLOCK;
+        isl_map_free(block);
     }
     isl_map_free(pairs);
     return result;
+}
+
+static enum overlap overlap_of_shapes(enum overlap reach, const struct frame_shape *a,
+                                      const struct frame_shape *b)
+{
+    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
+    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
+    isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
+    isl_bool empty = isl_map_is_empty(pairs);
+    if (empty == isl_bool_false) return overlap_of_pairs(reach, pairs);
+    isl_map_free(pairs);
+    return empty == isl_bool_true ? OVERLAP_NONE : OVERLAP_UNKNOWN;
 }
 
 enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
@@ -180,7 +191,8 @@ enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, c
         return OVERLAP_NONE;
     unsigned char *known = &frame->overlaps[(size_t)a->shape * frame->table_size + b->shape];
     if (*known == OVERLAP_UNTESTED) {
-        *known = (unsigned char)overlap_of_shapes(&frame->shapes[a->shape], &frame->shapes[b->shape]);
+        *known = (unsigned char)overlap_of_shapes(frame->reach, &frame->shapes[a->shape],
+                                                  &frame->shapes[b->shape]);
         frame->overlaps[(size_t)b->shape * frame->table_size + a->shape] = *known;
     }
     return *known;
@@ -207,8 +219,7 @@ bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct p
             if (first->accesses[i].kind == ACCESS_READ && second->accesses[j].kind == ACCESS_READ) continue;
             *access_p = &frame->accesses[p][i];
             *access_q = &frame->accesses[q][j];
-            enum overlap overlap = frame_overlap(frame, *access_p, *access_q);
-            if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME) return true;
+            if (frame_overlap(frame, *access_p, *access_q) > frame->reach) return true;
         }
     return false;
 }

@@ -10,9 +10,10 @@
 
 enum overlap {
     OVERLAP_UNTESTED,
-    OVERLAP_NONE,    /* no common byte */
-    OVERLAP_SAME,    /* common bytes only within one fused thread */
-    OVERLAP_OTHER,   /* some common byte is touched by two different fused threads */
+    OVERLAP_NONE,  /* no common byte */
+    OVERLAP_SAME,  /* common bytes only within one fused thread */
+    OVERLAP_BLOCK, /* common bytes only within one fused block; told only where the frame's reach is BLOCK */
+    OVERLAP_OTHER, /* some common byte is touched by two different fused threads */
     OVERLAP_UNKNOWN, /* an access without a relation, or isl gave up */
 };
 
@@ -33,6 +34,7 @@ struct frame {
     const struct bound_launch *members;
     uint32_t member_count;
     uint32_t grid[3], block[3];
+    enum overlap reach;              /* of conflicts between members: SAME, or BLOCK with barriers between */
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
@@ -62,7 +64,7 @@ enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, c
 /* Each fused thread's bytes of `inner` are exactly those of `outer`, wherever inner has any (widths are
  * equal). */
 bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner);
-/* The first pair of conflicting accesses of two placed members that is not within one fused thread. */
+/* The first pair of conflicting accesses of two placed members that is beyond the frame's reach. */
 bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
                      const struct placed_access **access_q);
 /* --- place.c */
@@ -73,10 +75,18 @@ struct frame_failure { /* of the first way that was tried: the conflict that is 
     struct conflict_witness witness;
     char reason[FRAME_REASON_BYTES];
 };
-/* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread. False when
- * there is none, with *failure filled; nothing is left open then. */
+/* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread, or else
+ * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
 bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
                 uint32_t member_count, struct frame_failure *failure);
+
+/* --- failure.c */
+/* Fills the failure: these accesses of two placed members conflict beyond the reach. */
+void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+                      struct frame_failure *failure);
+/* The same where no shape fits the members. */
+void failure_describe_shapes(const struct bound_launch *members, uint32_t member_count,
+                             struct frame_failure *failure);
 
 /* --- quota.c */
 /* Bounds the work of isl until quota_end. What is asked beyond it is answered with an error, which every

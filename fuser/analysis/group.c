@@ -17,7 +17,9 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
     if (!member_count) return "a group needs a member";
     for (uint32_t member = 0; member < member_count; member++) {
         const struct access_summary *summary = members[member].summary;
-        const char *why = summary->refusal ? summary->refusal : summary->no_member;
+        const char *why = summary->refusal     ? summary->refusal
+                          : summary->no_member ? summary->no_member
+                                               : summary->no_whole_block;
         if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
     }
     return NULL;
@@ -72,6 +74,36 @@ static bool find_demotes(struct group *group)
     return group->demotes;
 }
 
+static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
+{
+    for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
+        for (uint32_t j = 0; j < frame->members[q].summary->access_count; j++) {
+            const struct placed_access *a = &frame->accesses[p][i], *b = &frame->accesses[q][j];
+            if ((frame_writes(a) || frame_writes(b)) && frame_overlap(frame, a, b) == OVERLAP_BLOCK)
+                return true;
+        }
+    return false;
+}
+
+/* Before a member that meets, within a block, one that ran after the last barrier, or whose shared memory
+ * lies over that one's. */
+static bool find_barriers(struct group *group, struct frame *frame)
+{
+    group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
+    bool has_shared = false;
+    for (uint32_t member = 0, since = 0; group->barriers && member < group->member_count; member++) {
+        const struct access_summary *summary = group->members[member].summary;
+        bool is_needed = has_shared && summary->has_shared;
+        for (uint32_t p = since; p < member && !is_needed; p++) is_needed = meet_in_block(frame, p, member);
+        group->barriers[member] = is_needed;
+        group->is_tied |= is_needed || summary->whole_block;
+        has_shared = !summary->is_uneven && (summary->has_shared || (has_shared && !is_needed));
+        if (is_needed) since = member;
+        if (summary->is_uneven) since = member + 1; /* it ends with a barrier */
+    }
+    return group->barriers;
+}
+
 static bool decide(struct group *group, isl_ctx *ctx)
 {
     struct frame frame;
@@ -90,7 +122,7 @@ static bool decide(struct group *group, isl_ctx *ctx)
         }
     }
     struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
-    bool done = orders && find_demotes(group);
+    bool done = orders && find_demotes(group) && find_barriers(group, &frame);
     for (uint32_t member = 0; done && member < group->member_count; member++)
         done = order_open(&orders[member], group->arena, group->members[member].summary->function);
     struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
@@ -158,4 +190,11 @@ void group_free(struct group *group)
         isl_pw_multi_aff_free(group->remaps[member].coordinates);
     halo_free(group);
     arena_free(group->arena);
+}
+
+const char *group_fusion(const struct group *group)
+{
+    for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
+        if (group->barriers[member]) return "inner-block";
+    return group->stage_count ? "halo" : "inner-thread";
 }

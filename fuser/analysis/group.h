@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Legality of a group. Inner-thread: members run one after the other inside one thread of the fused kernel.
+ * Inner-block: the same, with barriers between members whose threads meet within one block.
  * Halo: a block computes what it needs of the earlier members, its neighbours' part included, keeps it in
  * shared memory, and goes on with the later ones. Decides the fused grid and block, each member's remap,
  * which values pass in registers or shared memory, which stores can be dropped. */
@@ -79,6 +80,8 @@ struct group {
     const struct bound_launch *members;
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
+    bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
+    bool is_tied;         /* a block's threads wait for each other: none may leave the fused kernel early */
     struct group_forward *forwards;
     uint32_t forward_count;
     struct group_drop *drops;
@@ -105,6 +108,8 @@ const struct group_forward *group_forward_to(const struct group *group, uint32_t
                                              uint32_t instruction);
 const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction);
 bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
+/* inner-thread, inner-block or halo */
+const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 void group_free(struct group *group);

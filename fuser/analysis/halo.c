@@ -351,6 +351,14 @@ static bool find(struct halo *halo)
     return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
 }
 
+/* Cells of a tile and its border are no blocks of a member. */
+static const char *tie_of(const struct group *group)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (group->members[m].summary->whole_block) return group->members[m].summary->whole_block;
+    return NULL;
+}
+
 static void cell_extents(const struct group *group, uint32_t cells[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -368,6 +376,11 @@ bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct fr
     static const uint32_t one_block[3] = {1, 1, 1};
     struct halo halo = {.group = group, .frame = frame, .failure = failure};
     memset(failure, 0, sizeof *failure);
+    const char *tie = tie_of(group);
+    if (tie) {
+        snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
+        return false;
+    }
     cell_extents(group, group->cells);
     if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
     if (!frame_open(frame, ctx, group->arena, group->members, group->member_count, one_block, group->cells))

@@ -25,9 +25,11 @@ static __isl_give isl_set *effective_set(const struct frame *frame, uint32_t mem
     return isl_map_domain(isl_map_intersect_range(isl_map_copy(frame->maps[member]), threads));
 }
 
-/* Threads of `set` that write something in a member after this one. */
-static bool is_busy_later(const struct frame *frame, uint32_t member, __isl_keep isl_set *set)
+/* Threads of `set` that write something in a member after this one, or are waited for. */
+static bool is_busy_later(const struct group *group, const struct frame *frame, uint32_t member,
+                          __isl_keep isl_set *set)
 {
+    if (group->is_tied) return true;
     for (uint32_t later = member + 1; later < frame->member_count; later++) {
         isl_set *effective = effective_set(frame, later);
         isl_bool disjoint = isl_set_is_disjoint(effective, set);
@@ -67,7 +69,8 @@ static void add_exits(struct group *group, const struct frame *frame, uint32_t m
 }
 
 /* Decides the member's guard; takes and returns the threads that arrive. */
-static __isl_give isl_set *settle_guard(struct frame *frame, uint32_t member, __isl_take isl_set *arrive)
+static __isl_give isl_set *settle_guard(const struct group *group, struct frame *frame, uint32_t member,
+                                        __isl_take isl_set *arrive)
 {
     struct remap *remap = &frame->remaps[member];
     isl_set *run = run_set(frame, member);
@@ -76,7 +79,7 @@ static __isl_give isl_set *settle_guard(struct frame *frame, uint32_t member, __
         remap->guard = REMAP_GUARD_NONE;
     } else if (remap->kind != REMAP_STRIDE) {
         isl_set *skip = isl_set_subtract(isl_set_copy(arrive), isl_set_copy(run));
-        if (!is_busy_later(frame, member, skip)) {
+        if (!is_busy_later(group, frame, member, skip)) {
             remap->guard = REMAP_GUARD_LEAVE;
             arrive = isl_set_intersect(arrive, isl_set_copy(run));
         }
@@ -96,7 +99,7 @@ static __isl_give isl_set *settle_exits(struct group *group, struct frame *frame
                                           isl_set_copy(passage.pass));
         if (isl_set_is_empty(leave) == isl_bool_true) {
             add_exits(group, frame, member, passage.exits, GROUP_EXIT_NEVER);
-        } else if (!is_busy_later(frame, member, leave)) {
+        } else if (!is_busy_later(group, frame, member, leave)) {
             add_exits(group, frame, member, passage.exits, GROUP_EXIT_ALL);
             arrive = isl_set_coalesce(isl_set_subtract(arrive, isl_set_copy(leave)));
         }
@@ -129,7 +132,7 @@ bool exit_find(struct group *group, struct frame *frame, const struct order *ord
     if (!group->exits) return false;
     isl_set *arrive = all_threads(frame);
     for (uint32_t member = 0; member < frame->member_count; member++) {
-        arrive = settle_guard(frame, member, arrive);
+        arrive = settle_guard(group, frame, member, arrive);
         if (frame->remaps[member].kind != REMAP_STRIDE)
             arrive = settle_exits(group, frame, member, &orders[member], arrive);
     }

@@ -56,15 +56,9 @@ static const char *refusal_of(const struct ptx_instruction *instruction)
 static const char *barred_special(enum ptx_special special)
 {
     switch (special) {
-    case PTX_SPECIAL_LANEID:
     case PTX_SPECIAL_WARPID:
     case PTX_SPECIAL_NWARPID:
-    case PTX_SPECIAL_LANEMASK_EQ:
-    case PTX_SPECIAL_LANEMASK_LT:
-    case PTX_SPECIAL_LANEMASK_LE:
-    case PTX_SPECIAL_LANEMASK_GT:
-    case PTX_SPECIAL_LANEMASK_GE:
-        return "depends on where in its warp the thread is";
+        return "depends on which warp runs it";
     case PTX_SPECIAL_SMID:
     case PTX_SPECIAL_NSMID:
         return "depends on which multiprocessor runs it";
@@ -82,6 +76,12 @@ static const char *barred_special(enum ptx_special special)
         return "depends on the size of shared memory";
     case PTX_SPECIAL_OTHER:
         return "reads a special register that a fused kernel would change";
+    case PTX_SPECIAL_LANEID:
+    case PTX_SPECIAL_LANEMASK_EQ:
+    case PTX_SPECIAL_LANEMASK_LT:
+    case PTX_SPECIAL_LANEMASK_LE:
+    case PTX_SPECIAL_LANEMASK_GT:
+    case PTX_SPECIAL_LANEMASK_GE: /* whole blocks keep their warps */
     case PTX_SPECIAL_TID_X:
     case PTX_SPECIAL_TID_Y:
     case PTX_SPECIAL_TID_Z:
@@ -112,7 +112,6 @@ static bool is_result_used(const struct analysis *analysis, const struct ptx_ins
 
 static const char *barred_memory(const struct analysis *analysis, const struct ptx_instruction *instruction)
 {
-    if (accesses_shared(instruction)) return "shared memory";
     if (!ptx_is_load(instruction) && !ptx_is_store(instruction) && !ptx_is_atomic(instruction)) return NULL;
     if (ptx_has_modifier(instruction, PTX_MOD_VOLATILE) || ptx_has_modifier(instruction, PTX_MOD_MMIO))
         return "volatile: it may wait for another thread";
@@ -135,12 +134,43 @@ static const char *barred_memory(const struct analysis *analysis, const struct p
 static const char *barred_operands(const struct ptx_operand *operands, uint32_t count)
 {
     for (uint32_t o = 0; o < count; o++) {
-        const char *why = operands[o].kind == PTX_OPERAND_SPECIAL ? barred_special(operands[o].special)
-                          : operands[o].kind == PTX_OPERAND_SYMBOL && operands[o].variable &&
-                                  operands[o].variable->space == PTX_SHARED
-                              ? "shared memory"
+        const char *why = operands[o].kind == PTX_OPERAND_SPECIAL
+                              ? barred_special(operands[o].special)
                               : barred_operands(operands[o].elements, operands[o].element_count);
         if (why) return why;
+    }
+    return NULL;
+}
+
+/* bar.sync, bar.red over all threads of the block, and bar.warp.sync. */
+static const char *barred_barrier(const struct ptx_instruction *instruction)
+{
+    bool is_reduction = ptx_has_modifier(instruction, PTX_MOD_RED);
+    uint32_t at = is_reduction ? 1 : 0, most = is_reduction ? 3 : 1;
+    if (instruction->guard >= 0) return "a barrier under a predicate";
+    if (ptx_has_modifier(instruction, PTX_MOD_WARP)) return NULL;
+    if (ptx_has_modifier(instruction, PTX_MOD_ARRIVE) || ptx_has_modifier(instruction, PTX_MOD_CLUSTER))
+        return "a barrier that not all threads of the block wait at";
+    if (instruction->operand_count <= at || instruction->operand_count > most ||
+        instruction->operands[at].kind != PTX_OPERAND_INTEGER || instruction->operands[at].value != 0)
+        return "a barrier that not all threads of the block wait at";
+    return NULL;
+}
+
+/* What ties the threads of a block together: its blocks must stay whole in a fused kernel. */
+static const char *tie_of(const struct ptx_instruction *instruction)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+    if (class == PTX_CLASS_BARRIER) return "a barrier of the block";
+    if (class == PTX_CLASS_WARP) return "a warp collective";
+    if (accesses_shared(instruction)) return "shared memory";
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct ptx_operand *operand = &instruction->operands[o];
+        if (operand->variable && operand->variable->space == PTX_SHARED) return "shared memory";
+        if (operand->kind == PTX_OPERAND_SPECIAL &&
+            (operand->special == PTX_SPECIAL_LANEID ||
+             (operand->special >= PTX_SPECIAL_LANEMASK_EQ && operand->special <= PTX_SPECIAL_LANEMASK_GT)))
+            return "it depends on where in its warp the thread is";
     }
     return NULL;
 }
@@ -153,9 +183,12 @@ static const char *no_member_of(const struct analysis *analysis, const struct pt
     if (why) return why;
     switch (info->class) {
     case PTX_CLASS_BARRIER:
-        return "a barrier of the block";
+        why = barred_barrier(instruction);
+        if (why) return why;
+        break;
     case PTX_CLASS_WARP:
-        return "a warp collective";
+        if (instruction->guard >= 0) return "a warp collective under a predicate";
+        break;
     case PTX_CLASS_FENCE:
         return "a fence";
     case PTX_CLASS_ARITHMETIC:
@@ -247,6 +280,8 @@ const char *legality_check(struct analysis *analysis)
         if (summary->no_member) continue;
         why = no_member_of(analysis, instruction);
         if (why) summary->no_member = legality_at(analysis, k, why);
+        why = tie_of(instruction);
+        if (why && !summary->whole_block) summary->whole_block = legality_at(analysis, k, why);
     }
     summary->has_loop = analysis->forest->loop_count > 0;
     int64_t load = find_waiting_load(analysis);
@@ -256,9 +291,5 @@ const char *legality_check(struct analysis *analysis)
     if (!summary->no_member && function->module && function->module->is_debug)
         summary->no_member =
             arena_printf(analysis->arena, "kernel %s: compiled for debugging (-G)", function->name);
-    if (!summary->no_member && analysis->input->dynamic_shared > 0)
-        summary->no_member =
-            arena_printf(analysis->arena, "kernel %s: launched with %u bytes of dynamic shared memory",
-                         function->name, analysis->input->dynamic_shared);
     return NULL;
 }

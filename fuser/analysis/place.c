@@ -1,101 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, and
- * describes the conflict that stands in the way when there is none. */
+ * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, or
+ * within one fused block. */
 #include "fuser/analysis/frame.h"
-#include "fuser/analysis/witness.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { PLACE_OPERATIONS = 500000 }; /* of isl, for one fused shape */
+enum {
+    PLACE_OPERATIONS = 500000,  /* of isl, for one fused shape */
+    PLACE_MANY_THREADS = 65536, /* of a launch: they fill a device */
+};
 
-/* True when the member, placed by this kind, has no conflict across threads with those placed before. */
-static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind kind,
-                          struct frame_failure *failure);
-
-static const char *array_name(const struct bound_launch *launch, const struct access *access, char *text,
-                              size_t size)
-{
-    const struct access_base *base = &launch->summary->bases[access->base];
-    uint32_t array = launch->bindings[access->base].array;
-    if (base->kind == ACCESS_BASE_VARIABLE)
-        snprintf(text, size, "variable %s", base->variable);
-    else if (base->kind == ACCESS_BASE_ARGUMENT)
-        snprintf(text, size, "array %u (its argument at byte %u)", array, base->argument_offset);
-    else
-        snprintf(text, size, "array %u", array);
-    return text;
-}
-
-static const char *access_verb(const struct access *access)
-{
-    switch (access->kind) {
-    case ACCESS_READ:
-        return "reads";
-    case ACCESS_WRITE:
-        return "writes";
-    case ACCESS_ATOMIC:
-        return "updates";
-    }
-    return "touches";
-}
-
-/* The threads of both launches that share a byte and do not fall into one fused thread. */
-static bool find_witness(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
-                         struct frame_failure *failure)
-{
-    isl_map *bytes_a = overlap_thread_bytes(&frame->members[a->member], a->access);
-    isl_map *bytes_b = overlap_thread_bytes(&frame->members[b->member], b->access);
-    bool found = false;
-    if (bytes_a && bytes_b) {
-        isl_map *pairs = overlap_relation(bytes_a, a->access->width, bytes_b, b->access->width);
-        isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
-                                                isl_map_copy(frame->maps[b->member]));
-        found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
-                             &frame->members[b->member], b->access, &failure->witness);
-    }
-    isl_map_free(bytes_a);
-    isl_map_free(bytes_b);
-    return found;
-}
-
-static void describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
-                     struct frame_failure *failure)
-{
-    const struct bound_launch *p = &frame->members[a->member], *q = &frame->members[b->member];
-    char array[160];
-    failure->p = a->member;
-    failure->q = b->member;
-    failure->access_p = a->index;
-    failure->access_q = b->index;
-    failure->is_unknown = frame_overlap(frame, a, b) == OVERLAP_UNKNOWN;
-    failure->has_witness = !failure->is_unknown && find_witness(frame, a, b, failure);
-    int length =
-        snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u %s %s, kernel %s line %u %s it",
-                 p->summary->function->name, a->access->line, access_verb(a->access),
-                 array_name(p, a->access, array, sizeof array), q->summary->function->name, b->access->line,
-                 access_verb(b->access));
-    if (length < 0 || (size_t)length >= sizeof failure->reason) return;
-    char *rest = failure->reason + length;
-    size_t room = sizeof failure->reason - (size_t)length;
-    const struct access *unbounded = !a->access->relation   ? a->access
-                                     : !b->access->relation ? b->access
-                                                            : NULL;
-    const int32_t *s = failure->witness.p, *t = failure->witness.q;
-    if (failure->has_witness)
-        snprintf(
-            rest, room,
-            " from another thread: e.g. block (%d,%d,%d) thread (%d,%d,%d) of %s and block (%d,%d,%d) thread "
-            "(%d,%d,%d) of %s, at byte %lld",
-            s[2], s[1], s[0], s[5], s[4], s[3], p->summary->function->name, t[2], t[1], t[0], t[5], t[4],
-            t[3], q->summary->function->name, (long long)failure->witness.byte);
-    else if (unbounded)
-        snprintf(rest, room, ", at an address that is not known%s%s", unbounded->reason ? ": " : "",
-                 unbounded->reason ? unbounded->reason : "");
-    else
-        snprintf(rest, room, ", perhaps from another thread: the test was given up");
-}
-
+/* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. */
 static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind kind,
                           struct frame_failure *failure)
 {
@@ -105,15 +21,26 @@ static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind 
         const struct placed_access *a, *b;
         if (!frame_violation(frame, other < member ? other : member, other < member ? member : other, &a, &b))
             continue;
-        if (!failure->reason[0]) describe(frame, a, b, failure);
+        if (!failure->reason[0]) failure_describe(frame, a, b, failure);
         frame_unplace(frame, member);
         return false;
     }
     return true;
 }
 
+/* A block of the member is a block of the frame; what blocks the frame has beyond them skips the member. */
+static bool place_whole_blocks(struct frame *frame, uint32_t member, struct frame_failure *failure)
+{
+    const struct access_summary *summary = frame->members[member].summary;
+    if (remap_shapes_equal(summary, frame->grid, frame->block))
+        return place_legally(frame, member, REMAP_SAME, failure);
+    return !memcmp(summary->block, frame->block, sizeof summary->block) &&
+           place_legally(frame, member, REMAP_GLOBAL, failure);
+}
+
 static bool place_member(struct frame *frame, uint32_t member, struct frame_failure *failure)
 {
+    if (frame->members[member].summary->whole_block) return place_whole_blocks(frame, member, failure);
     if (remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block))
         return place_legally(frame, member, REMAP_SAME, failure) ||
                place_legally(frame, member, REMAP_AFFINE, failure);
@@ -190,22 +117,36 @@ static uint32_t candidate_shapes(const struct bound_launch *members, uint32_t me
     }
 }
 
+/* The shape has so many times fewer threads than the largest member, and few. */
+static bool wastes_device(const struct shape *shape, const struct bound_launch *members,
+                          uint32_t member_count, uint32_t times)
+{
+    uint64_t own = remap_threads(shape->grid, shape->block);
+    if (own >= PLACE_MANY_THREADS) return false;
+    for (uint32_t member = 0; member < member_count; member++)
+        if (remap_threads(members[member].summary->grid, members[member].summary->block) > times * own)
+            return true;
+    return false;
+}
+
 bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
                 uint32_t member_count, struct frame_failure *failure)
 {
+    static const enum overlap reaches[] = {OVERLAP_SAME, OVERLAP_BLOCK};
     memset(failure, 0, sizeof *failure);
     struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
     uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!frame_open(frame, ctx, arena, members, member_count, shapes[i].grid, shapes[i].block)) break;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const struct shape *shape = &shapes[i % count];
+        if (wastes_device(shape, members, member_count, i / count ? 2 : 16)) continue;
+        if (!frame_open(frame, ctx, arena, members, member_count, shape->grid, shape->block)) break;
+        frame->reach = reaches[i / count];
         struct quota quota = quota_begin(ctx, PLACE_OPERATIONS);
         bool placed = place_members(frame, failure);
         quota_end(&quota);
         if (placed) return true;
         frame_clear(frame);
     }
-    if (!failure->reason[0])
-        snprintf(failure->reason, sizeof failure->reason,
-                 "no fused shape runs the threads of all members once");
+    if (!failure->reason[0]) failure_describe_shapes(members, member_count, failure);
     return false;
 }

@@ -134,7 +134,14 @@ static const char *name_symbol(void *context, const char *symbol)
     struct writer *writer = context;
     for (uint32_t i = 0; i < writer->body->table_count; i++)
         if (!strcmp(writer->body->tables[i].variable->name, symbol)) return writer->body->tables[i].name;
+    for (uint32_t i = 0; i < writer->body->shared_count; i++)
+        if (!strcmp(writer->body->shared[i].variable->name, symbol)) return writer->body->shared[i].name;
     return arena_printf(writer->body->arena, "m%u_%s", writer->body->member, symbol);
+}
+
+static bool is_uneven(const struct body *body)
+{
+    return body->group->members[body->member].summary->is_uneven;
 }
 
 static void write_declarations(struct writer *writer)
@@ -157,8 +164,15 @@ static void write_declarations(struct writer *writer)
         write_line(writer, "%s;", line);
         i = next - 1;
     }
+    if (is_uneven(body)) {
+        uint32_t member = body->member;
+        write_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
+        write_line(writer, "setp.eq.u32 %%m%u_gone, 0, 0;", member);
+        write_line(writer, "setp.ne.u32 %%m%u_here, 0, 0;", member);
+    }
     for (uint32_t i = 0; i < body->function->variable_count; i++) {
         const struct ptx_variable *variable = body->function->variables[i];
+        if (variable->space == PTX_SHARED) continue;
         write_line(writer, ".local .align %u .b8 m%u_%s[%llu];",
                    variable->alignment ? variable->alignment : 1, body->member, variable->name,
                    (unsigned long long)variable->size);
@@ -384,6 +398,22 @@ static int32_t fetch_to(const struct body *body, uint32_t instruction)
     return -1;
 }
 
+static bool is_block_barrier(const struct ptx_instruction *instruction)
+{
+    return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
+           !ptx_has_modifier(instruction, PTX_MOD_WARP);
+}
+
+/* A thread that has left a launch no longer counts at its barriers. In a member that threads may leave early,
+ * those go on to arrive at barriers until all have left; every barrier tells whether they have. */
+static void write_departure(struct writer *writer)
+{
+    uint32_t member = writer->body->member;
+    write_line(writer, "m%u_leave:", member);
+    write_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_gone;", member, member);
+    write_line(writer, "@!%%m%u_all_gone bra m%u_leave;", member, member);
+}
+
 static void write_instruction(struct writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
@@ -398,6 +428,8 @@ static void write_instruction(struct writer *writer, uint32_t index)
     } else if (ptx_is_return(instruction)) {
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last) write_line(writer, "%sbra m%u_end;", guard_text(writer, instruction), body->member);
+    } else if (is_uneven(body) && is_block_barrier(instruction)) {
+        write_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member, body->member);
     } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
         write_parameter_load(writer, instruction);
     } else if (forward) {
@@ -422,6 +454,7 @@ static void write_code(struct writer *writer)
         if (i < function->instruction_count) write_instruction(writer, i);
     }
     write_line(writer, "m%u_end:", writer->body->member);
+    if (is_uneven(writer->body)) write_departure(writer);
 }
 
 /* The C value that fills a register of the wider of both widths, extended as the load would. */
@@ -472,6 +505,8 @@ static void write_operands(struct writer *writer, const char *(*word_name)(void 
         fprintf(writer->out, "%s\"r\"(%s)", separator, coordinate_names[special - PTX_SPECIAL_TID_X]);
         separator = ", ";
     }
+    if (body->shared_count) /* names the array, which NVRTC would leave out otherwise */
+        fprintf(writer->out, "%s\"l\"(%s_shared)", separator, body->kernel);
     fprintf(writer->out, "\n%s    : \"memory\");\n", writer->indentation);
 }
 

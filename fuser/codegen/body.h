@@ -21,6 +21,11 @@ struct body_table {
     const struct ptx_variable *variable;
     const char *name;
 };
+/* A shared variable of a member: bytes of the fused kernel's one shared array, which all members use in turn. */
+struct body_shared {
+    const struct ptx_variable *variable;
+    const char *name; /* the array's, and the offset in it */
+};
 struct body {
     struct arena *arena;
     const struct group *group;
@@ -36,7 +41,10 @@ struct body {
     bool is_wide; /* stores only where the variable `own` is 1 */
     struct body_table *tables;
     uint32_t table_count;
-    const char *kernel;     /* name of the fused kernel: a prefix for tables */
+    struct body_shared *shared;
+    uint32_t shared_count;
+    uint64_t shared_bytes; /* of all */
+    const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
     const char *error;

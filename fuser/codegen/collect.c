@@ -57,14 +57,18 @@ static bool collect_parameter_load(struct body *body, const struct ptx_instructi
 static bool collect_special(struct body *body, const struct ptx_instruction *instruction,
                             enum ptx_special special)
 {
-    bool is_same = body->group->remaps[body->member].kind == REMAP_SAME;
+    const struct group *group = body->group;
+    const struct access_summary *summary = group->members[body->member].summary;
+    bool is_same = group->remaps[body->member].kind == REMAP_SAME;
+    bool is_whole = !memcmp(summary->block, group->block, sizeof summary->block) &&
+                    (is_same || group->remaps[body->member].kind == REMAP_GLOBAL);
     if (special >= PTX_SPECIAL_TID_X && special <= PTX_SPECIAL_NCTAID_Z) {
         body->specials[special] = !is_same;
         return true;
     }
     bool is_lane = special == PTX_SPECIAL_LANEID ||
                    (special >= PTX_SPECIAL_LANEMASK_EQ && special <= PTX_SPECIAL_LANEMASK_GT);
-    if (is_lane && is_same) return true;
+    if (is_lane && is_whole) return true;
     return refuse(body, instruction, "reads a special register that fusing would change");
 }
 
@@ -91,6 +95,40 @@ static bool add_table(struct body *body, const struct ptx_variable *variable)
     return name;
 }
 
+/* Dynamic shared memory (arrays without a size, all at one address) lies behind the static. */
+static bool lay_out_shared(struct body *body)
+{
+    enum { DYNAMIC_ALIGNMENT = 16 };
+    uint64_t end = 0;
+    for (int is_dynamic = 0; is_dynamic < 2; is_dynamic++) {
+        if (is_dynamic) end = (end + DYNAMIC_ALIGNMENT - 1) / DYNAMIC_ALIGNMENT * DYNAMIC_ALIGNMENT;
+        for (uint32_t i = 0; i < body->shared_count; i++) {
+            const struct ptx_variable *variable = body->shared[i].variable;
+            uint64_t alignment = variable->alignment ? variable->alignment : 1;
+            if ((variable->size == 0) != is_dynamic) continue;
+            if (!is_dynamic) end = (end + alignment - 1) / alignment * alignment;
+            body->shared[i].name =
+                arena_printf(body->arena, "%s_shared+%llu", body->kernel, (unsigned long long)end);
+            if (!body->shared[i].name) return refuse(body, NULL, "out of memory");
+            if (!is_dynamic) end += variable->size;
+        }
+    }
+    body->shared_bytes =
+        body->shared_count ? end + body->group->members[body->member].summary->dynamic_shared : 0;
+    return true;
+}
+
+static bool add_shared(struct body *body, const struct ptx_variable *variable)
+{
+    for (uint32_t i = 0; i < body->shared_count; i++)
+        if (body->shared[i].variable == variable) return true;
+    body->shared = arena_grow(body->arena, body->shared, body->shared_count, body->shared_count + 1,
+                              sizeof *body->shared);
+    if (!body->shared) return false;
+    body->shared[body->shared_count++] = (struct body_shared){variable, NULL};
+    return true;
+}
+
 static bool collect_operand(struct body *body, const struct ptx_instruction *instruction,
                             const struct ptx_operand *operand)
 {
@@ -105,6 +143,8 @@ static bool collect_operand(struct body *body, const struct ptx_instruction *ins
                 return refuse(body, instruction, "takes the address of a parameter");
         } else if (is_table(operand->variable)) {
             if (!add_table(body, operand->variable)) return refuse(body, instruction, "out of memory");
+        } else if (operand->variable->space == PTX_SHARED) {
+            if (!add_shared(body, operand->variable)) return refuse(body, instruction, "out of memory");
         } else if (operand->variable->space != PTX_LOCAL) {
             return refuse(body, instruction, "uses a variable of the module");
         }
@@ -140,8 +180,8 @@ static bool name_registers(struct body *body)
         if (!body->registers[i]) return refuse(body, NULL, "out of memory");
     }
     for (uint32_t i = 0; i < function->variable_count; i++)
-        if (function->variables[i]->space != PTX_LOCAL)
-            return refuse(body, NULL, "declares a variable that is not local");
+        if (function->variables[i]->space != PTX_LOCAL && function->variables[i]->space != PTX_SHARED)
+            return refuse(body, NULL, "declares a variable that is neither local nor shared");
     return true;
 }
 
@@ -235,5 +275,5 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
-    return name_registers(body) && collect_forwards(body) && collect_tiles(body);
+    return lay_out_shared(body) && name_registers(body) && collect_forwards(body) && collect_tiles(body);
 }

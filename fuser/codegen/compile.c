@@ -209,6 +209,6 @@ void codegen_compile(const struct codegen_request *request, struct codegen_resul
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",
                          result->registers, result->spill_bytes);
-    else
+    else if (result->may_contract)
         result->error = check_contraction(request, result);
 }

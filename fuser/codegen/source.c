@@ -2,6 +2,7 @@
  * The fused kernel as CUDA C: parameters, the variables that carry forwarded values, the members one after
  * the other. */
 #include "fuser/codegen/source.h"
+#include "fuser/analysis/product.h"
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/stage_code.h"
 
@@ -61,6 +62,19 @@ static uint32_t add_parameter(struct source *source, uint32_t member, uint32_t o
     return count;
 }
 
+/* Where no product feeds a sum, rounding each changes nothing in the program, and takes all choice from the
+ * compiler of the fused kernel. */
+static bool take_choice(struct body *body)
+{
+    struct product_choice choice;
+    if (!product_find_choice(body->function, &choice) || choice.sum != PRODUCT_NOWHERE ||
+        choice.expansion != PRODUCT_NOWHERE)
+        return false;
+    for (uint32_t i = 0; i < body->function->instruction_count; i++)
+        body->round[i] |= product_may_contract(&body->function->instructions[i]);
+    return true;
+}
+
 static bool collect(struct source *source)
 {
     const struct group *group = source->request->group;
@@ -74,6 +88,7 @@ static bool collect(struct source *source)
             source->result->error = body->error;
             return false;
         }
+        source->result->may_contract |= !take_choice(body);
         const bool *round = source->request->references ? source->request->references[member].round : NULL;
         for (uint32_t i = 0; round && i < body->function->instruction_count; i++) body->round[i] |= round[i];
         source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
@@ -162,9 +177,37 @@ static void write_tables(const struct body *body, FILE *out)
     }
 }
 
-/* The kernel alone, without prelude. */
-static void write_kernel(struct source *source, FILE *out)
+/* One array for the shared memory of all members, which have it in turn. */
+static bool write_shared(struct source *source, FILE *out)
 {
+    enum { MOST_BYTES = 48 << 10 };
+    const struct group *group = source->request->group;
+    uint64_t bytes = 0, alignment = 16;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct body *body = &source->bodies[member];
+        if (body->shared_bytes > bytes) bytes = body->shared_bytes;
+        for (uint32_t i = 0; i < body->shared_count; i++)
+            if (body->shared[i].variable->alignment > alignment)
+                alignment = body->shared[i].variable->alignment;
+    }
+    if (bytes > MOST_BYTES) {
+        source->result->error = arena_printf(
+            source->result->arena, "its members use %llu bytes of shared memory: a kernel may declare %d",
+            (unsigned long long)bytes, MOST_BYTES);
+        return false;
+    }
+    if (bytes)
+        fprintf(out,
+                "extern \"C\" { __shared__ __attribute__((used)) __align__(%llu) unsigned char "
+                "%s_shared[%llu]; }\n",
+                (unsigned long long)alignment, source->request->name, (unsigned long long)bytes);
+    return true;
+}
+
+/* The kernel alone, without prelude. */
+static bool write_kernel(struct source *source, FILE *out)
+{
+    if (!write_shared(source, out)) return false;
     const struct group *group = source->request->group;
     for (uint32_t member = 0; member < group->member_count; member++)
         write_tables(&source->bodies[member], out);
@@ -173,10 +216,14 @@ static void write_kernel(struct source *source, FILE *out)
     for (uint32_t stage = 0, member = 0; member<group->member_count; stage += group->stage_count> 0) {
         uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
         if (group->stage_count) stage_code_open(group, stage, out);
-        while (member < end) write_member(source, &source->bodies[member++], out);
+        while (member < end) {
+            if (group->barriers && group->barriers[member]) fprintf(out, "\n    __syncthreads();\n");
+            write_member(source, &source->bodies[member++], out);
+        }
         if (group->stage_count) stage_code_close(group, source->result->arena, stage, out);
     }
     fprintf(out, "}\n");
+    return true;
 }
 
 bool source_write_kernel(const struct codegen_request *request, struct codegen_result *result, FILE *out)
@@ -190,8 +237,7 @@ bool source_write_kernel(const struct codegen_request *request, struct codegen_r
         if (!result->error) result->error = "out of memory";
         return false;
     }
-    write_kernel(&source, out);
-    return true;
+    return write_kernel(&source, out);
 }
 
 void codegen_write(const struct codegen_request *request, struct codegen_result *result)

@@ -81,7 +81,9 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
     class->refusal = class->summary ? class->summary->refusal : "out of memory";
-    class->no_member = class->summary ? class->summary->no_member : NULL;
+    if (class->summary)
+        class->no_member =
+            class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
 }
 
 static struct launch_class *append_class(struct launch_classes *classes, const struct program_launch *launch)
@@ -162,9 +164,15 @@ static bool find_first(struct launch_classes *classes, struct spared_kernel *ker
     return true;
 }
 
+/* Whole blocks are a matter of the launch. */
+static bool may_be_member_elsewhere(const struct launch_class *class)
+{
+    return class->summary ? !class->summary->no_member : !class->no_member;
+}
+
 static bool may_be_member(const struct spared_kernel *kernels, const struct program_launch *launch)
 {
-    return !kernels[launch->record->kernel].first[has_dynamic_shared(launch)]->no_member;
+    return may_be_member_elsewhere(kernels[launch->record->kernel].first[has_dynamic_shared(launch)]);
 }
 
 /* Sets is_between[launch] where a launch that may be a member comes before it in its window, and one after.
@@ -188,7 +196,7 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     struct spared_kernel *kernel = &kernels[launch->record->kernel];
     bool with = has_dynamic_shared(launch);
     const struct launch_class *first = kernel->first[with];
-    if (is_between || first->refusal || !first->no_member || program_special_launch(launch->record))
+    if (is_between || first->refusal || may_be_member_elsewhere(first) || program_special_launch(launch->record))
         return classify(classes, launch);
     struct launch_class **spared = &kernel->spared[with];
     if (!*spared && (*spared = append_class(classes, launch))) {

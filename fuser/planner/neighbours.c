@@ -275,14 +275,13 @@ static json_t *pair_json(const struct neighbours *pair)
         [CONFLICT_NONE] = "none",   [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
         [CONFLICT_BLOCK] = "block", [CONFLICT_OTHER] = "other",   [CONFLICT_UNKNOWN] = "possible"};
     bool is_together = pair->group != NULL;
-    bool is_halo = is_together && pair->group->group->stage_count;
     json_t *json = json_pack("{s:o,s:o,s:i,s:s}", "first", kernel_json(pair, 0), "second",
                              kernel_json(pair, 1), "count", 0, "outcome", kinds[pair->kind].name);
     json_object_set_new(json, "class",
                         pair->conflict ? json_string(classes[pair->conflict->class]) : json_null());
     json_object_set_new(json, "group", is_together ? json_string(pair->group->name) : json_null());
     json_object_set_new(json, "fusion",
-                        is_together ? json_string(is_halo ? "halo" : "inner-thread") : json_null());
+                        is_together ? json_string(group_fusion(pair->group->group)) : json_null());
     json_object_set_new(json, "values", values_json(pair));
     json_object_set_new(json, "reason",
                         pair->kind == NEIGHBOURS_FUSED ? json_null() : json_string(pair->reason));

@@ -165,10 +165,11 @@ static void append_steps(const struct search *search, const struct search_group 
         const struct trace_launch *record = search->program->launches[planned->launches[s]].record;
         const char *name = kernel_of(search, planned->launches[s])->name;
         if (planned->roles[s] == PLAN_MEMBER) {
-            json_array_append_new(members,
-                                  json_pack("{s:i,s:s,s:o,s:o,s:s}", "kernel", (int)record->kernel, "name",
-                                            name, "grid", three(record->grid), "block", three(record->block),
-                                            "exactness", planned->exactness[member]->text));
+            json_array_append_new(members, json_pack("{s:i,s:s,s:o,s:o,s:b,s:s}", "kernel",
+                                                     (int)record->kernel, "name", name, "grid",
+                                                     three(record->grid), "block", three(record->block),
+                                                     "barrier_before", planned->group->barriers[member],
+                                                     "exactness", planned->exactness[member]->text));
             json_array_append_new(remaps, json_string(remap_text(search, planned->group, member++)));
         } else {
             json_array_append_new(passed, json_pack("{s:i,s:s,s:s}", "kernel", (int)record->kernel, "name",
@@ -185,7 +186,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "name", json_string(planned->name));
     json_object_set_new(group, "source",
                         json_string(arena_printf(search->arena, "group-%s.cu", planned->name)));
-    json_object_set_new(group, "fusion", json_string(planned->group->stage_count ? "halo" : "inner-thread"));
+    json_object_set_new(group, "fusion", json_string(group_fusion(planned->group)));
     json_object_set_new(group, "uses", json_integer((json_int_t)planned->uses));
     json_object_set_new(group, "members", members);
     json_object_set_new(group, "passed_over", passed);

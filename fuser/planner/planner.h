@@ -10,8 +10,8 @@
  *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
  *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]
  *       refusals are texts or null
- *   groups:  [ name, fusion (inner-thread, halo), source, uses, members: [ kernel, name, grid, block,
- *              exactness ], passed_over: [ kernel, name, role ], grid, block, remaps: [ text ],
+ *   groups:  [ name, fusion (inner-thread, inner-block, halo), source, uses, members: [ kernel, name, grid, block,
+ *              barrier_before, exactness ], passed_over: [ kernel, name, role ], grid, block, remaps: [ text ],
  * to_be_verified, registers, original_ns, projected_ns, bytes_saved, forwards: [ text ], served: [ text ],
  *              drops: [ text ], guards: [ text ] ]
  *       exactness is the argument of exactness.h; to_be_verified a text (why), or null

@@ -17,10 +17,10 @@ right() {
 }
 
 sort >"$work/expected" <<END
-axpydot group copy+axpy
 axpydot fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
-axpydot alone dot: a warp collective
-axpydot alone sum: a warp collective
+axpydot apart dot, sum: dot writes array 5 in block (1,0,0) thread (0,0,0), sum reads it in block (0,0,0) thread (1,0,0), both byte 4 (element 1 of 4 bytes)
+axpydot fused axpy, dot: inner-thread, 1 value in a register
+axpydot group copy+axpy+dot
 vadd group copy+axpy+axpy
 vadd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
 vadd fused axpy, axpy: inner-thread, 1 value in a register, 1 store left out
@@ -29,27 +29,25 @@ waxpby fused copy, scal: inner-thread, 1 value in a register, 1 store left out
 waxpby fused scal, axpy: inner-thread, 1 value in a register, 1 store left out
 madd group copy+axpy
 madd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
-bicgk alone add_tiles: shared memory
-bicgk alone gemv_tiles: a warp collective
-bicgk alone gemvt_tiles: shared memory
-gemver group copy_matrix+ger+ger+copy
+bicgk apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
+bicgk group gemv_tiles+gemvt_tiles
 gemver fused copy_matrix, ger: inner-thread
 gemver fused ger, ger: inner-thread
 gemver fused ger, copy: inner-thread
-gemver alone add_tiles: shared memory
-gemver alone gemv: a warp collective
-gemver alone gemvt_tiles: shared memory
-bicgk-rows alone add_tiles: shared memory
-bicgk-rows alone gemv: a warp collective
-bicgk-rows alone gemvt_tiles: shared memory
-atax alone add_tiles: shared memory
-atax alone gemv: a warp collective
-atax alone gemvt_tiles: shared memory
-sgemv alone gemv: a warp collective
-sgemvt alone add_tiles: shared memory
-sgemvt alone gemv: a warp collective
-sgemvt alone gemvt_tiles: shared memory
-gesummv alone gemv: a warp collective
+gemver apart add_tiles, gemv: add_tiles writes array 8 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
+gemver apart gemvt_tiles, add_tiles: gemvt_tiles writes array 10 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
+gemver fused copy, gemvt_tiles: inner-thread
+gemver group copy_matrix+ger+ger+copy+gemvt_tiles
+bicgk-rows apart gemv, gemvt_tiles: blocks stay whole, of other shapes: a warp collective
+bicgk-rows apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
+atax apart gemv, gemvt_tiles: gemv writes array 2 in block (30,0,0) thread (0,0,0), gemvt_tiles reads it in block (0,1,0) thread (0,0,0), both byte 960 (element 240 of 4 bytes)
+atax apart gemvt_tiles, add_tiles: gemvt_tiles writes array 4 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
+sgemvt apart add_tiles, gemv: add_tiles writes array 3 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
+sgemvt apart gemvt_tiles, add_tiles: gemvt_tiles writes array 5 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
+sgemvt fused copy, gemvt_tiles: inner-thread
+sgemvt group copy+gemvt_tiles
+gesummv fused gemv, gemv: inner-thread
+gesummv group gemv+gemv
 END
 
 expect 0 on_emulator "$blas" --list

@@ -7,13 +7,18 @@ program=$bench/kernel-summation-shared
 plan_options=--keep-losing
 
 sort >"$work/expected" <<END
-tiles alone squares: a warp collective
-tiles alone gemm: shared memory
-tiles alone gemv_tiles: a warp collective
-tiles alone add_tiles: shared memory
-rows alone squares: a warp collective
-rows alone gemm: shared memory
-rows alone gemv: a warp collective
+tiles apart gemm, evaluate: gemm writes array 5 in block (1,0,0) thread (15,0,0), evaluate reads it in block (1,0,0) thread (15,0,0), both byte 572 (element 143 of 4 bytes)
+tiles apart gemv_tiles, add_tiles: gemv_tiles writes array 7 in block (1,0,0) thread (0,7,0), add_tiles reads it in block (0,0,0) thread (7,1,0), both byte 1228 (element 307 of 4 bytes)
+tiles apart squares, gemm: blocks stay whole, of other shapes: a warp collective
+tiles fused evaluate, gemv_tiles: inner-thread
+tiles fused squares, squares: inner-thread
+tiles group evaluate+gemv_tiles
+tiles group squares+squares
+rows apart evaluate, gemv: evaluate writes array 5 in block (0,0,0) thread (31,7,0), gemv reads it in block (15,0,0) thread (31,7,0), both byte 101724 (element 25431 of 4 bytes)
+rows apart gemm, evaluate: gemm writes array 5 in block (1,0,0) thread (15,0,0), evaluate reads it in block (1,0,0) thread (15,0,0), both byte 572 (element 143 of 4 bytes)
+rows apart squares, gemm: blocks stay whole, of other shapes: a warp collective
+rows fused squares, squares: inner-thread
+rows group squares+squares
 END
 
 for options in '--m 1 --n 1 --k 1' '--m 128 --n 256 --k 16' '--m 300 --n 200 --k 33'; do

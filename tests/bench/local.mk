@@ -29,9 +29,9 @@ dist_check_SCRIPTS += \
 	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/pattern_kernels.h tests/bench/on_gpu
+EXTRA_DIST += tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
 cuda_tests += tests/bench/attack tests/bench/corners tests/bench/patterns tests/bench/threads
-tests/bench/patterns: tests/bench/pattern_kernels.h
+tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan
 tests_bench_patch_plan_SOURCES = tests/bench/patch_plan.c $(patched_file)

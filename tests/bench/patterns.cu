@@ -2,6 +2,7 @@
  * Neighbouring launches in the ways that programs have them, one pattern a mode, some rounds of each. --vary
  * changes what a plan of the run without it must not take for granted: distances, aliases, scalars. */
 #include "bench/bench.h"
+#include "tests/bench/block_kernels.h"
 #include "tests/bench/modes.h"
 #include "tests/bench/pattern_kernels.h"
 
@@ -379,6 +380,84 @@ static void last_element(int round)
     add_one_of<<<BLOCKS, THREADS>>>(y, sums + round, N);
 }
 
+/* A sum a block, in the ways that programs have; what is summed was written just before. */
+static void block_sums(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_blocks<<<BLOCKS, THREADS>>>(sums, x, N);
+    sum_blocks<<<BLOCKS, THREADS>>>(sums + 32, x, N);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+}
+
+static void barriers_under_a_test(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_blocks_under<<<BLOCKS, THREADS>>>(sums, x, N);
+    sum_blocks<<<BLOCKS, THREADS>>>(sums + 32, x, N);
+}
+
+static void barriers_after_leaving(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_blocks_leaving<<<BLOCKS, THREADS>>>(sums, x, N);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+    sum_blocks_leaving<<<BLOCKS - 1, THREADS>>>(sums + 32, x, N - 10);
+}
+
+static void warp_sums(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_warps<<<BLOCKS, THREADS>>>(sums, x, N);
+    sum_warps<<<BLOCKS, THREADS>>>(sums + 32, x, N - 40);
+}
+
+static void warps_that_leave(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_warps_leaving<<<BLOCKS, THREADS>>>(sums, x, N);
+}
+
+static void dynamic_shared(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(y, x, N);
+    sum_blocks<<<BLOCKS, THREADS>>>(sums, y, N);
+    turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(x, y, N);
+}
+
+static void within_blocks(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    add_next_in_block<<<BLOCKS - 1, THREADS>>>(y, x, N);
+    scale<<<BLOCKS, THREADS>>>(y, 0.5f, N);
+    add_next_in_block<<<BLOCKS - 1, THREADS>>>(x, y, N);
+}
+
+static void within_blocks_in_place(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    double_in_block<<<BLOCKS, THREADS>>>(x, N);
+    double_in_block<<<BLOCKS, THREADS>>>(x, N);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
+}
+
+/* Blocks that must stay whole, of two shapes. */
+static void blocks_of_two_shapes(int round)
+{
+    sum_blocks<<<BLOCKS, THREADS>>>(sums, x, N);
+    sum_blocks<<<2 * BLOCKS, THREADS / 2>>>(sums + 32, x, N);
+    CHECK(cudaDeviceSynchronize());
+    shift<<<1, 1>>>(x, round, 1);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void block_votes(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    count_in_block<<<BLOCKS, THREADS>>>((int *)(sums + 48), x, 2.0f, N);
+    shift<<<BLOCKS, THREADS>>>(x, -3.0f, N);
+}
+
 static void CUDART_CB say(void *text)
 {
     printf("called: %a\n", *(float *)text);
@@ -484,28 +563,60 @@ static const struct pattern {
     {                                                                                                        \
 #name, name                                                                                          \
     }
-    PATTERN(passed_before),  PATTERN(passed_after),
-    PATTERN(needed_between), PATTERN(on_a_stream),
-    PATTERN(two_streams),    PATTERN(two_streams_joined),
-    PATTERN(distance),       PATTERN(distances),
-    PATTERN(alias),          PATTERN(aliases),
-    PATTERN(scalar),         PATTERN(scalars),
-    PATTERN(block_sizes),    PATTERN(planes),
-    PATTERN(strided),        PATTERN(strided_otherwise),
-    PATTERN(host_read),      PATTERN(set_between),
-    PATTERN(copy_between),   PATTERN(structs),
-    PATTERN(integers),       PATTERN(doubles),
-    PATTERN(indexed),        PATTERN(indexed_written),
-    PATTERN(reallocated),    PATTERN(mirrored),
-    PATTERN(stencil),        PATTERN(conditional),
-    PATTERN(vectors),        PATTERN(atomics),
-    PATTERN(host_write),     PATTERN(blocking_streams),
-    PATTERN(constants),      PATTERN(tables),
-    PATTERN(leaving),        PATTERN(rows),
-    PATTERN(iterated),       PATTERN(wrapped),
-    PATTERN(half_floats),    PATTERN(from_one),
-    PATTERN(last_element),   PATTERN(host_function),
-    PATTERN(managed),        PATTERN(drawn),
+    PATTERN(passed_before),
+    PATTERN(passed_after),
+    PATTERN(needed_between),
+    PATTERN(on_a_stream),
+    PATTERN(two_streams),
+    PATTERN(two_streams_joined),
+    PATTERN(distance),
+    PATTERN(distances),
+    PATTERN(alias),
+    PATTERN(aliases),
+    PATTERN(scalar),
+    PATTERN(scalars),
+    PATTERN(block_sizes),
+    PATTERN(planes),
+    PATTERN(strided),
+    PATTERN(strided_otherwise),
+    PATTERN(host_read),
+    PATTERN(set_between),
+    PATTERN(copy_between),
+    PATTERN(structs),
+    PATTERN(integers),
+    PATTERN(doubles),
+    PATTERN(indexed),
+    PATTERN(indexed_written),
+    PATTERN(reallocated),
+    PATTERN(mirrored),
+    PATTERN(stencil),
+    PATTERN(conditional),
+    PATTERN(vectors),
+    PATTERN(atomics),
+    PATTERN(host_write),
+    PATTERN(blocking_streams),
+    PATTERN(constants),
+    PATTERN(tables),
+    PATTERN(leaving),
+    PATTERN(rows),
+    PATTERN(iterated),
+    PATTERN(wrapped),
+    PATTERN(half_floats),
+    PATTERN(from_one),
+    PATTERN(block_sums),
+    PATTERN(barriers_under_a_test),
+    PATTERN(barriers_after_leaving),
+    PATTERN(warp_sums),
+    PATTERN(warps_that_leave),
+    PATTERN(dynamic_shared),
+    PATTERN(within_blocks),
+    PATTERN(within_blocks_in_place),
+    PATTERN(blocks_of_two_shapes),
+    PATTERN(block_votes),
+    PATTERN(last_element),
+    PATTERN(host_function),
+    PATTERN(managed),
+    PATTERN(drawn),
 #undef PATTERN
 };
 

@@ -51,6 +51,16 @@ wrapped fused guarded
 half_floats fused
 from_one any
 last_element fused
+block_sums fused
+barriers_under_a_test fused
+barriers_after_leaving fused
+warp_sums fused
+warps_that_leave apart
+dynamic_shared fused
+within_blocks fused
+within_blocks_in_place fused
+blocks_of_two_shapes apart
+block_votes fused
 host_function fused
 managed apart
 drawn fused guarded 2

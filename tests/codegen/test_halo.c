@@ -117,8 +117,8 @@ static void a_launch_of_whole_blocks(void **state)
 static void a_ring_of_three(void **state)
 {
     (void)state;
-    expect((struct scene){{{"scale", ROW(1, 32), {POINTER(1), POINTER(0), INT(3)}},
-                           {"periodic", ROW(1, 32), {POINTER(2), POINTER(1), INT(3)}}},
+    expect((struct scene){{{"scale", ROW(3, 1), {POINTER(1), POINTER(0), INT(3)}},
+                           {"periodic", ROW(3, 1), {POINTER(2), POINTER(1), INT(3)}}},
                           SIX_FLOATS},
            2, 2);
 }

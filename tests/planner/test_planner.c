@@ -279,7 +279,7 @@ static void test_launches_that_need_no_analysis(void **state)
     assert_planned(8, 8);
     assert_int_equal(summary.kernels_analysed, 2);
     assert_said("\"launches_analysed\": 8");
-    assert_said("a barrier of the block");
+    assert_said("a barrier that not all threads of the block wait at");
     start();
     written_launch(&trace, WRITTEN_BARRIER, B, 0.5f, 100);
     written_wall(&trace);

@@ -17,7 +17,7 @@ enum { HOST_NS = 2000, KERNEL_NS = 3000, GAP_NS = 100 };
     "st.global.f32 [%rd4], %f3;\nDONE:\nret;\n}\n"
 
 static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n" KERNEL("scale", "0", "")
-    KERNEL("from_one", "1", "") KERNEL("with_barrier", "0", "bar.sync 0;\n");
+    KERNEL("from_one", "1", "") KERNEL("with_barrier", "0", "bar.sync 1;\n");
 static const char *const names[WRITTEN_KERNELS] = {
     [WRITTEN_SCALE] = "scale", [WRITTEN_FROM_ONE] = "from_one", [WRITTEN_BARRIER] = "with_barrier"};
 

@@ -9,7 +9,7 @@ enum { WRITTEN_N = 1000, WRITTEN_THREADS = 128 };
 enum written_kernel {                    /* f32 arrays; see the PTX */
                       WRITTEN_SCALE = 1, /* a[i] *= factor; arguments: a, factor, n */
                       WRITTEN_FROM_ONE,  /* a[i + 1] *= factor; the same */
-                      WRITTEN_BARRIER,   /* SCALE with a barrier: no member */
+                      WRITTEN_BARRIER,   /* SCALE with a barrier of a number: no member */
                       WRITTEN_KERNELS
 };
 struct written_trace {
