@@ -116,17 +116,18 @@ static void watch(void *context, const struct ptx_instruction *instruction, cons
     const struct observation *seen = watched->seen;
     struct witness_touch touch = {.kernel = watched->kernel,
                                   .line = instruction->line,
-                                  .array = UINT32_MAX,
                                   .bytes = bytes,
                                   .place = address,
                                   .is_write = is_write};
     soundness_watch(&watched->soundness, instruction, block, thread, address, bytes, is_write);
     for (int i = 0; i < 6; i++) touch.thread[i] = (uint16_t)(i < 3 ? block[i] : thread[i - 3]);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
-        if (seen->arrays[a] && address - seen->arrays[a] < seen->sizes[a]) {
-            touch.array = a;
-            touch.place = address - seen->arrays[a];
-        }
+        if (seen->arrays[a] && address - seen->arrays[a] < seen->sizes[a]) touch.start = seen->arrays[a];
+    for (uint32_t b = 0; b < watched->soundness.summary->base_count; b++) {
+        const struct soundness_base *base = &watched->soundness.bases[b];
+        if (address >= base->start && address < base->end) touch.start = base->start;
+    }
+    touch.place = address - touch.start;
     witness_add(&seen->program->log, &touch);
 }
 

@@ -119,7 +119,7 @@ enum witness_verdict witness_check(struct witness_log *log, const char *reason)
     const struct witness_touch *a = find(log, &first, &first_count), *b = find(log, &second, &second_count);
     for (size_t i = 0; i < first_count; i++)
         for (size_t k = 0; k < second_count; k++)
-            if (a[i].array == b[k].array && touches(&a[i], byte) && touches(&b[k], byte) &&
+            if (a[i].start == b[k].start && touches(&a[i], byte) && touches(&b[k], byte) &&
                 (a[i].is_write || b[k].is_write))
                 return WITNESS_SEEN;
     return is_exact(log, &first) && is_exact(log, &second) ? WITNESS_UNTRUE : WITNESS_POSSIBLE;

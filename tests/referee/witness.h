@@ -11,9 +11,9 @@
 struct witness_touch {
     uint32_t kernel, line; /* number of the kernel in its program; of the PTX */
     uint16_t thread[6];    /* block x y z, thread x y z */
-    uint32_t array;        /* of the program; UINT32_MAX: none, and place is an address */
     uint32_t bytes;
-    uint64_t place;
+    uint64_t start; /* address of the array or variable; 0: none, and place is an address */
+    uint64_t place; /* from its start */
     bool is_write;
 };
 struct witness_log {
