@@ -6,6 +6,31 @@
 #include "tests/referee/sequence.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Kernels that make up a time step, in their order: s sets the state, d derives, n looks at neighbours, u
+ * updates. */
+static void draw_steps(struct random *random, struct kernel_theme *theme)
+{
+    static const char *const orders[KERNEL_HABITS][5] = {
+        [HABIT_MASKED] = {"sdnu", "sdnu", "sdnu", "sdns", "dnnu"},
+        [HABIT_TWICE] = {"sdnu", "sndn", "dnnu", "ssnu", "snsn"},
+        [HABIT_COUNTED] = {"sdnu", "sndn", "dnnu", "ssnu", "sdsn"},
+        [HABIT_TWO] = {"sdsn", "ssnu", "sdsn", "sdun", "dnnu"},
+        [HABIT_SHIFTED] = {"sdns", "snsu", "sdsn", "sdnu", "dnsu"},
+    };
+    static const char letters[] = "xsdnu";
+    theme->has_steps = true;
+    theme->stencils = 94;
+    theme->length = random_of(random, 200, 256, 300, 500, 640, 640);
+    theme->is_flat = random_chance(random, 35);
+    theme->habit = (enum kernel_habit)random_of(random, HABIT_MASKED, HABIT_MASKED, HABIT_MASKED, HABIT_TWICE,
+                                                HABIT_TWICE, HABIT_COUNTED, HABIT_TWO, HABIT_TWO, HABIT_TWO,
+                                                HABIT_SHIFTED);
+    const char *order = orders[theme->habit][random_below(random, 5)];
+    for (uint32_t i = 0; i < 4; i++)
+        theme->order[i] = (enum kernel_role)(strchr(letters, order[i]) - letters);
+}
 
 static void draw_theme(struct generator *generator)
 {
@@ -13,11 +38,14 @@ static void draw_theme(struct generator *generator)
     struct kernel_theme *theme = &generator->theme;
     theme->length = random_of(random, 32, 64, 100, 128, 200, 256, 256, 300, 500, 640);
     theme->width = random_of(random, 4, 8, 16, 20, 32);
-    theme->height = theme->length / theme->width;
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
     theme->other_type = random_below(random, 100);
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
-    theme->stencils = (uint32_t)random_of(random, 0, 0, 50, 80, 90);
+    theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
+    theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
+    theme->levels = random_of(random, 2, 3, 4);
+    if (theme->stencils && random_chance(random, 75)) draw_steps(random, theme);
+    theme->height = theme->length / theme->width;
     theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
@@ -30,6 +58,8 @@ static void draw_arrays(struct generator *generator)
     bool has_others = random_chance(random, 10); /* memory that is not a plain allocation */
     for (uint32_t a = 0; a < generator->arrays.count; a++) {
         generator->arrays.sizes[a] = size * random_of(random, 1, 1, 1, 2, 2, 4);
+        if (generator->theme.has_steps) generator->arrays.sizes[a] = size + 512;
+        if (generator->theme.columns) generator->arrays.sizes[a] = 4 * size;
         if (random_chance(random, 20)) generator->arrays.sizes[a] += 16 * random_of(random, 1, 2, 33);
         const char *kind = !has_others || random_chance(random, 60) ? ""
                            : random_chance(random, 50)              ? " managed"
@@ -46,6 +76,7 @@ static void draw_streams(struct generator *generator)
     generator->stream_count = 1;
     if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
+    if (generator->theme.has_steps) generator->spread /= 4;
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = random_chance(random, 40);
         say(generator, "stream s%u %d\n", s, !generator->is_blocking[s]);
@@ -55,7 +86,10 @@ static void draw_streams(struct generator *generator)
 
 static void draw_kernels(struct generator *generator)
 {
-    generator->kernel_count = 2 + random_below(&generator->random, KERNELS_MOST - 1);
+    struct random *random = &generator->random;
+    generator->kernel_count = 2 + random_below(random, KERNELS_MOST - 1);
+    if (generator->theme.has_steps)
+        generator->kernel_count = (uint32_t)random_of(random, 3, 4, 4, 4, 5, 6, 8);
     say(generator, "source\n");
     if (generator->theme.has_tables) {
         generator->arrays.sizes[generator->arrays.count] = 2 * generator->theme.length * 4;
@@ -65,7 +99,7 @@ static void draw_kernels(struct generator *generator)
     }
     for (uint32_t k = 0; k < generator->kernel_count; k++) {
         generator->kernels[k] =
-            kernel_draw(generator->arena, &generator->random, &generator->theme, generator->number, k);
+            kernel_draw(generator->arena, random, &generator->theme, generator->number, k);
         if (!generator->kernels[k]) abort();
         say(generator, "%s", generator->kernels[k]->text);
     }
@@ -103,9 +137,12 @@ const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
     generator.random.state ^= random_next(&generator.random);
     say(&generator, "program %u\n", number);
     draw_theme(&generator);
-    generator.arrays.count = 2 + random_below(&generator.random, 6);
+    bool has_steps = generator.theme.has_steps;
+    generator.arrays.count =
+        has_steps ? 5 + random_below(&generator.random, 4) : 2 + random_below(&generator.random, 6);
     generator.arrays.lanes =
-        generator.arrays.count >= 4 && random_chance(&generator.random, 70) ? LAUNCH_LANES : 1;
+        generator.arrays.count >= 4 && random_chance(&generator.random, has_steps ? 10 : 70) ? LAUNCH_LANES
+                                                                                             : 1;
     generator.arrays.latest[1] = 1;
     draw_kernels(&generator);
     draw_arrays(&generator);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Draws kernels by lot and writes them as CUDA C, one statement a line (so that shrinking can leave lines
  * out). */
-#include "tests/referee/kernel.h"
+#include "tests/referee/kernel_writer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,22 +15,7 @@ static const struct kernel_type types[] = {
 static const struct kernel_type *const float_type = &types[0], *const double_type = &types[2],
                                        *const int_type = &types[3];
 
-struct text {
-    char bytes[8192];
-    size_t size;
-};
-
-struct writer {
-    struct kernel *kernel;
-    struct random *random;
-    const struct kernel_theme *theme;
-    struct text text;
-    uint32_t values; /* v0, v1 ... */
-    bool is_written[KERNEL_POINTERS];
-    uint32_t program;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct writer *writer, const char *format, ...)
+void kernel_say(struct writer *writer, const char *format, ...)
 {
     struct text *text = &writer->text;
     va_list arguments;
@@ -77,26 +62,26 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
     };
     const char *format = writer->kernel->shape == KERNEL_PLANE ? plane[access->map] : line[access->map];
     if (access->is_volatile)
-        say(writer, "((volatile %s *)p%u)[", writer->kernel->pointers[access->pointer].type->name,
-            access->pointer);
+        kernel_say(writer, "((volatile %s *)p%u)[", writer->kernel->pointers[access->pointer].type->name,
+                   access->pointer);
     else
-        say(writer, "p%u[", access->pointer);
+        kernel_say(writer, "p%u[", access->pointer);
     for (int number = 0; *format; format++) {
         if (*format != '%') {
-            say(writer, "%c", *format);
+            kernel_say(writer, "%c", *format);
         } else if (*++format == '%') {
-            say(writer, "%%");
+            kernel_say(writer, "%%");
         } else {
             /* of a SPLIT: c, c + d, c */
             bool is_split = access->map == MAP_SPLIT;
-            say(writer, "%d",
-                is_split ? access->c + (number == 1 ? access->d : 0)
-                : number ? access->d
-                         : access->c);
+            kernel_say(writer, "%d",
+                       is_split ? access->c + (number == 1 ? access->d : 0)
+                       : number ? access->d
+                                : access->c);
             number++;
         }
     }
-    say(writer, "]");
+    kernel_say(writer, "]");
 }
 
 static void write_guard(struct writer *writer, const struct kernel_access *access)
@@ -104,20 +89,26 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
     const char *i = writer->kernel->shape == KERNEL_PLANE ? "x" : "i";
     switch (access->guard) {
     case GUARD_INNER:
-        say(writer, "if (%s > 0 && %s + 1 < n) ", i, i);
+        kernel_say(writer, "if (%s > 0 && %s + 1 < n) ", i, i);
         break;
     case GUARD_EVEN:
-        say(writer, "if (%s %% 2 == 0) ", i);
+        kernel_say(writer, "if (%s %% 2 == 0) ", i);
         break;
-    case GUARD_BELOW:
-        say(writer, "if (%s < %d) ", i, access->d);
+    case GUARD_ODD:
+        kernel_say(writer, "if (%s %% 2 != 0) ", i);
+        break;
+    case GUARD_BELOW: /* what is unlikely comes last in the code, wherever it is run */
+        if (writer->kernel->role && access->is_write && access->d % 4)
+            kernel_say(writer, "if (__builtin_expect(%s < %d, 0)) ", i, access->d);
+        else
+            kernel_say(writer, "if (%s < %d) ", i, access->d);
         break;
     case GUARD_FROM_OFFSET:
-        say(writer, "if (%s >= o) ", i);
+        kernel_say(writer, "if (%s >= o) ", i);
         break;
     case GUARD_DATA:
-        say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
-            writer->kernel->value == 'd' ? "double" : "float");
+        kernel_say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
+                   writer->kernel->value == 'd' ? "double" : "float");
         break;
     case GUARD_NONE:
     case KERNEL_GUARDS:
@@ -128,12 +119,12 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
 static void write_trips(struct writer *writer, const struct kernel_access *access)
 {
     if (access->trips < 0)
-        say(writer, "for (int j = 0; j < m; j++) ");
+        kernel_say(writer, "for (int j = 0; j < m; j++) ");
     else if (access->trips)
-        say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
+        kernel_say(writer, "for (int j = 0; j < %d; j++) ", access->trips);
 }
 
-static const char *value_type(const struct writer *writer)
+const char *kernel_value_type(const struct writer *writer)
 {
     return writer->kernel->value == 'd' ? "double" : writer->kernel->value == 'i' ? "unsigned" : "float";
 }
@@ -146,7 +137,7 @@ static bool is_vector(const struct writer *writer, const struct kernel_access *a
 
 /* --- drawing accesses --- */
 
-static const struct kernel_type *draw_type(struct writer *writer)
+const struct kernel_type *kernel_draw_type(struct writer *writer)
 {
     if (writer->kernel->is_stencil || random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
         return writer->kernel->value == 'd'   ? double_type
@@ -166,7 +157,7 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     bool is_new = !kernel->pointer_count || random_chance(writer->random, percent_new);
     if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
         return random_below(writer->random, kernel->pointer_count);
-    kernel->pointers[kernel->pointer_count].type = draw_type(writer);
+    kernel->pointers[kernel->pointer_count].type = kernel_draw_type(writer);
     if (writer->theme->has_tables && !writer->kernel->is_plain && random_chance(writer->random, 25)) {
         kernel->pointers[kernel->pointer_count].type = float_type;
         kernel->pointers[kernel->pointer_count].variable = random_chance(writer->random, 60) ? 't' : 'c';
@@ -183,6 +174,7 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
             return random_of(random, MAP_SHIFT, MAP_OFFSET, MAP_OFFSET, MAP_CLAMP);
         return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_WRAP, MAP_WRAP, MAP_CLAMP);
     }
+    if (writer->kernel->is_column && random_chance(random, 75)) return MAP_COLUMN;
     if (writer->kernel->is_plain && random_chance(random, 90)) return MAP_OWN;
     if (writer->kernel->shape == KERNEL_PLANE) {
         if (random_chance(random, 75)) return MAP_OWN;
@@ -205,7 +197,7 @@ static enum kernel_guard draw_guard(struct writer *writer)
     return (enum kernel_guard)(1 + random_below(writer->random, KERNEL_GUARDS - 1));
 }
 
-static void draw_constants(struct writer *writer, struct kernel_access *access)
+void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
 {
     struct random *random = writer->random;
     int32_t length = writer->theme->length;
@@ -253,7 +245,8 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
     case MAP_WINDOW:
     case MAP_BACK:
         access->c = access->trips = random_of(random, 2, 3, 4);
-        if (access->map != MAP_ROW && random_chance(random, 30)) access->trips = -1;
+        if (access->map != MAP_ROW && random_chance(random, writer->kernel->is_column ? 85 : 30))
+            access->trips = -1;
         break;
     case MAP_GATHER:
         access->c = random_of(random, 15, 31, 127);
@@ -263,7 +256,7 @@ static void draw_constants(struct writer *writer, struct kernel_access *access)
     }
 }
 
-/* The pointer whose elements say where a gather reads: touched at i, before. */
+/* The pointer whose elements kernel_say where a gather reads: touched at i, before. */
 static bool draw_index(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
@@ -271,7 +264,7 @@ static bool draw_index(struct writer *writer)
     uint32_t pointer = kernel->pointer_count++;
     kernel->pointers[pointer].type = int_type;
     kernel->accesses[kernel->access_count++] = (struct kernel_access){.pointer = pointer, .map = MAP_OWN};
-    say(writer, "const int *g = (const int *)p%u;\n", pointer);
+    kernel_say(writer, "const int *g = (const int *)p%u;\n", pointer);
     return true;
 }
 
@@ -281,7 +274,7 @@ static uint32_t stencil_pointer(struct writer *writer, bool is_write)
     struct kernel *kernel = writer->kernel;
     uint32_t pointer = is_write ? 2 : random_chance(writer->random, 20);
     while (kernel->pointer_count <= pointer)
-        kernel->pointers[kernel->pointer_count++].type = draw_type(writer);
+        kernel->pointers[kernel->pointer_count++].type = kernel_draw_type(writer);
     return pointer;
 }
 
@@ -301,7 +294,7 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     access.pointer = kernel->is_stencil ? stencil_pointer(writer, is_write)
                                         : draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
     if (is_vector(writer, &access)) access.is_volatile = false;
-    draw_constants(writer, &access);
+    kernel_draw_constants(writer, &access);
     if (kernel->pointers[access.pointer].variable == 'c') {
         if (is_write) return NULL;
         access = (struct kernel_access){.pointer = access.pointer,
@@ -316,32 +309,36 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
 
 /* --- statements --- */
 
-static void write_load(struct writer *writer)
+void kernel_write_load(struct writer *writer, struct kernel_access *access)
 {
-    const char *type = value_type(writer);
+    const char *type = kernel_value_type(writer);
     bool is_nested = writer->kernel->shape == KERNEL_BLOCK;
-    struct kernel_access *access = draw_access(writer, false);
     if (!access) return;
     uint32_t value = writer->values;
-    say(writer, "%s v%u = 0; ", type, value);
-    if (is_nested) say(writer, "if (in) ");
+    kernel_say(writer, "%s v%u = 0; ", type, value);
+    if (is_nested) kernel_say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
     write_guard(writer, access);
     write_trips(writer, access);
     if (is_vector(writer, access)) {
         bool is_wide = writer->kernel->pointers[access->pointer].type->size == 16;
-        say(writer, "{ %s w = ", is_wide ? "float4" : "float2");
+        kernel_say(writer, "{ %s w = ", is_wide ? "float4" : "float2");
         write_element(writer, access);
-        say(writer, "; v%u += (%s)(w.x - w.y%s); }\n", value, type, is_wide ? " + w.z * w.w" : "");
+        kernel_say(writer, "; v%u += (%s)(w.x - w.y%s); }\n", value, type, is_wide ? " + w.z * w.w" : "");
     } else {
-        say(writer, "v%u %s (%s)", value, access->trips ? "+=" : "=", type);
+        kernel_say(writer, "v%u %s (%s)", value, access->trips ? "+=" : "=", type);
         write_element(writer, access);
-        say(writer, ";\n");
+        kernel_say(writer, ";\n");
     }
     writer->values++;
 }
 
-static void write_compute(struct writer *writer)
+static void write_load(struct writer *writer)
+{
+    kernel_write_load(writer, draw_access(writer, false));
+}
+
+void kernel_write_compute(struct writer *writer)
 {
     static const char *const of_floats[] = {
         "A * B + C",       "A + B",           "A - B * S",     "A * S",         "A * S + T",
@@ -365,57 +362,64 @@ static void write_compute(struct writer *writer)
                      : writer->kernel->value == 'i' ? sizeof of_integers / sizeof *of_integers
                                                     : sizeof of_floats / sizeof *of_floats;
     if (!writer->values) return;
-    say(writer, "%s v%u = ", value_type(writer), writer->values);
+    kernel_say(writer, "%s v%u = ", kernel_value_type(writer), writer->values);
     for (const char *at = forms[random_below(random, count)]; *at; at++) {
         if (*at >= 'A' && *at <= 'C')
-            say(writer, "v%u", random_below(random, writer->values));
+            kernel_say(writer, "v%u", random_below(random, writer->values));
         else if (strchr("SIT", *at))
-            say(writer, "%s",
-                *at == 'S'                              ? "s"
-                : *at == 'T'                            ? "t"
-                : writer->kernel->shape == KERNEL_PLANE ? "x"
-                                                        : "i");
+            kernel_say(writer, "%s",
+                       *at == 'S'                              ? "s"
+                       : *at == 'T'                            ? "t"
+                       : writer->kernel->shape == KERNEL_PLANE ? "x"
+                                                               : "i");
         else
-            say(writer, "%c", *at);
+            kernel_say(writer, "%c", *at);
     }
-    say(writer, ";\n");
+    kernel_say(writer, ";\n");
     writer->values++;
 }
 
 /* What people write by hand and compilers do not: scopes, guards that are negated. */
-static void write_inline(struct writer *writer)
+void kernel_write_inline(struct writer *writer)
 {
     if (!writer->values) return;
     uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
-    const char *type = value_type(writer);
-    say(writer,
+    const char *type = kernel_value_type(writer);
+    kernel_say(
+        writer,
         "int w%u = (int)v%u; asm(\"{ .reg .pred q; setp.lt.s32 q, %%0, %d; @!q sub.s32 %%0, %%0, %d; }\"", to,
         from, random_of(writer->random, -3, 0, 2), random_of(writer->random, -7, 1, 5));
-    say(writer, " : \"+r\"(w%u)); %s v%u = (%s)w%u;\n", to, type, to, type, to);
+    kernel_say(writer, " : \"+r\"(w%u)); %s v%u = (%s)w%u;\n", to, type, to, type, to);
 }
 
-static void write_store(struct writer *writer)
+void kernel_write_store(struct writer *writer, const struct kernel_access *access)
 {
-    if (!writer->values) return;
-    struct kernel_access *access = draw_access(writer, true);
     if (!access) return;
     writer->is_written[access->pointer] = true;
-    uint32_t value =
-        random_chance(writer->random, 70) ? writer->values - 1 : random_below(writer->random, writer->values);
+    uint32_t value = random_chance(writer->random, writer->kernel->role ? 95 : 70)
+                         ? writer->values - 1
+                         : random_below(writer->random, writer->values);
     const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
-    if (writer->kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
+    if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     write_guard(writer, access);
     write_trips(writer, access);
     write_element(writer, access);
     if (is_vector(writer, access) && type->size == 16)
-        say(writer, " = make_float4(v%u, s, v%u, t);\n", value, random_below(writer->random, writer->values));
+        kernel_say(writer, " = make_float4(v%u, s, v%u, t);\n", value,
+                   random_below(writer->random, writer->values));
     else if (is_vector(writer, access))
-        say(writer, " = make_float2(v%u, v%u);\n", value, random_below(writer->random, writer->values));
+        kernel_say(writer, " = make_float2(v%u, v%u);\n", value,
+                   random_below(writer->random, writer->values));
     else
-        say(writer, " = (%s)(v%u%s);\n", type->name, value, access->trips ? " + j" : "");
+        kernel_say(writer, " = (%s)(v%u%s);\n", type->name, value, access->trips ? " + j" : "");
 }
 
-static void write_atomic(struct writer *writer)
+static void write_store(struct writer *writer)
+{
+    if (writer->values) kernel_write_store(writer, draw_access(writer, true));
+}
+
+void kernel_write_atomic(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     if (kernel->pointer_count == KERNEL_POINTERS || kernel->access_count + 2 > KERNEL_ACCESSES) return;
@@ -430,10 +434,10 @@ static void write_atomic(struct writer *writer)
                                    .is_atomic = true};
     kernel->accesses[kernel->access_count++] = access;
     if (kernel->shape == KERNEL_PLANE) kernel->accesses[kernel->access_count - 1].map = MAP_CONSTANT;
-    if (kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
-    say(writer, "atomicAdd(&");
+    if (kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
+    kernel_say(writer, "atomicAdd(&");
     write_element(writer, &kernel->accesses[kernel->access_count - 1]);
-    say(writer, ", %d);\n", random_of(writer->random, 1, 3, -2));
+    kernel_say(writer, ", %d);\n", random_of(writer->random, 1, 3, -2));
 }
 
 /* A loop without memory, whose trips are a number or come from data. */
@@ -441,29 +445,29 @@ static void write_loop(struct writer *writer)
 {
     if (!writer->values) return;
     uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
-    const char *type = value_type(writer);
-    say(writer, "%s v%u = v%u; for (int j = 0; j < ", type, to, from);
+    const char *type = kernel_value_type(writer);
+    kernel_say(writer, "%s v%u = v%u; for (int j = 0; j < ", type, to, from);
     if (random_chance(writer->random, 50))
-        say(writer, "((int)v%u & 3)", from);
+        kernel_say(writer, "((int)v%u & 3)", from);
     else
-        say(writer, "%d", random_of(writer->random, 2, 5, 12));
-    say(writer, "; j++) v%u = v%u * (%s)s + (%s)%s;\n", to, to, type, type, "1");
+        kernel_say(writer, "%d", random_of(writer->random, 2, 5, 12));
+    kernel_say(writer, "; j++) v%u = v%u * (%s)s + (%s)%s;\n", to, to, type, type, "1");
 }
 
 static void write_exchange(struct writer *writer)
 {
     if (!writer->values) return;
     uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
-    const char *type = value_type(writer);
+    const char *type = kernel_value_type(writer);
     if (random_chance(writer->random, 50)) {
-        say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
-            random_of(writer->random, 1, 2, 16));
+        kernel_say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
+                   random_of(writer->random, 1, 2, 16));
         return;
     }
-    say(writer, "__shared__ %s s%u[1024];\n", type, to);
-    say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
-    say(writer, "__syncthreads();\n");
-    say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
+    kernel_say(writer, "__shared__ %s s%u[1024];\n", type, to);
+    kernel_say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
+    kernel_say(writer, "__syncthreads();\n");
+    kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
 }
 
 /* Threads that data sends away. */
@@ -471,11 +475,11 @@ static void write_leave(struct writer *writer)
 {
     bool is_loop = writer->kernel->shape == KERNEL_STRIDE || writer->kernel->shape == KERNEL_CHUNK;
     if (!writer->values || writer->kernel->shape == KERNEL_BLOCK) return;
-    say(writer, "if (v%u > (%s)%d) %s;\n", random_below(writer->random, writer->values), value_type(writer),
-        random_of(writer->random, 0, 3, 100),
-        !is_loop                            ? "return"
-        : random_chance(writer->random, 50) ? "continue"
-                                            : "break");
+    kernel_say(writer, "if (v%u > (%s)%d) %s;\n", random_below(writer->random, writer->values),
+               kernel_value_type(writer), random_of(writer->random, 0, 3, 100),
+               !is_loop                            ? "return"
+               : random_chance(writer->random, 50) ? "continue"
+                                                   : "break");
 }
 
 /* One element, written in one of two ways. */
@@ -493,17 +497,21 @@ static void write_branch(struct writer *writer)
     uint32_t first = random_below(writer->random, writer->values);
     uint32_t second = random_below(writer->random, writer->values);
     bool is_wide = is_vector(writer, access);
-    if (writer->kernel->shape == KERNEL_BLOCK) say(writer, "if (in) ");
-    say(writer, "{ if (v%u > (%s)1) ", first, value_type(writer));
+    if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
+    kernel_say(writer, "{ if (v%u > (%s)1) ", first, kernel_value_type(writer));
     write_element(writer, access);
-    say(writer, is_wide ? ".x = v%u; else " : " = v%u; else ", first);
+    kernel_say(writer, is_wide ? ".x = v%u; else " : " = v%u; else ", first);
     write_element(writer, access);
-    say(writer, is_wide ? ".y = v%u; }\n" : " = v%u; }\n", second);
+    kernel_say(writer, is_wide ? ".y = v%u; }\n" : " = v%u; }\n", second);
 }
 
 static void write_body(struct writer *writer)
 {
     struct random *random = writer->random;
+    if (writer->kernel->role) {
+        kernel_write_step(writer);
+        return;
+    }
     for (uint32_t i = 0, count = 1 + random_below(random, 2); i < count || !writer->values; i++)
         write_load(writer);
     for (uint32_t i = 0, count = 1 + random_below(random, 5); i < count; i++) {
@@ -511,9 +519,9 @@ static void write_body(struct writer *writer)
         if (writer->kernel->shape == KERNEL_BLOCK && what < 45)
             write_exchange(writer);
         else if (what < 56)
-            write_compute(writer);
+            kernel_write_compute(writer);
         else if (what < 60)
-            write_inline(writer);
+            kernel_write_inline(writer);
         else if (what < 80)
             write_load(writer);
         else if (what < 90)
@@ -525,7 +533,7 @@ static void write_body(struct writer *writer)
         else if (what < 98)
             write_branch(writer);
         else
-            write_atomic(writer);
+            kernel_write_atomic(writer);
     }
     write_store(writer);
     if (random_chance(random, 15)) write_store(writer);
@@ -581,25 +589,26 @@ static void write_parameters(struct writer *writer, struct text *body)
     struct text kept = writer->text;
     writer->text.size = 0;
     if (kernel->has_struct)
-        say(writer, "struct %s_arguments { %s *p0; int n; float s; };\n", kernel->name,
-            kernel->pointers[0].type->name);
-    say(writer, "extern \"C\" __global__ void %s(", kernel->name);
-    if (kernel->has_struct) say(writer, "%s_arguments q, ", kernel->name);
+        kernel_say(writer, "struct %s_arguments { %s *p0; int n; float s; };\n", kernel->name,
+                   kernel->pointers[0].type->name);
+    kernel_say(writer, "extern \"C\" __global__ void %s(", kernel->name);
+    if (kernel->has_struct) kernel_say(writer, "%s_arguments q, ", kernel->name);
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) {
         const struct kernel_pointer *pointer = &kernel->pointers[p];
         if (pointer->variable) continue;
         if (pointer->is_read_only)
-            say(writer, "const %s *__restrict__ p%u, ", pointer->type->name, p);
+            kernel_say(writer, "const %s *__restrict__ p%u, ", pointer->type->name, p);
         else
-            say(writer, "%s *p%u, ", pointer->type->name, p);
+            kernel_say(writer, "%s *p%u, ", pointer->type->name, p);
     }
     for (uint32_t i = 0; kernel->scalars[i]; i++)
-        say(writer, "%s%s %c", i ? ", " : "", scalar_name(kernel->scalar_types[i]), kernel->scalars[i]);
-    say(writer, ")\n{\n");
+        kernel_say(writer, "%s%s %c", i ? ", " : "", scalar_name(kernel->scalar_types[i]),
+                   kernel->scalars[i]);
+    kernel_say(writer, ")\n{\n");
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         if (kernel->pointers[p].variable)
-            say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
-    if (kernel->has_struct) say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
+            kernel_say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
+    if (kernel->has_struct) kernel_say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
     *body = writer->text;
     writer->text = kept;
 }
@@ -613,43 +622,56 @@ static void write_shape(struct writer *writer)
                                           : "blockIdx.x * blockDim.x + threadIdx.x";
     switch (kernel->shape) {
     case KERNEL_LINE:
-        say(writer, "%s i = %s;\n", type, first);
-        if (!kernel->is_exact) say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");
+        kernel_say(writer, kernel->is_backward ? "%s i = n - 1 - (%s)(%s);\n" : "%s i = (%s)(%s);\n", type,
+                   type, first);
+        if (!kernel->is_exact && kernel->is_backward)
+            kernel_say(writer, kernel->returns ? "if (i < 0) return;\n" : "if (i >= 0) {\n");
+        else if (!kernel->is_exact)
+            kernel_say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");
         break;
     case KERNEL_STRIDE:
-        say(writer, "for (%s i = %s; i < n; i += gridDim.x * gridDim.y * blockDim.x * blockDim.y) {\n", type,
-            first);
+        kernel_say(writer, "for (%s i = %s; i < n; i += gridDim.x * gridDim.y * blockDim.x * blockDim.y) {\n",
+                   type, first);
         break;
     case KERNEL_CHUNK:
-        say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
+        kernel_say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
         break;
     case KERNEL_PLANE:
-        say(writer, "%s x = %s, y = blockIdx.y * blockDim.y + threadIdx.y;\n", type, first);
-        say(writer, kernel->returns ? "if (x >= n || y >= h) return;\n" : "if (x < n && y < h) {\n");
+        kernel_say(writer, "%s x = %s, y = blockIdx.y * blockDim.y + threadIdx.y;\n", type, first);
+        kernel_say(writer, kernel->returns ? "if (x >= n || y >= h) return;\n" : "if (x < n && y < h) {\n");
         break;
     case KERNEL_BLOCK:
-        say(writer, "%s i = %s;\nbool in = i < n;\n", type, first);
+        kernel_say(writer, "%s i = %s;\nbool in = i < n;\n", type, first);
         break;
     case KERNEL_SHAPES:
         break;
     }
 }
 
-static void choose_shape(struct writer *writer)
+static void choose_shape(struct writer *writer, uint32_t index)
 {
     struct kernel *kernel = writer->kernel;
     kernel->is_plain = random_chance(writer->random, writer->theme->plain);
     kernel->is_stencil = random_chance(writer->random, writer->theme->stencils);
-    kernel->is_plain |= kernel->is_stencil;
-    uint32_t what = random_below(writer->random, kernel->is_plain ? 70 : 100);
+    kernel->is_column = !kernel->is_stencil && random_chance(writer->random, writer->theme->columns);
+    kernel->is_plain |= kernel->is_stencil || kernel->is_column;
+    uint32_t what = random_below(writer->random, kernel->is_column ? 62 : kernel->is_plain ? 70 : 100);
     if (kernel->is_stencil && random_chance(writer->random, 40)) what = 80; /* a plane */
+    if (kernel->is_stencil && writer->theme->has_steps) {
+        kernel->role = writer->theme->order[index % 4];
+        if (random_chance(writer->random, 8))
+            kernel->role = (enum kernel_role)(1 + random_below(writer->random, KERNEL_ROLES - 1));
+        what = writer->theme->is_flat ? 80 : 0;
+    }
     kernel->shape = what < 62   ? KERNEL_LINE
                     : what < 74 ? KERNEL_STRIDE
                     : what < 80 ? KERNEL_CHUNK
                     : what < 93 ? KERNEL_PLANE
                                 : KERNEL_BLOCK;
     kernel->index = "iiiiuul"[random_below(writer->random, 7)];
-    if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, 12);
+    if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, kernel->role ? 4 : 12);
+    if (kernel->shape == KERNEL_LINE && kernel->is_plain && kernel->index != 'u')
+        kernel->is_backward = random_chance(writer->random, kernel->role ? 5 : 10);
     bool is_line =
         kernel->shape == KERNEL_LINE || kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK;
     if (is_line && !kernel->is_plain) {
@@ -684,13 +706,13 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
     writer.theme = theme;
     writer.program = program;
     kernel->name = arena_printf(arena, "p%uk%u", program, index);
-    choose_shape(&writer);
+    choose_shape(&writer, index);
     write_shape(&writer);
     write_body(&writer);
     bool is_open = kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK ||
                    (!kernel->returns &&
                     (kernel->shape == KERNEL_PLANE || (kernel->shape == KERNEL_LINE && !kernel->is_exact)));
-    say(&writer, is_open ? "}\n}\n" : "}\n");
+    kernel_say(&writer, is_open ? "}\n}\n" : "}\n");
     finish_pointers(&writer);
     draw_scalars(&writer);
     static _Thread_local struct text head;

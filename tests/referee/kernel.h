@@ -43,10 +43,28 @@ enum kernel_guard {
     GUARD_NONE,
     GUARD_INNER,
     GUARD_EVEN,
+    GUARD_ODD,
     GUARD_BELOW,
     GUARD_FROM_OFFSET,
     GUARD_DATA,
     KERNEL_GUARDS
+};
+
+enum kernel_role { /* in a time step, which has one array for the state */
+                   ROLE_NONE,
+                   ROLE_SOURCE,     /* sets the state */
+                   ROLE_DERIVE,     /* another array from the state, cell by cell */
+                   ROLE_NEIGHBOURS, /* another array from neighbours in the latest one */
+                   ROLE_UPDATE,     /* the state in place, from the latest one */
+                   KERNEL_ROLES
+};
+enum kernel_habit {                /* of all kernels of a time step */
+                    HABIT_MASKED,  /* sources set every other cell, or a part */
+                    HABIT_TWICE,   /* some cells are written once more */
+                    HABIT_COUNTED, /* an atomic counter */
+                    HABIT_TWO,     /* two arrays are written */
+                    HABIT_SHIFTED, /* sources write the next cell */
+                    KERNEL_HABITS
 };
 
 struct kernel_type {
@@ -74,6 +92,9 @@ struct kernel {
     bool is_tall, is_wide;  /* blocks, or the grid, have a second dimension; elements are counted through */
     bool is_plain;          /* mostly one element a thread, all launches alike: what fuses in long groups */
     bool is_stencil;        /* plain, and reads neighbours: what fuses with a border */
+    bool is_column;         /* plain, and loops over the levels of its column */
+    bool is_backward;       /* a line that counts down */
+    enum kernel_role role;  /* of a stencil */
     bool has_struct;        /* pointer 0, n and s come in one */
     char scalars[8];        /* the others, in their order: letters of n, m, o, h, s, t */
     char scalar_types[8];   /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
@@ -95,7 +116,11 @@ struct kernel_numbers {
 /* What one kernel is to fit: the usual length of arrays and so on. */
 struct kernel_theme {
     int32_t length, width, height;
-    uint32_t plain, stencils;   /* percent of the kernels that are */
+    uint32_t plain, stencils, columns; /* percent of the kernels that are */
+    bool has_steps, is_flat;           /* stencils have the roles of a time step, in this order; as planes */
+    enum kernel_role order[4];
+    enum kernel_habit habit;
+    int32_t levels;
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */

@@ -20,6 +20,8 @@ static bool is_wanted(const struct kernel_access *access, const struct kernel_nu
         return i > 0 && i < numbers->n - 1;
     case GUARD_EVEN:
         return i % 2 == 0;
+    case GUARD_ODD:
+        return i % 2 != 0;
     case GUARD_BELOW:
         return i < access->d;
     case GUARD_FROM_OFFSET:
@@ -161,7 +163,8 @@ bool kernel_enumerate(const struct kernel *kernel, const struct kernel_numbers *
         int32_t end = is_chunk ? first + numbers->m : is_stride ? n : t + 1;
         if (!kernel->is_exact && end > n) end = n;
         for (int32_t i = first; i < end; i += step)
-            if (!visit_element(&enumeration, (struct point){t, i, 0, 0})) return false;
+            if (!visit_element(&enumeration, (struct point){t, kernel->is_backward ? n - 1 - i : i, 0, 0}))
+                return false;
     }
     return true;
 }

@@ -105,6 +105,12 @@ static bool writes_through(const struct kernel *kernel, uint32_t pointer)
 
 uint32_t launch_output(const struct launch *launch, uint32_t unknown)
 {
+    if (launch->kernel->role) {
+        for (uint32_t p = 3; p >= 2; p--)
+            if (writes_through(launch->kernel, p) && launch->places[p].array != launch->lane)
+                return launch->places[p].array;
+        return unknown;
+    }
     for (uint32_t p = 0; p < launch->kernel->pointer_count; p++)
         if (!launch->kernel->pointers[p].variable && writes_through(launch->kernel, p))
             return launch->places[p].array;
@@ -118,11 +124,34 @@ static uint32_t array_in_lane(const struct launch *launch, const struct launch_a
     return launch->lane + arrays->lanes * (number % count);
 }
 
+/* The lane's first array is the state, the others take turns; the last one counts. */
+static uint32_t draw_step_array(const struct launch *launch, const struct launch_arrays *arrays,
+                                struct random *random, uint32_t pointer)
+{
+    enum kernel_role role = launch->kernel->role;
+    uint32_t state = launch->lane, latest = arrays->latest[launch->lane] / arrays->lanes;
+    uint32_t count = (arrays->count - launch->lane + arrays->lanes - 1) / arrays->lanes;
+    if (!latest) latest = 1; /* before the first launch */
+    bool writes_state = role == ROLE_SOURCE || role == ROLE_UPDATE;
+    if (random_chance(random, pointer == 1 ? 15 : 4))
+        return array_in_lane(launch, arrays, random_below(random, arrays->count * 12));
+    if (pointer == 4) return array_in_lane(launch, arrays, count - 1);
+    if (pointer == 0) return role == ROLE_DERIVE ? state : array_in_lane(launch, arrays, latest);
+    if (pointer == 1 && role == ROLE_NEIGHBOURS) return state;
+    if (pointer == 2 && writes_state) return state;
+    uint32_t turns = count > 2 ? count - 1 : 1;
+    if (pointer == 1)
+        return array_in_lane(launch, arrays, role == ROLE_DERIVE ? latest : 1 + (latest + turns - 2) % turns);
+    uint32_t turn = (latest - 1) + (pointer - 1 - writes_state);
+    return array_in_lane(launch, arrays, 1 + turn % turns);
+}
+
 /* Any; a stencil mostly reads what was written last, and writes another one. */
 static uint32_t draw_array(const struct launch *launch, const struct launch_arrays *arrays,
                            struct random *random, uint32_t pointer)
 {
     uint32_t latest = arrays->latest[launch->lane];
+    if (launch->kernel->role) return draw_step_array(launch, arrays, random, pointer);
     if (!launch->kernel->is_stencil || random_chance(random, pointer == 1 ? 90 : 15))
         return array_in_lane(launch, arrays, random_below(random, arrays->count * 12));
     return pointer == 2 ? array_in_lane(launch, arrays, latest / arrays->lanes + 1) : latest;
@@ -135,7 +164,8 @@ static bool place_one(struct launch *launch, const struct launch_arrays *arrays,
     int64_t size = launch->kernel->pointers[pointer].type->size;
     int64_t from = reach->from[pointer], to = reach->to[pointer];
     uint32_t array = draw_array(launch, arrays, random, pointer);
-    uint32_t what = random_below(random, launch->kernel->is_plain && random_chance(random, 70) ? 75 : 100);
+    bool is_start = random_chance(random, launch->kernel->role ? 94 : launch->kernel->is_plain ? 70 : 0);
+    uint32_t what = random_below(random, is_start ? 75 : 100);
     if (launch->kernel->pointers[pointer].variable) {
         launch->places[pointer] =
             (struct launch_place){arrays->count + (launch->kernel->pointers[pointer].variable == 'c'), 0};

@@ -11,8 +11,9 @@ static void choose_plane(struct generator *generator, struct kernel_numbers *num
     static const uint32_t blocks[][2] = {{32, 4}, {16, 16}, {8, 8}, {32, 1}, {64, 2}, {16, 4}};
     struct random *random = &generator->random;
     const uint32_t *block = blocks[random_below(random, 6)];
-    numbers->n = generator->theme.width - (random_chance(random, 20) ? 1 : 0);
-    numbers->h = generator->theme.height - (random_chance(random, 20) ? 1 : 0);
+    uint32_t smaller = generator->theme.has_steps ? 4 : 20; /* percent */
+    numbers->n = generator->theme.width - (random_chance(random, smaller) ? 1 : 0);
+    numbers->h = generator->theme.height - (random_chance(random, smaller) ? 1 : 0);
     if (numbers->h < 1) numbers->h = 1;
     numbers->m = generator->theme.width;
     numbers->block[0] = block[0];
@@ -36,6 +37,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
                                        .h = 1,
                                        .grid = {1, 1, 1},
                                        .block = {block, 1, 1}};
+    if (kernel->is_column && random_chance(random, 92)) numbers->m = generator->theme.levels;
     numbers->s = (float)random_of(random, -3, -1, 1, 2, 3, 5) / 4.0f;
     numbers->t = (float)random_of(random, -2, 0, 1, 2, 7) / 8.0f;
     uint32_t per_block = block * (kernel->shape == KERNEL_CHUNK ? (uint32_t)numbers->m : 1);

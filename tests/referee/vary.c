@@ -30,7 +30,7 @@ static void draw_change(struct generator *generator, const struct kernel *kernel
 {
     struct random *random = &generator->random;
     bool is_plane = kernel->shape == KERNEL_PLANE;
-    switch (random_below(random, 10)) {
+    switch (random_below(random, 11)) {
     case 0:
         numbers->o = random_of(random, 0, 1, 2, 3, 8, 16);
         break;
@@ -53,6 +53,9 @@ static void draw_change(struct generator *generator, const struct kernel *kernel
         break;
     case 8:
         numbers->block[0] = (uint32_t)random_of(random, 32, 64, 96, 128, 256) / numbers->block[1];
+        break;
+    case 9: /* fewer threads in as many blocks */
+        if (numbers->block[0] >= 16) numbers->block[0] /= 2;
         break;
     default:
         sequence_draw_numbers(generator, kernel, generator->theme.length, numbers);
