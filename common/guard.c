@@ -50,13 +50,6 @@ static bool are_disjoint(const struct guard_check *check, uint64_t a, uint64_t b
     return a_end <= b_start || b_end <= a_start;
 }
 
-static bool are_apart(const struct guard_view *view, uint64_t a, uint64_t b)
-{
-    uint64_t a_start, a_size, b_start, b_size;
-    if (!view->allocation || !view->allocation(view->context, a, &a_start, &a_size)) return false;
-    return view->allocation(view->context, b, &b_start, &b_size) && a_start != b_start;
-}
-
 /* By far the most frequent check. */
 static inline bool difference_holds(const struct guard_check *check, const struct guard_view *view)
 {
@@ -80,8 +73,6 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
         return read_pair(check, view, &b) && are_disjoint(check, a, b);
     case GUARD_INSIDE:
         return range_at(a, check->value[0], check->value[1], &start, &end) && is_inside(view, start, end);
-    case GUARD_APART:
-        return read_pair(check, view, &b) && are_apart(view, a, b);
     case GUARD_ALIGNED:
         return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
     case GUARD_KINDS:

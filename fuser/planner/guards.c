@@ -206,8 +206,6 @@ const char *guards_text(struct arena *arena, const struct guard_check *check)
     case GUARD_INSIDE:
         return arena_printf(arena, "[%s%+lld, %s%+lld) lies in one device allocation", a, value[0], a,
                             value[1]);
-    case GUARD_APART:
-        return arena_printf(arena, "%s and %s lie in different device allocations", a, b);
     case GUARD_ALIGNED:
         return arena_printf(arena, "%s is a multiple of %lld", a, value[0]);
     case GUARD_KINDS:

@@ -132,16 +132,6 @@ static void inside(void **state)
     assert_false(holds(check, 0x1000, 0));
 }
 
-static void apart(void **state)
-{
-    (void)state;
-    struct guard_check check = {.kind = GUARD_APART, .step_b = 1};
-    assert_true(holds(check, 0x1000, 0x8000));
-    assert_false(holds(check, 0x1000, 0x1fff));
-    assert_false(holds(check, 0x1000, 0x2000)); /* in none */
-    assert_false(holds(check, 0, 0x1000));
-}
-
 static void aligned(void **state)
 {
     (void)state;
@@ -162,8 +152,6 @@ static void without_allocations_nothing_is_inside(void **state)
     const uint32_t size = 8;
     struct guard_view view = {arguments, &size, 1, NULL, NULL};
     struct guard_check check = {.kind = GUARD_INSIDE, .value = {0, 1}};
-    assert_false(guard_holds(&check, 1, &view));
-    check.kind = GUARD_APART;
     assert_false(guard_holds(&check, 1, &view));
 }
 
@@ -191,7 +179,6 @@ int main(void)
         cmocka_unit_test(difference),
         cmocka_unit_test(disjoint),
         cmocka_unit_test(inside),
-        cmocka_unit_test(apart),
         cmocka_unit_test(aligned),
         cmocka_unit_test(without_allocations_nothing_is_inside),
         cmocka_unit_test(all_checks_must_hold),
