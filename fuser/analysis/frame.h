@@ -102,6 +102,8 @@ void quota_end(const struct quota *quota);
 uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
                         const uint32_t block[3]);
+/* The linear id over the whole launch keeps blocks together, and warps. */
+bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3], const uint32_t block[3]);
 /* { F -> L } of every kind but AFFINE; NULL when the kind does not fit the shapes. */
 __isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary);

@@ -34,6 +34,8 @@ static bool place_whole_blocks(struct frame *frame, uint32_t member, struct fram
     const struct access_summary *summary = frame->members[member].summary;
     if (remap_shapes_equal(summary, frame->grid, frame->block))
         return place_legally(frame, member, REMAP_SAME, failure);
+    if (remap_keeps_blocks(summary, frame->grid, frame->block))
+        return place_legally(frame, member, REMAP_LINEAR, failure);
     return !memcmp(summary->block, frame->block, sizeof summary->block) &&
            place_legally(frame, member, REMAP_GLOBAL, failure);
 }

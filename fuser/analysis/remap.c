@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3])
 {
@@ -18,6 +19,13 @@ bool remap_shapes_equal(const struct access_summary *summary, const uint32_t gri
     for (int d = 0; d < 3; d++)
         if (summary->grid[d] != grid[d] || summary->block[d] != block[d]) return false;
     return true;
+}
+
+bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3], const uint32_t block[3])
+{
+    static const uint32_t one[3] = {1, 1, 1};
+    return !memcmp(summary->grid, grid, sizeof summary->grid) &&
+           remap_threads(one, summary->block) == remap_threads(one, block);
 }
 
 static bool kind_fits(enum remap_kind kind, const uint32_t grid[3], const uint32_t block[3],
@@ -81,6 +89,16 @@ static void write_global(FILE *text, const uint32_t grid[3], const uint32_t bloc
     (void)grid;
 }
 
+/* What the linear id says where the blocks are as many and as large: simpler for isl. */
+static void write_same_blocks(FILE *text, const uint32_t block[3], const struct access_summary *summary)
+{
+    static const uint32_t one[3] = {1, 1, 1};
+    fprintf(text, " and bx = cx and by = cy and bz = cz and ");
+    write_linear(text, "b", "t", one, block);
+    fprintf(text, " = ");
+    write_linear(text, "c", "u", one, summary->block);
+}
+
 __isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary)
 {
@@ -94,6 +112,8 @@ __isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uin
     write_bounds(text, "c", "u", summary->grid, summary->block);
     if (kind == REMAP_SAME || kind == REMAP_GLOBAL) {
         write_global(text, grid, block, summary);
+    } else if (kind == REMAP_LINEAR && remap_keeps_blocks(summary, grid, block)) {
+        write_same_blocks(text, block, summary);
     } else {
         fprintf(text, kind == REMAP_STRIDE ? " and exists k : " : " and ");
         write_linear(text, "b", "t", grid, block);

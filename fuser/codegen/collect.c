@@ -60,8 +60,7 @@ static bool collect_special(struct body *body, const struct ptx_instruction *ins
     const struct group *group = body->group;
     const struct access_summary *summary = group->members[body->member].summary;
     bool is_same = group->remaps[body->member].kind == REMAP_SAME;
-    bool is_whole = !memcmp(summary->block, group->block, sizeof summary->block) &&
-                    (is_same || group->remaps[body->member].kind == REMAP_GLOBAL);
+    bool is_whole = is_same || summary->whole_block; /* that has been placed so */
     if (special >= PTX_SPECIAL_TID_X && special <= PTX_SPECIAL_NCTAID_Z) {
         body->specials[special] = !is_same;
         return true;
