@@ -63,6 +63,20 @@ libfuser_la_SOURCES += \
 	fuser/codegen/source.c fuser/codegen/source.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h
 
+# kernels as C for people
+libfuser_la_SOURCES += \
+	fuser/decompile/address.c \
+	fuser/decompile/code.h \
+	fuser/decompile/decompile.c fuser/decompile/decompile.h \
+	fuser/decompile/expression.c \
+	fuser/decompile/flow.c fuser/decompile/flow.h \
+	fuser/decompile/pointers.c \
+	fuser/decompile/registers.c \
+	fuser/decompile/spelling.def \
+	fuser/decompile/statement.c \
+	fuser/decompile/types.c \
+	fuser/decompile/writer.c fuser/decompile/writer.h
+
 # planner
 include fuser/planner/local.mk
 libfuser_la_SOURCES += $(planner_sources)

@@ -3,6 +3,7 @@
  * executable or a shared library. Instructions, blocks, loops, affine forms, and the bytes that a launch of
  * given shape touches. */
 #include "fuser/analysis/access.h"
+#include "fuser/decompile/decompile.h"
 #include "tools/commands.h"
 
 #include <getopt.h>
@@ -16,7 +17,7 @@ enum { MOST_POINTERS = 64, MOST_OPERATIONS = 50000000 };
 struct request {
     const char *path, *kernel;
     uint32_t sm;
-    bool is_list;
+    bool is_list, is_source;
     const char *arguments;      /* hexadecimal, or NULL */
     struct launch_input launch; /* of each kernel, but for the function and its arguments */
     struct launch_pointer pointers[MOST_POINTERS];
@@ -29,6 +30,7 @@ static void print_help(void)
            "text,\n"
            "cubin, fatbin, executable or shared library. The relations are those of one launch.\n\n"
            "  -l, --list              only list the kernels and their parameters\n"
+           "  -s, --source            the kernels as C that a person can read, instead\n"
            "  -k, --kernel NAME       only this kernel\n"
            "      --sm N              only PTX for sm_N\n"
            "  -g, --grid X[,Y[,Z]]    blocks [4]\n"
@@ -112,6 +114,20 @@ static int print_kernel(const struct request *request, const struct ptx_function
     return summary ? COMMAND_DONE : command_error("ptx", "out of memory");
 }
 
+static int print_source(const struct request *request, const struct ptx_function *function)
+{
+    const struct decompile_options options = {.title = function->name};
+    const char *reason = NULL;
+    struct arena *arena = arena_create();
+    if (!arena) return command_error("ptx", "out of memory");
+    int status = COMMAND_DONE;
+    if (!decompile_kernel(stdout, arena, function, &options, &reason))
+        status = command_error("ptx", "%s: kernel %s: %s", request->path, function->name, reason);
+    printf("\n");
+    arena_free(arena);
+    return status;
+}
+
 static void list_kernel(const struct ptx_function *function)
 {
     printf("%s:", function->name);
@@ -146,6 +162,8 @@ static int print_module(const struct request *request, const struct ptx_text *te
         (*shown)++;
         if (request->is_list)
             list_kernel(function);
+        else if (request->is_source)
+            status = print_source(request, function);
         else if (function->unreadable)
             printf("%s: unreadable: %s\n", function->name, function->unreadable);
         else
@@ -183,18 +201,26 @@ static int print_file(const struct request *request)
 int command_ptx(int argc, char **argv)
 {
     enum { SM = 256, SHARED };
-    static const struct option options[] = {
-        {"list", no_argument, NULL, 'l'},        {"kernel", required_argument, NULL, 'k'},
-        {"sm", required_argument, NULL, SM},     {"grid", required_argument, NULL, 'g'},
-        {"block", required_argument, NULL, 'b'}, {"shared", required_argument, NULL, SHARED},
-        {"args", required_argument, NULL, 'a'},  {"pointer", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
+                                            {"source", no_argument, NULL, 's'},
+                                            {"kernel", required_argument, NULL, 'k'},
+                                            {"sm", required_argument, NULL, SM},
+                                            {"grid", required_argument, NULL, 'g'},
+                                            {"block", required_argument, NULL, 'b'},
+                                            {"shared", required_argument, NULL, SHARED},
+                                            {"args", required_argument, NULL, 'a'},
+                                            {"pointer", required_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.launch = {.grid = {4, 1, 1}, .block = {128, 1, 1}}};
     struct launch_input *launch = &request.launch;
     int option;
-    while ((option = getopt_long(argc, argv, "lk:g:b:a:p:h", options, NULL)) != -1) switch (option) {
+    while ((option = getopt_long(argc, argv, "lsk:g:b:a:p:h", options, NULL)) != -1) switch (option) {
         case 'l':
             request.is_list = true;
+            break;
+        case 's':
+            request.is_source = true;
             break;
         case 'k':
             request.kernel = optarg;

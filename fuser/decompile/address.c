@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Addresses as elements of arrays: the address register is followed back through sums, constant factors and
+ * sign extensions to a pointer parameter or a variable plus registers times constants. Where that does not
+ * work it is written as it is. */
+#include "fuser/decompile/code.h"
+
+#include <inttypes.h>
+
+enum { MOST_TERMS = 6, MOST_STEPS = 24 };
+
+struct term {
+    int32_t reg;
+    int64_t factor; /* bytes */
+};
+struct linear {
+    struct term terms[MOST_TERMS];
+    uint32_t count, steps;
+    int64_t constant;
+    const char *variable; /* the base: a module's or the function's variable, or NULL */
+    int32_t parameter;    /* the base: offset in the parameter buffer, or CODE_NONE */
+};
+
+/* The register's value times factor, as it is read at instruction `from`, for an address that is used at
+ * code->at. */
+static bool add_register(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from,
+                         bool is_widened);
+
+static bool add_leaf(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from)
+{
+    if (from != code->at && registers_may_change(code, reg, from, code->at)) return false;
+    for (uint32_t i = 0; i < linear->count; i++)
+        if (linear->terms[i].reg == reg) {
+            linear->terms[i].factor += factor;
+            return true;
+        }
+    if (linear->count == MOST_TERMS) return false;
+    linear->terms[linear->count++] = (struct term){reg, factor};
+    return true;
+}
+
+static bool add_operand(struct code *code, struct linear *linear, const struct ptx_operand *operand,
+                        int64_t factor, uint32_t from, bool is_widened)
+{
+    if (operand->kind == PTX_OPERAND_INTEGER) {
+        linear->constant += operand->value * factor;
+        return true;
+    }
+    if (operand->kind == PTX_OPERAND_SYMBOL && factor == 1 && !linear->variable &&
+        linear->parameter == CODE_NONE && operand->symbol) {
+        linear->variable = operand->symbol;
+        linear->constant += operand->value;
+        return true;
+    }
+    return operand->kind == PTX_OPERAND_REGISTER && !operand->component && !operand->is_negated &&
+           add_register(code, linear, operand->reg, factor, from, is_widened);
+}
+
+static bool is_constant(const struct ptx_operand *operand, int64_t *value)
+{
+    *value = operand->value;
+    return operand->kind == PTX_OPERAND_INTEGER;
+}
+
+static bool add_parameter(struct code *code, struct linear *linear, const struct ptx_instruction *load,
+                          int64_t factor)
+{
+    const struct ptx_operand *from = &load->operands[1];
+    if (load->space != PTX_PARAM || !from->variable || factor != 1) return false;
+    uint32_t offset = from->variable->offset + (uint32_t)from->value;
+    bool is_taken = linear->variable || linear->parameter != CODE_NONE;
+    if (is_taken || types_result(load) == PTX_NO_TYPE || ptx_access_bytes(load) != 8) return false;
+    linear->parameter = (int32_t)offset;
+    (void)code;
+    return true;
+}
+
+/* What the instruction computes, times factor. */
+static bool add_result(struct code *code, struct linear *linear, uint32_t at, int64_t factor, bool is_widened)
+{
+    const struct ptx_instruction *instruction = &code->function->instructions[at];
+    const struct ptx_operand *o = instruction->operands;
+    bool is_wide = ptx_has_modifier(instruction, PTX_MOD_WIDE);
+    bool is_odd = ptx_has_modifier(instruction, PTX_MOD_HI) || ptx_has_modifier(instruction, PTX_MOD_CC) ||
+                  ptx_has_modifier(instruction, PTX_MOD_SAT);
+    int64_t number;
+    if (is_odd) return false;
+    switch (instruction->opcode) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+        if (is_widened && o[2].kind != PTX_OPERAND_INTEGER)
+            return false; /* a sum of its own: it has a name */
+        return add_operand(code, linear, &o[1], factor, at, is_widened) &&
+               add_operand(code, linear, &o[2], instruction->opcode == PTX_OP_ADD ? factor : -factor, at,
+                           is_widened);
+    case PTX_OP_MOV:
+    case PTX_OP_CVTA:
+        return add_operand(code, linear, &o[1], factor, at, is_widened);
+    case PTX_OP_LD:
+        return add_parameter(code, linear, instruction, factor);
+    case PTX_OP_SHL:
+        return !is_widened && is_constant(&o[2], &number) && number >= 0 && number < 16 &&
+               add_operand(code, linear, &o[1], factor << number, at, false);
+    case PTX_OP_MUL:
+        return !is_widened && is_constant(&o[2], &number) &&
+               add_operand(code, linear, &o[1], factor * number, at,
+                           is_wide && instruction->types[0] == PTX_S32);
+    case PTX_OP_MAD:
+        return !is_widened && is_constant(&o[2], &number) &&
+               add_operand(code, linear, &o[1], factor * number, at,
+                           is_wide && instruction->types[0] == PTX_S32) &&
+               add_operand(code, linear, &o[3], factor, at, false);
+    case PTX_OP_CVT:
+        return !is_widened && instruction->type_count == 2 && instruction->types[1] == PTX_S32 &&
+               ptx_type_bytes(instruction->types[0]) == 8 &&
+               add_operand(code, linear, &o[1], factor, at, true);
+    default:
+        return false;
+    }
+}
+
+static bool is_float_sum(const struct ptx_instruction *instruction)
+{
+    return instruction->type_count &&
+           (ptx_type_is_float(instruction->types[0]) || instruction->types[0] == PTX_PRED);
+}
+
+static bool add_register(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from,
+                         bool is_widened)
+{
+    int32_t definition = code->registers[reg].definition;
+    if (definition != CODE_NONE && linear->steps < MOST_STEPS &&
+        !is_float_sum(&code->function->instructions[definition])) {
+        struct linear before = *linear;
+        linear->steps++;
+        if (add_result(code, linear, (uint32_t)definition, factor, is_widened)) return true;
+        *linear = before;
+    }
+    return add_leaf(code, linear, reg, factor, from);
+}
+
+/* --- as text ---------------------------------------------------------------------------------------------
+ */
+
+static const char *add_term(struct code *code, const char *sum, const char *term, int64_t factor)
+{
+    bool is_negative = factor < 0;
+    int64_t size = is_negative ? -factor : factor;
+    const char *product = size == 1 ? term : arena_printf(code->arena, "%s * %" PRId64, term, size);
+    if (!sum) return is_negative ? arena_printf(code->arena, "-%s", product) : product;
+    return arena_printf(code->arena, "%s %c %s", sum, is_negative ? '-' : '+', product);
+}
+
+/* The terms and the constant divided by unit, as a sum. */
+static const char *sum_text(struct code *code, const struct linear *linear, int64_t unit)
+{
+    const char *sum = NULL;
+    int64_t constant = linear->constant / unit;
+    bool is_alone = linear->count == 1 && !constant;
+    for (uint32_t i = 0; i < linear->count; i++) {
+        int64_t factor = linear->terms[i].factor / unit;
+        if (!factor) continue;
+        enum precedence least = factor != 1 ? PRECEDENCE_UNARY : sum ? PRECEDENCE_PRODUCT : PRECEDENCE_SUM;
+        if (is_alone && factor == 1) least = PRECEDENCE_CONDITION;
+        const char *term = expression_within(code, expression_register(code, linear->terms[i].reg), least);
+        sum = add_term(code, sum, term, factor);
+    }
+    if (!sum) return arena_printf(code->arena, "%" PRId64, constant);
+    if (!constant) return sum;
+    return arena_printf(code->arena, "%s %c %" PRId64, sum, constant < 0 ? '-' : '+',
+                        constant < 0 ? -constant : constant);
+}
+
+static bool is_divisible(const struct linear *linear, int64_t unit)
+{
+    for (uint32_t i = 0; i < linear->count; i++)
+        if (linear->terms[i].factor % unit) return false;
+    return linear->constant % unit == 0;
+}
+
+static enum ptx_type element_type(struct code *code, const struct ptx_instruction *instruction)
+{
+    enum ptx_type type = instruction->type_count ? instruction->types[instruction->type_count - 1] : PTX_B8;
+    uint32_t value = ptx_is_store(instruction) ? 1 : 0;
+    if (ptx_type_is_float(type) || instruction->operand_count <= value) return type;
+    const struct ptx_operand *operand = &instruction->operands[value];
+    while (operand->kind == PTX_OPERAND_VECTOR && operand->element_count) operand = &operand->elements[0];
+    if (operand->kind != PTX_OPERAND_REGISTER) return types_plain(type);
+    enum ptx_type reg = code->registers[operand->reg].type;
+    if (ptx_type_bytes(reg) == ptx_type_bytes(type)) return reg;
+    return types_plain(type);
+}
+
+static const char *vector_type(struct code *code, enum ptx_type type, unsigned elements)
+{
+    const char *name = type == PTX_U32   ? "uint"
+                       : type == PTX_U64 ? "ulong"
+                       : type == PTX_U16 ? "ushort"
+                       : type == PTX_U8  ? "uchar"
+                                         : types_name(type);
+    return elements > 1 ? arena_printf(code->arena, "%s%u", name, elements) : name;
+}
+
+void address_note(struct code *code, uint32_t parameter, const struct ptx_instruction *instruction)
+{
+    uint32_t word = parameter / 4;
+    code->is_pointer[word] = true;
+    code->is_written[word] |= !ptx_is_load(instruction);
+    if (!code->elements[word]) code->elements[word] = element_type(code, instruction);
+}
+
+static const struct ptx_operand *address_operand(const struct ptx_instruction *instruction)
+{
+    for (uint32_t i = 0; i < instruction->operand_count; i++)
+        if (instruction->operands[i].kind == PTX_OPERAND_ADDRESS) return &instruction->operands[i];
+    return NULL;
+}
+
+static const char *base_text(struct code *code, const struct linear *linear)
+{
+    return linear->variable ? expression_symbol(code, linear->variable)
+                            : expression_parameter(code, (uint32_t)linear->parameter);
+}
+
+/* What no parameter or variable is the base of: "((float *)rd7)[2]", or "*(float *)(rd7 + r1)". */
+static struct text through_register(struct code *code, struct linear *linear, int64_t bytes, const char *type)
+{
+    for (uint32_t i = 0; i < linear->count; i++) {
+        int32_t reg = linear->terms[i].reg;
+        if (linear->terms[i].factor != 1 || code->registers[reg].pointer == CODE_NONE) continue;
+        struct linear rest = *linear;
+        rest.terms[i].factor = 0;
+        if (!is_divisible(&rest, bytes)) continue;
+        const char *base = expression_within(code, expression_register(code, reg), PRECEDENCE_UNARY);
+        return (struct text){
+            arena_printf(code->arena, "((%s)%s)[%s]", type, base, sum_text(code, &rest, bytes)),
+            PRECEDENCE_PRIMARY, SIGN_ANY};
+    }
+    return (struct text){arena_printf(code->arena, "*(%s)(%s)", type, sum_text(code, linear, 1)),
+                         PRECEDENCE_UNARY, SIGN_ANY};
+}
+
+struct text address_element(struct code *code, uint32_t at)
+{
+    const struct ptx_instruction *instruction = &code->function->instructions[at];
+    const struct ptx_operand *operand = address_operand(instruction);
+    struct linear linear = {.parameter = CODE_NONE};
+    enum ptx_type type = element_type(code, instruction);
+    unsigned elements = instruction->vector > 1 ? instruction->vector : 1;
+    int64_t bytes = ptx_type_bytes(type) ? ptx_type_bytes(type) : 1;
+    const char *wide = vector_type(code, type, elements),
+               *volatility = ptx_has_modifier(instruction, PTX_MOD_VOLATILE) ? "volatile " : "";
+    if (code->line_count < sizeof code->lines / sizeof *code->lines) code->lines[code->line_count++] = at;
+    if (!operand) return (struct text){"?", PRECEDENCE_PRIMARY, SIGN_ANY};
+    uint32_t outer = code->at;
+    code->at = at; /* what is read here must not have changed since; folding looks at the rest */
+    if (operand->variable || operand->symbol) linear.variable = operand->symbol;
+    linear.constant = operand->value;
+    if (operand->reg >= 0) add_register(code, &linear, operand->reg, 1, at, false);
+    code->at = outer;
+    if (!linear.variable && linear.parameter == CODE_NONE)
+        return through_register(code, &linear, bytes, arena_printf(code->arena, "%s%s *", volatility, wide));
+    const char *base = base_text(code, &linear);
+    bool is_own =
+        linear.parameter == CODE_NONE || ptx_type_bytes(code->elements[linear.parameter / 4]) == bytes;
+    if (!is_own || !is_divisible(&linear, bytes))
+        return (struct text){arena_printf(code->arena, "*(%s%s *)((char *)%s + %s)", volatility, wide, base,
+                                          sum_text(code, &linear, 1)),
+                             PRECEDENCE_UNARY, SIGN_ANY};
+    const char *element = arena_printf(code->arena, "%s[%s]", base, sum_text(code, &linear, bytes));
+    if (elements == 1 && !*volatility) return (struct text){element, PRECEDENCE_PRIMARY, SIGN_ANY};
+    return (struct text){arena_printf(code->arena, "*(%s%s *)&%s", volatility, wide, element),
+                         PRECEDENCE_UNARY, SIGN_ANY};
+}

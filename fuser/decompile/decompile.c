@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A kernel as C: signature, declarations, body. See decompile.h. */
+#include "fuser/decompile/decompile.h"
+#include "fuser/decompile/writer.h"
+
+#include <string.h>
+
+/* --- what must be written ----------------------------------------------------------------------------------
+ */
+
+struct demand { /* instructions whose statements are wanted */
+    uint32_t *list, count;
+    bool *is_wanted;
+};
+
+static void want(struct code *code, struct demand *demand, uint32_t instruction)
+{
+    bool is_reachable = dominators_is_reachable(code->dominators, code->cfg->block_of[instruction]);
+    if (!is_reachable || demand->is_wanted[instruction]) return;
+    demand->is_wanted[instruction] = true;
+    demand->list[demand->count++] = instruction;
+}
+
+/* Writes one statement to count the registers that it refers to by name. */
+static void count_references(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    code->at = instruction;
+    code->line_count = 0;
+    code->seen_count = 0;
+    bool is_flow = ptx_is_branch(at) || ptx_is_return(at);
+    if (!is_flow)
+        statement_of(code, instruction);
+    else if (at->guard >= 0)
+        expression_condition(code, at->guard, false);
+    if (at->opcode == PTX_OP_BRX) expression_operand(code, instruction, 0);
+}
+
+/* From what has an effect back to what that refers to. */
+static bool find_needed(struct code *code)
+{
+    const struct ptx_function *function = code->function;
+    struct demand demand = {
+        .list = arena_calloc(code->arena, function->instruction_count + 1, sizeof *demand.list),
+        .is_wanted = arena_calloc(code->arena, function->instruction_count + 1, sizeof *demand.is_wanted)};
+    code->seen = arena_calloc(code->arena, function->register_count + 1, sizeof *code->seen);
+    if (!demand.list || !demand.is_wanted || !code->seen) return false;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const struct ptx_instruction *at = &function->instructions[i];
+        if (statement_has_effect(at) || ptx_is_branch(at) || ptx_is_return(at)) want(code, &demand, i);
+    }
+    code->is_counting = true;
+    for (uint32_t next = 0; next < demand.count; next++) {
+        count_references(code, demand.list[next]);
+        for (uint32_t s = 0; s < code->seen_count; s++)
+            for (uint32_t d = 0; d < code->registers[code->seen[s]].definition_count; d++)
+                want(code, &demand, code->definitions[code->seen[s]][d]);
+    }
+    code->is_counting = false;
+    code->seen = NULL;
+    return true;
+}
+
+/* --- declarations ------------------------------------------------------------------------------------------
+ */
+
+/* The declared type, or that of the loads of the whole parameter. */
+static enum ptx_type parameter_type(const struct code *code, const struct ptx_variable *parameter)
+{
+    const struct ptx_function *function = code->function;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const struct ptx_instruction *at = &function->instructions[i];
+        int32_t reg = registers_destination(at);
+        if (!ptx_is_load(at) || at->space != PTX_PARAM || reg == CODE_NONE ||
+            at->operands[1].variable != parameter)
+            continue;
+        if (ptx_type_bytes(code->registers[reg].type) == ptx_type_bytes(parameter->type))
+            return code->registers[reg].type;
+    }
+    return types_plain(parameter->type);
+}
+
+static const char *pointer_text(struct code *code, uint32_t offset)
+{
+    uint32_t word = offset / 4;
+    return arena_printf(code->arena, "%s%s *", code->is_written[word] ? "" : "const ",
+                        types_name(code->elements[word]));
+}
+
+/* The parts of a struct that are read: "struct { int at0; double at8; } ". */
+static const char *struct_text(struct code *code, const struct ptx_variable *parameter)
+{
+    const char *text = "struct {";
+    for (uint64_t offset = 0; offset < parameter->size; offset++)
+        for (uint32_t i = 0; i < code->function->instruction_count; i++) {
+            const struct ptx_instruction *at = &code->function->instructions[i];
+            int32_t reg = registers_destination(at);
+            if (!ptx_is_load(at) || at->space != PTX_PARAM || reg == CODE_NONE) continue;
+            if (at->operands[1].variable != parameter || at->operands[1].value != (int64_t)offset) continue;
+            uint32_t place = parameter->offset + (uint32_t)offset;
+            const char *type = code->is_pointer[place / 4]
+                                   ? pointer_text(code, place)
+                                   : arena_printf(code->arena, "%s ", types_name(code->registers[reg].type));
+            text = arena_printf(code->arena, "%s %sat%u;", text, type, (unsigned)offset);
+            break;
+        }
+    return arena_printf(code->arena, "%s } ", text);
+}
+
+static void write_signature(FILE *out, struct code *code)
+{
+    const struct ptx_function *function = code->function;
+    const char *text =
+        arena_printf(code->arena, "__global__ void %s(", expression_symbol(code, function->name));
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const struct ptx_variable *parameter = &function->parameters[i];
+        const char *type =
+            parameter->is_array ? struct_text(code, parameter)
+            : code->is_pointer[parameter->offset / 4]
+                ? pointer_text(code, parameter->offset)
+                : arena_printf(code->arena, "%s ", types_name(parameter_type(code, parameter)));
+        const char *name = expression_parameter(code, parameter->offset);
+        text =
+            arena_printf(code->arena, "%s%s%s%.*s", text, i ? ", " : "", type, (int)strcspn(name, "."), name);
+    }
+    writer_line(out, code->options->depth - 1, arena_printf(code->arena, "%s)", text), NULL);
+}
+
+static void write_variables(FILE *out, struct code *code)
+{
+    for (uint32_t i = 0; i < code->function->variable_count; i++) {
+        const struct ptx_variable *variable = code->function->variables[i];
+        const char *space = variable->space == PTX_SHARED  ? "__shared__ "
+                            : variable->space == PTX_LOCAL ? ""
+                                                           : NULL;
+        if (space)
+            writer_line(
+                out, code->options->depth,
+                arena_printf(code->arena, "%s%s %s[%llu];", space, types_name(variable->type),
+                             expression_symbol(code, variable->name),
+                             (unsigned long long)(variable->size / (ptx_type_bytes(variable->type)
+                                                                        ? ptx_type_bytes(variable->type)
+                                                                        : 1))),
+                NULL);
+    }
+}
+
+/* Registers that are assigned in several places, or read outside of the braces in which they are assigned. */
+static void write_registers(FILE *out, struct code *code)
+{
+    bool *is_done = arena_calloc(code->arena, code->function->register_count + 1, sizeof *is_done);
+    for (uint32_t first = 0; is_done && first < code->function->register_count; first++) {
+        const char *type = registers_type(&code->registers[first]), *list = NULL;
+        for (uint32_t r = first; r < code->function->register_count; r++) {
+            const struct code_register *info = &code->registers[r];
+            if (is_done[r] || !info->is_hoisted || info->is_folded || strcmp(registers_type(info), type))
+                continue;
+            is_done[r] = true;
+            bool is_pointer = info->pointer != CODE_NONE;
+            list = list ? arena_printf(code->arena, "%s, %s%s", list, is_pointer ? "*" : "", info->name)
+                        : arena_printf(code->arena, "%s%s%s", type, is_pointer ? "" : " ", info->name);
+        }
+        if (list) writer_line(out, code->options->depth, arena_printf(code->arena, "%s;", list), NULL);
+    }
+}
+
+/* --- the whole
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool open_code(struct code *code, const char **reason)
+{
+    const struct ptx_function *function = code->function;
+    struct arena *arena = code->arena;
+    size_t words = function->parameter_bytes / 4 + 2;
+    *reason = "memory is out";
+    code->registers = arena_calloc(arena, function->register_count + 1, sizeof *code->registers);
+    code->is_pointer = arena_calloc(arena, words, sizeof *code->is_pointer);
+    code->is_written = arena_calloc(arena, words, sizeof *code->is_written);
+    code->elements = arena_calloc(arena, words, sizeof *code->elements);
+    if (!code->registers || !code->is_pointer || !code->is_written || !code->elements) return false;
+    code->cfg = ptx_cfg_build(arena, function, reason);
+    if (!code->cfg) return false;
+    *reason = "memory is out";
+    code->dominators = dominators_build(arena, code->cfg);
+    return code->dominators && registers_find(code) && types_find(code) && pointers_find(code) &&
+           find_needed(code);
+}
+
+bool decompile_kernel(FILE *out, struct arena *arena, const struct ptx_function *function,
+                      const struct decompile_options *options, const char **reason)
+{
+    struct decompile_options inner = *options;
+    inner.depth += !options->is_body;
+    struct code code = {.arena = arena, .function = function, .options = &inner};
+    if (function->unreadable) {
+        *reason = function->unreadable;
+        return false;
+    }
+    if (!open_code(&code, reason)) return false;
+    registers_fold(&code);
+    struct flow *flow = flow_build(arena, code.dominators);
+    code.seen = arena_calloc(arena, function->register_count + 1, sizeof *code.seen);
+    if (!flow || !code.seen) return false;
+    writer_write(NULL, &code, flow);
+    if (options->title)
+        writer_line(out, options->depth, arena_printf(arena, "/* %s */", options->title), NULL);
+    if (!options->is_body) {
+        write_signature(out, &code);
+        writer_line(out, options->depth, "{", NULL);
+    }
+    write_variables(out, &code);
+    write_registers(out, &code);
+    writer_write(out, &code, flow);
+    if (!options->is_body) writer_line(out, options->depth, "}", NULL);
+    *reason = NULL;
+    return !ferror(out);
+}

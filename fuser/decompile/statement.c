@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One instruction as a statement. */
+#include "fuser/decompile/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct decompile_place nowhere;
+
+static struct decompile_place place_of(struct code *code, uint32_t instruction)
+{
+    struct decompile_place place = nowhere;
+    const struct decompile_names *names = code->options->names;
+    if (names && names->place) names->place(names->context, instruction, &place);
+    return place;
+}
+
+bool statement_has_effect(const struct ptx_instruction *instruction)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+    if (instruction->opcode == PTX_OP_PRAGMA) return false;
+    if (ptx_is_branch(instruction) || ptx_is_return(instruction)) return false; /* flow.c */
+    if (ptx_is_load(instruction)) return instruction->space != PTX_PARAM;
+    return class != PTX_CLASS_ARITHMETIC || (!expression_is_known(instruction));
+}
+
+/* --- as PTX, with the names of the C variables -----------------------------------------------------------
+ */
+
+static const char *register_name(void *context, const struct ptx_function *function, int32_t reg)
+{
+    (void)function;
+    struct code *code = context;
+    struct text text = expression_register(code, reg);
+    return text.precedence == PRECEDENCE_PRIMARY ? text.string
+                                                 : arena_printf(code->arena, "(%s)", text.string);
+}
+
+/* C does not see the assignment. */
+static void declare_above(struct code *code, const struct ptx_operand *operand)
+{
+    if (operand->kind == PTX_OPERAND_REGISTER) code->registers[operand->reg].is_hoisted = true;
+    for (uint32_t i = 0; i < operand->element_count; i++) declare_above(code, &operand->elements[i]);
+}
+
+static const char *verbatim(struct code *code, uint32_t instruction)
+{
+    char *text = NULL;
+    size_t size;
+    const struct ptx_names names = {.reg = register_name, .context = code};
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream) return "";
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    if (at->operand_count && ptx_opcode_info(at->opcode)->has_destination)
+        declare_above(code, &at->operands[0]);
+    if (at->opcode == PTX_OP_CALL && at->operand_count) declare_above(code, &at->operands[0]);
+    ptx_print_instruction(stream, code->function, at, &names);
+    fclose(stream);
+    const char *result = arena_printf(code->arena, "asm(\"%s\");", text);
+    free(text);
+    return result;
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------
+ */
+
+/* "x = x + y" is "x += y": of integers, where the order of sums makes no difference. */
+static const char *shortened(struct code *code, const struct code_register *info, const char *value)
+{
+    size_t length = strlen(info->name);
+    if (ptx_type_is_float(info->type) || strncmp(value, info->name, length) || strlen(value) < length + 3)
+        return NULL;
+    const char *rest = value + length + 3;
+    bool is_sum = !strncmp(value + length, " + ", 3), is_difference = !strncmp(value + length, " - ", 3);
+    if (!is_sum && (!is_difference || strchr(rest, ' '))) return NULL;
+    if (strpbrk(rest, "?<>&|^=")) return NULL;
+    return arena_printf(code->arena, "%s %c= %s;", info->name, is_sum ? '+' : '-', rest);
+}
+
+static const char *assigned(struct code *code, int32_t reg, const char *value)
+{
+    const struct code_register *info = &code->registers[reg];
+    bool is_declared = info->definition == CODE_NONE || info->is_hoisted;
+    const char *change = is_declared ? shortened(code, info, value) : NULL;
+    if (change) return change;
+    const char *type = is_declared ? "" : registers_type(info);
+    const char *space = is_declared || info->pointer != CODE_NONE ? "" : " ";
+    return arena_printf(code->arena, "%s%s%s = %s;", type, space, info->name, value);
+}
+
+static const char *load(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    struct decompile_place place = place_of(code, instruction);
+    struct text element = address_element(code, instruction);
+    const char *value = place.value ? place.value : element.string;
+    const struct ptx_operand *to = &at->operands[0];
+    if (to->kind == PTX_OPERAND_REGISTER) {
+        const char *text = assigned(code, to->reg, value);
+        return place.comment ? arena_printf(code->arena, "%s /* %s */", text, place.comment) : text;
+    }
+    const char *names =
+        code->options->names && code->options->names->prefix ? code->options->names->prefix : "";
+    const char *vector = arena_printf(code->arena, "%sv%u", names, at->line);
+    const char *text = arena_printf(code->arena, "auto %s = %s;", vector, value);
+    if (place.comment) text = arena_printf(code->arena, "%s /* %s */", text, place.comment);
+    for (uint32_t i = 0; i < to->element_count; i++) {
+        if (to->elements[i].kind != PTX_OPERAND_REGISTER) continue;
+        struct code_register *info = &code->registers[to->elements[i].reg];
+        const char *part = i < 4 ? arena_printf(code->arena, "%s.%c", vector, "xyzw"[i])
+                                 : arena_printf(code->arena, "%s.s%u", vector, i);
+        bool is_alias = info->definition_count == 1 && at->guard < 0 && !info->is_hoisted;
+        info->alias = is_alias ? part : NULL;
+        if (!is_alias) text = arena_printf(code->arena, "%s\n%s = %s;", text, info->name, part);
+    }
+    return text;
+}
+
+static const char *store(struct code *code, uint32_t instruction)
+{
+    struct decompile_place place = place_of(code, instruction);
+    const char *element = address_element(code, instruction).string,
+               *value = expression_operand(code, instruction, 1).string;
+    const char *text = place.is_dropped
+                           ? arena_printf(code->arena, "/* not stored: %s = %s; */", element, value)
+                           : arena_printf(code->arena, "%s = %s;", element, value);
+    if (place.also) text = arena_printf(code->arena, "%s = %s;\n%s", place.also, value, text);
+    return place.comment ? arena_printf(code->arena, "%s /* %s */", text, place.comment) : text;
+}
+
+static const char *atomic(struct code *code, uint32_t instruction)
+{
+    static const struct {
+        enum ptx_modifier modifier;
+        const char *name;
+    } operations[] = {{PTX_MOD_ADD, "atomicAdd"}, {PTX_MOD_MIN, "atomicMin"}, {PTX_MOD_MAX, "atomicMax"},
+                      {PTX_MOD_AND, "atomicAnd"}, {PTX_MOD_OR, "atomicOr"},   {PTX_MOD_XOR, "atomicXor"},
+                      {PTX_MOD_INC, "atomicInc"}, {PTX_MOD_DEC, "atomicDec"}, {PTX_MOD_EXCH, "atomicExch"},
+                      {PTX_MOD_CAS, "atomicCAS"}};
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    bool has_result = at->opcode == PTX_OP_ATOM;
+    const char *name = NULL;
+    for (size_t i = 0; !name && i < sizeof operations / sizeof *operations; i++)
+        if (ptx_has_modifier(at, operations[i].modifier)) name = operations[i].name;
+    int32_t reg = has_result ? registers_destination(at) : CODE_NONE;
+    bool is_unused = has_result && at->operands[0].kind == PTX_OPERAND_NONE;
+    if (!name || at->vector > 1 || (has_result && reg == CODE_NONE && !is_unused)) return NULL;
+    const char *call =
+        arena_printf(code->arena, "%s(&%s", name,
+                     expression_within(code, address_element(code, instruction), PRECEDENCE_UNARY));
+    for (uint32_t i = has_result ? 2 : 1; i < at->operand_count; i++)
+        call = arena_printf(code->arena, "%s, %s", call, expression_operand(code, instruction, i).string);
+    call = arena_printf(code->arena, "%s)", call);
+    return reg == CODE_NONE ? arena_printf(code->arena, "%s;", call) : assigned(code, reg, call);
+}
+
+/* --- all -------------------------------------------------------------------------------------------------
+ */
+
+static bool is_block_barrier(const struct ptx_instruction *instruction)
+{
+    bool is_barrier = instruction->opcode == PTX_OP_BAR || instruction->opcode == PTX_OP_BARRIER;
+    return is_barrier && ptx_has_modifier(instruction, PTX_MOD_SYNC) && instruction->operand_count == 1 &&
+           instruction->operands[0].kind == PTX_OPERAND_INTEGER && instruction->operands[0].value == 0;
+}
+
+static const char *fence(const struct ptx_instruction *instruction)
+{
+    if (instruction->opcode != PTX_OP_MEMBAR) return NULL;
+    return ptx_has_modifier(instruction, PTX_MOD_SYS)   ? "__threadfence_system();"
+           : ptx_has_modifier(instruction, PTX_MOD_CTA) ? "__threadfence_block();"
+                                                        : "__threadfence();";
+}
+
+static const char *unguarded(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    int32_t reg = registers_destination(at);
+    const char *text = NULL;
+    if (ptx_is_load(at) && at->space != PTX_PARAM && at->operand_count == 2 &&
+        (reg != CODE_NONE || at->operands[0].kind == PTX_OPERAND_VECTOR))
+        return load(code, instruction);
+    if (ptx_is_store(at) && at->space != PTX_PARAM && at->operand_count == 2) return store(code, instruction);
+    if (ptx_is_atomic(at)) text = atomic(code, instruction);
+    if (is_block_barrier(at)) text = "__syncthreads();";
+    if (!text) text = fence(at);
+    if (text) return text;
+    bool is_parameter =
+        ptx_is_load(at) && at->space == PTX_PARAM && at->operand_count == 2 && at->operands[1].variable;
+    if (reg != CODE_NONE && (is_parameter || expression_is_known(at)))
+        return assigned(code, reg, expression_of(code, instruction).string);
+    if (ptx_opcode_info(at->opcode)->class == PTX_CLASS_MEMORY || ptx_is_atomic(at))
+        code->lines[0] = instruction, code->line_count = 1;
+    return verbatim(code, instruction);
+}
+
+const char *statement_of(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    code->at = instruction;
+    code->line_count = 0;
+    const char *text = unguarded(code, instruction);
+    if (at->guard < 0 || !strncmp(text, "asm(", strlen("asm("))) return text;
+    struct text condition = expression_condition(code, at->guard, at->guard_negated);
+    return arena_printf(code->arena, strchr(text, '\n') ? "if (%s) {\n%s\n}" : "if (%s) %s", condition.string,
+                        text);
+}
