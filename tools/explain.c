@@ -15,9 +15,10 @@
 static void print_help(void)
 {
     printf(
-        "usage: kfuse explain DIR [GROUP]\n"
+        "usage: kfuse explain [OPTION]... DIR [GROUP]\n"
         "Tell why the groups of the plan in DIR are fused, and why neighbouring kernels are not.\n"
         "With GROUP, everything about that group.\n\n"
+        "  -s, --source        groups and kernels as C that a person can read; with a name, that one alone\n"
         "  -p, --pairs         only the pairs of neighbouring launches, with shapes, values and next steps\n"
         "  -h, --help          print this text\n");
 }
@@ -151,13 +152,18 @@ static void print_plan(const json_t *plan)
 
 int command_explain(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"pairs", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"source", no_argument, NULL, 's'},
+                                            {"pairs", no_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     int option;
-    bool only_pairs = false;
-    while ((option = getopt_long(argc, argv, "ph", options, NULL)) != -1) switch (option) {
+    bool only_pairs = false, is_source = false;
+    while ((option = getopt_long(argc, argv, "psh", options, NULL)) != -1) switch (option) {
         case 'p':
             only_pairs = true;
+            break;
+        case 's':
+            is_source = true;
             break;
         case 'h':
             print_help();
@@ -173,7 +179,9 @@ int command_explain(int argc, char **argv)
     if (!plan) return COMMAND_FAILED;
     int status = COMMAND_DONE;
     const char *wanted = argv[optind + 1];
-    if (only_pairs)
+    if (is_source)
+        status = explain_source(plan, folder, wanted);
+    else if (only_pairs)
         explain_pairs(plan, true);
     else if (!wanted)
         print_plan(plan);

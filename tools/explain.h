@@ -11,6 +11,9 @@
  * step. */
 void explain_pairs(const json_t *plan, bool in_full);
 
+/* Groups and kernels as C, or the one of this name. Returns the command's status. */
+int explain_source(const json_t *plan, const char *folder, const char *wanted);
+
 /* "12x8x1" of an array of three. */
 void explain_shape(const json_t *shape);
 

@@ -2,7 +2,7 @@
 bin_PROGRAMS += tools/kfuse
 tools_kfuse_SOURCES = \
 	tools/commands.h \
-	tools/explain.c tools/explain.h tools/explain_pairs.c \
+	tools/explain.c tools/explain.h tools/explain_pairs.c tools/explain_source.c \
 	tools/kfuse.c \
 	tools/names.c tools/names.h \
 	tools/plan.c \

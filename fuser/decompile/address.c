@@ -5,6 +5,7 @@
 #include "fuser/decompile/code.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { MOST_TERMS = 6, MOST_STEPS = 24 };
 
@@ -239,6 +240,17 @@ static struct text through_register(struct code *code, struct linear *linear, in
                          PRECEDENCE_UNARY, SIGN_ANY};
 }
 
+/* The element type of a variable of the function: that of its first access; else as it is declared. */
+static enum ptx_type variable_element(struct code *code, const char *symbol, enum ptx_type type)
+{
+    for (uint32_t i = 0; i < code->function->variable_count; i++) {
+        if (strcmp(code->function->variables[i]->name, symbol)) continue;
+        if (!code->variable_elements[i]) code->variable_elements[i] = type;
+        return code->variable_elements[i];
+    }
+    return type;
+}
+
 struct text address_element(struct code *code, uint32_t at)
 {
     const struct ptx_instruction *instruction = &code->function->instructions[at];
@@ -260,8 +272,9 @@ struct text address_element(struct code *code, uint32_t at)
     if (!linear.variable && linear.parameter == CODE_NONE)
         return through_register(code, &linear, bytes, arena_printf(code->arena, "%s%s *", volatility, wide));
     const char *base = base_text(code, &linear);
-    bool is_own =
-        linear.parameter == CODE_NONE || ptx_type_bytes(code->elements[linear.parameter / 4]) == bytes;
+    enum ptx_type own = linear.variable ? variable_element(code, linear.variable, type)
+                                        : code->elements[linear.parameter / 4];
+    bool is_own = ptx_type_bytes(own) == bytes;
     if (!is_own || !is_divisible(&linear, bytes))
         return (struct text){arena_printf(code->arena, "*(%s%s *)((char *)%s + %s)", volatility, wide, base,
                                           sum_text(code, &linear, 1)),

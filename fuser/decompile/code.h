@@ -55,11 +55,12 @@ struct code {
     uint32_t **definitions;  /* register -> its defining instructions, definition_count of them, ascending */
     bool *is_pointer;        /* parameter buffer offset / 4: used as the base of an address */
     enum ptx_type *elements; /* likewise: what it points to, or PTX_NO_TYPE */
-    bool *is_written;        /* likewise: stored to */
-    const char *failure;
+    enum ptx_type *variable_elements; /* of the function's variables, by number */
+    bool *is_written;                 /* likewise: stored to */
     /* while a statement is written */
     uint32_t at;                    /* its instruction */
     uint32_t lines[64], line_count; /* of its memory accesses */
+    bool has_left;                  /* a jump to options->leave was written */
     bool is_counting;               /* references are being counted */
     int32_t *seen;                  /* registers that it refers to, or NULL: not asked for */
     uint32_t seen_count;
@@ -116,6 +117,9 @@ bool pointers_find(struct code *code);
 /* Without indentation, semicolon included; NULL: nothing is to be written. May hold several, separated by
  * newlines. */
 const char *statement_of(struct code *code, uint32_t instruction);
+/* What the caller says of a load or store, and whether it says anything. */
+struct decompile_place statement_place(const struct code *code, uint32_t instruction);
+bool statement_is_placed(const struct code *code, uint32_t instruction);
 bool statement_has_effect(const struct ptx_instruction *instruction);
 
 #endif

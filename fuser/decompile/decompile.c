@@ -130,18 +130,17 @@ static void write_variables(FILE *out, struct code *code)
 {
     for (uint32_t i = 0; i < code->function->variable_count; i++) {
         const struct ptx_variable *variable = code->function->variables[i];
-        const char *space = variable->space == PTX_SHARED  ? "__shared__ "
-                            : variable->space == PTX_LOCAL ? ""
-                                                           : NULL;
-        if (space)
-            writer_line(
-                out, code->options->depth,
-                arena_printf(code->arena, "%s%s %s[%llu];", space, types_name(variable->type),
-                             expression_symbol(code, variable->name),
-                             (unsigned long long)(variable->size / (ptx_type_bytes(variable->type)
-                                                                        ? ptx_type_bytes(variable->type)
-                                                                        : 1))),
-                NULL);
+        if (variable->space != PTX_SHARED && variable->space != PTX_LOCAL) continue;
+        enum ptx_type type = code->variable_elements[i] ? code->variable_elements[i] : variable->type;
+        unsigned bytes = ptx_type_bytes(type) ? ptx_type_bytes(type) : 1;
+        const char *name = expression_symbol(code, variable->name);
+        const char *space = variable->is_extern             ? "extern __shared__ "
+                            : variable->space == PTX_SHARED ? "__shared__ "
+                                                            : "";
+        const char *count =
+            variable->size ? arena_printf(code->arena, "%u", (unsigned)(variable->size / bytes)) : "";
+        writer_line(out, code->options->depth,
+                    arena_printf(code->arena, "%s%s %s[%s];", space, types_name(type), name, count), NULL);
     }
 }
 
@@ -177,7 +176,10 @@ static bool open_code(struct code *code, const char **reason)
     code->is_pointer = arena_calloc(arena, words, sizeof *code->is_pointer);
     code->is_written = arena_calloc(arena, words, sizeof *code->is_written);
     code->elements = arena_calloc(arena, words, sizeof *code->elements);
-    if (!code->registers || !code->is_pointer || !code->is_written || !code->elements) return false;
+    code->variable_elements = arena_calloc(arena, function->variable_count + 1, sizeof(enum ptx_type));
+    if (!code->registers || !code->is_pointer || !code->is_written || !code->elements ||
+        !code->variable_elements)
+        return false;
     code->cfg = ptx_cfg_build(arena, function, reason);
     if (!code->cfg) return false;
     *reason = "memory is out";
@@ -211,6 +213,7 @@ bool decompile_kernel(FILE *out, struct arena *arena, const struct ptx_function 
     write_variables(out, &code);
     write_registers(out, &code);
     writer_write(out, &code, flow);
+    if (code.has_left) writer_line(out, inner.depth, arena_printf(arena, "%s:;", options->leave), NULL);
     if (!options->is_body) writer_line(out, options->depth, "}", NULL);
     *reason = NULL;
     return !ferror(out);

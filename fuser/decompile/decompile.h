@@ -11,10 +11,10 @@
 
 #include "ptx/ptx.h"
 
-struct decompile_place { /* where a statement that loads or stores goes on in a fused kernel */
-    const char *value;   /* a load: what it takes instead of the array's element, or NULL */
-    const char *comment; /* behind the statement, or NULL */
-    const char *also;    /* a store: where else the value goes ("tile0[cell]"), or NULL */
+struct decompile_place { /* what becomes of a load or store in a fused kernel; all NULL: nothing else */
+    const char *value;   /* a load: what it takes instead of the array's element */
+    const char *also;    /* a variable, or element of a tile, that keeps what is loaded or stored */
+    const char *comment; /* behind the statement */
     bool is_dropped;     /* a store: it is not made */
 };
 /* What a caller wants otherwise; any may be NULL, or return NULL for "as it was". */
@@ -29,6 +29,7 @@ struct decompile_names {
 struct decompile_options {
     const char *title; /* a comment above, or NULL */
     bool is_body;      /* only what stands between the kernel's braces */
+    const char *leave; /* a label that `return` leads to instead, or NULL; set at the end where one does */
     unsigned depth;    /* of indentation */
     const struct decompile_names *names;
     unsigned char *shown; /* one an instruction: how often it was written, or NULL */

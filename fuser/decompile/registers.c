@@ -128,11 +128,12 @@ bool registers_is_plain(const struct code *code, int32_t reg)
 
 /* --- folding ------------------------------------------------------------------------------------------- */
 
-static bool is_foldable(const struct ptx_instruction *instruction)
+static bool is_foldable(const struct code *code, uint32_t at)
 {
+    const struct ptx_instruction *instruction = &code->function->instructions[at];
     if (ptx_is_load(instruction))
-        return instruction->vector <= 1 && instruction->space != PTX_PARAM &&
-               !ptx_has_modifier(instruction, PTX_MOD_VOLATILE) &&
+        return !statement_is_placed(code, at) && instruction->vector <= 1 &&
+               instruction->space != PTX_PARAM && !ptx_has_modifier(instruction, PTX_MOD_VOLATILE) &&
                !ptx_has_modifier(instruction, PTX_MOD_RELAXED) &&
                !ptx_has_modifier(instruction, PTX_MOD_ACQUIRE);
     return expression_is_known(instruction);
@@ -182,7 +183,7 @@ void registers_fold(struct code *code)
             continue;
         struct code_register *info = &code->registers[reg];
         uint32_t to = info->reference_at > i ? root[info->reference_at] : i;
-        if (to == i || folded[to] == MOST_FOLDED || !is_foldable(instruction) || !is_same_at(code, i, to))
+        if (to == i || folded[to] == MOST_FOLDED || !is_foldable(code, i) || !is_same_at(code, i, to))
             continue;
         info->is_folded = true;
         root[i] = to;

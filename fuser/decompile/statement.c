@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct decompile_place nowhere;
-
-static struct decompile_place place_of(struct code *code, uint32_t instruction)
+struct decompile_place statement_place(const struct code *code, uint32_t instruction)
 {
-    struct decompile_place place = nowhere;
+    struct decompile_place place = {NULL, NULL, NULL, false};
     const struct decompile_names *names = code->options->names;
     if (names && names->place) names->place(names->context, instruction, &place);
     return place;
+}
+
+bool statement_is_placed(const struct code *code, uint32_t instruction)
+{
+    struct decompile_place place = statement_place(code, instruction);
+    return place.value || place.also || place.comment || place.is_dropped;
 }
 
 bool statement_has_effect(const struct ptx_instruction *instruction)
@@ -88,22 +92,20 @@ static const char *assigned(struct code *code, int32_t reg, const char *value)
     return arena_printf(code->arena, "%s%s%s = %s;", type, space, info->name, value);
 }
 
-static const char *load(struct code *code, uint32_t instruction)
+static const char *with_comment(struct code *code, const char *text, const char *comment)
+{
+    return comment ? arena_printf(code->arena, "%s /* %s */", text, comment) : text;
+}
+
+/* A vector's elements are known by their names in it, those that have several definitions are assigned. */
+static const char *load_vector(struct code *code, uint32_t instruction, const char *value)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
-    struct decompile_place place = place_of(code, instruction);
-    struct text element = address_element(code, instruction);
-    const char *value = place.value ? place.value : element.string;
     const struct ptx_operand *to = &at->operands[0];
-    if (to->kind == PTX_OPERAND_REGISTER) {
-        const char *text = assigned(code, to->reg, value);
-        return place.comment ? arena_printf(code->arena, "%s /* %s */", text, place.comment) : text;
-    }
-    const char *names =
-        code->options->names && code->options->names->prefix ? code->options->names->prefix : "";
-    const char *vector = arena_printf(code->arena, "%sv%u", names, at->line);
+    const struct decompile_names *names = code->options->names;
+    const char *vector =
+        arena_printf(code->arena, "%sv%u", names && names->prefix ? names->prefix : "", at->line);
     const char *text = arena_printf(code->arena, "auto %s = %s;", vector, value);
-    if (place.comment) text = arena_printf(code->arena, "%s /* %s */", text, place.comment);
     for (uint32_t i = 0; i < to->element_count; i++) {
         if (to->elements[i].kind != PTX_OPERAND_REGISTER) continue;
         struct code_register *info = &code->registers[to->elements[i].reg];
@@ -116,16 +118,33 @@ static const char *load(struct code *code, uint32_t instruction)
     return text;
 }
 
+static const char *load(struct code *code, uint32_t instruction)
+{
+    const struct ptx_operand *to = &code->function->instructions[instruction].operands[0];
+    struct decompile_place place = statement_place(code, instruction);
+    const char *element = address_element(code, instruction).string,
+               *value = place.value ? place.value : element;
+    bool is_vector = to->kind != PTX_OPERAND_REGISTER;
+    const char *text = is_vector ? load_vector(code, instruction, value) : assigned(code, to->reg, value);
+    text = with_comment(code, text, place.comment);
+    if (place.value) text = arena_printf(code->arena, "%s /* not %s */", text, element);
+    if (place.also && !is_vector)
+        text = arena_printf(code->arena, "%s\n%s = %s;", text, place.also, code->registers[to->reg].name);
+    return text;
+}
+
 static const char *store(struct code *code, uint32_t instruction)
 {
-    struct decompile_place place = place_of(code, instruction);
-    const char *element = address_element(code, instruction).string,
-               *value = expression_operand(code, instruction, 1).string;
-    const char *text = place.is_dropped
-                           ? arena_printf(code->arena, "/* not stored: %s = %s; */", element, value)
-                           : arena_printf(code->arena, "%s = %s;", element, value);
-    if (place.also) text = arena_printf(code->arena, "%s = %s;\n%s", place.also, value, text);
-    return place.comment ? arena_printf(code->arena, "%s /* %s */", text, place.comment) : text;
+    struct decompile_place place = statement_place(code, instruction);
+    const char *element = address_element(code, instruction).string;
+    const char *value = expression_operand(code, instruction, 1).string, *kept = NULL;
+    if (place.also) {
+        kept = arena_printf(code->arena, "%s = %s;\n", place.also, value);
+        value = place.also;
+    }
+    const char *text = arena_printf(code->arena, place.is_dropped ? "/* not stored: %s = %s; */" : "%s = %s;",
+                                    element, value);
+    return with_comment(code, arena_printf(code->arena, "%s%s", kept ? kept : "", text), place.comment);
 }
 
 static const char *atomic(struct code *code, uint32_t instruction)

@@ -221,6 +221,11 @@ static const char *label_of(const struct writer *writer, uint32_t block)
 
 static const char *jump_text(const struct writer *writer, const struct flow_node *node)
 {
+    const char *leave = writer->code->options->leave;
+    if (node->kind == FLOW_RETURN && leave) {
+        writer->code->has_left = true;
+        return arena_printf(writer->code->arena, "goto %s;", leave);
+    }
     if (node->kind == FLOW_GOTO)
         return arena_printf(writer->code->arena, "goto %s;", label_of(writer, node->target));
     return node->kind == FLOW_BREAK ? "break;" : node->kind == FLOW_CONTINUE ? "continue;" : "return;";

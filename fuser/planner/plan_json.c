@@ -5,6 +5,7 @@
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/neighbours.h"
+#include "fuser/planner/plan_source.h"
 #include "fuser/planner/plan_write.h"
 
 #include <jansson.h>
@@ -43,11 +44,12 @@ static json_t *kernels_json(const struct search *search)
     for (uint32_t k = 0; k < search->program->kernel_count; k++) {
         const struct program_kernel *kernel = &search->program->kernels[k];
         if (!kernel->record || !kernel->launches) continue;
-        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o}", "id", (int)k, "name",
-                                                 kernel->name, "module", (int)kernel->record->module,
+        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o,s:o}", "id", (int)k,
+                                                 "name", kernel->name, "module", (int)kernel->record->module,
                                                  "launches", (json_int_t)kernel->launches, "registers",
                                                  (int)kernel->record->registers, "time_ns",
-                                                 (json_int_t)kernel->time_ns, "refusal",
+                                                 (json_int_t)kernel->time_ns, "readable",
+                                                 text_or_null(plan_source_kernel_file(search, k)), "refusal",
                                                  text_or_null(first_reason(search, k, true)), "no_member",
                                                  text_or_null(first_reason(search, k, false))));
     }
@@ -186,6 +188,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "name", json_string(planned->name));
     json_object_set_new(group, "source",
                         json_string(arena_printf(search->arena, "group-%s.cu", planned->name)));
+    json_object_set_new(group, "readable", json_string(plan_source_group_file(search, planned)));
     json_object_set_new(group, "fusion", json_string(group_fusion(planned->group)));
     json_object_set_new(group, "uses", json_integer((json_int_t)planned->uses));
     json_object_set_new(group, "members", members);

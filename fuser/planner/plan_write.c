@@ -5,10 +5,12 @@
 
 #include "common/plan_build.h"
 #include "fuser/planner/guards.h"
+#include "fuser/planner/plan_source.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +36,9 @@ static bool is_ours(const char *name)
 {
     size_t length = strlen(name);
     if (!strcmp(name, "plan.bin") || !strcmp(name, "plan.json") || !strcmp(name, "verified")) return true;
-    return !strncmp(name, "group-", 6) && length > 3 && !strcmp(name + length - 3, ".cu");
+    bool is_c = length > 2 && !strcmp(name + length - 2, ".c");
+    if (!strncmp(name, "kernel-", 7)) return is_c;
+    return !strncmp(name, "group-", 6) && (is_c || (length > 3 && !strcmp(name + length - 3, ".cu")));
 }
 
 static bool prepare_folder(const char *directory, char *error, size_t error_size)
@@ -141,6 +145,32 @@ static bool write_sources(struct search *search, const char *directory, char *er
     return true;
 }
 
+/* The same as C for reading, and every kernel. text: freed here. */
+static bool write_readable(const char *directory, const char *name, char *text, char *error,
+                           size_t error_size)
+{
+    bool is_written = text && write_text(directory, name, text, error, error_size);
+    if (!text) snprintf(error, error_size, "%s: out of memory", directory);
+    free(text);
+    return is_written;
+}
+
+static bool write_readables(struct search *search, const char *directory, char *error, size_t error_size)
+{
+    bool is_written = true;
+    for (uint32_t i = 0; is_written && i < search->group_count; i++)
+        if (search->groups[i]->is_kept)
+            is_written = write_readable(directory, plan_source_group_file(search, search->groups[i]),
+                                        plan_source_group(search, search->groups[i]), error, error_size);
+    for (uint32_t k = 0; is_written && k < search->program->kernel_count; k++) {
+        const struct program_kernel *kernel = &search->program->kernels[k];
+        const char *name = kernel->record && kernel->launches ? plan_source_kernel_file(search, k) : NULL;
+        if (name)
+            is_written = write_readable(directory, name, plan_source_kernel(search, k), error, error_size);
+    }
+    return is_written;
+}
+
 bool plan_write(struct search *search, const char *directory, const char *json, char *error,
                 size_t error_size)
 {
@@ -160,6 +190,7 @@ bool plan_write(struct search *search, const char *directory, const char *json, 
     }
     return prepare_folder(directory, error, error_size) &&
            write_sources(search, directory, error, error_size) &&
+           write_readables(search, directory, error, error_size) &&
            write_text(directory, "plan.json", json, error, error_size) &&
            plan_build_write(builder, directory, error, error_size);
 }

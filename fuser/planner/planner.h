@@ -8,10 +8,10 @@
  *   launches_before, launches_after, original_ns, planned_ns, windows     over the recorded run
  *   launches_analysed    launches of which the analysis knows what they touch
  *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
- *   kernels: [ id, name, module, launches, registers, time_ns, refusal, no_member ]
- *       refusals are texts or null
- *   groups:  [ name, fusion (inner-thread, inner-block, halo), source, uses, members: [ kernel, name, grid, block,
- *              barrier_before, exactness ], passed_over: [ kernel, name, role ], grid, block, remaps: [ text ],
+ *   kernels: [ id, name, module, launches, registers, time_ns, readable, refusal, no_member ]
+ *       refusals are texts or null; readable: the file that shows it as C, or null
+ *   groups:  [ name, fusion (inner-thread, inner-block, halo), source, readable, uses, members: [ kernel, name, grid,
+ *              block, barrier_before, exactness ], passed_over: [ kernel, name, role ], grid, block, remaps: [ text ],
  * to_be_verified, registers, original_ns, projected_ns, bytes_saved, forwards: [ text ], served: [ text ],
  *              drops: [ text ], guards: [ text ] ]
  *       exactness is the argument of exactness.h; to_be_verified a text (why), or null

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A group as C: its members one after the other, in the names of the group's arrays, with the values that
+ * pass between them. */
+#include "fuser/decompile/group.h"
+#include "fuser/decompile/decompile.h"
+
+#include <isl/printer.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct group_text {
+    struct arena *arena;
+    const struct group *group;
+    uint32_t member;
+    struct group_array { /* distinct addresses that members get */
+        uint32_t array;
+        int64_t offset;
+    } * arrays;
+    uint32_t array_count;
+};
+
+/* --- names -----------------------------------------------------------------------------------------------
+ */
+
+static uint32_t array_number(struct group_text *text, const struct array_binding *binding)
+{
+    uint32_t number = 0;
+    while (number < text->array_count &&
+           (text->arrays[number].array != binding->array || text->arrays[number].offset != binding->offset))
+        number++;
+    if (number == text->array_count)
+        text->arrays[text->array_count++] = (struct group_array){binding->array, binding->offset};
+    return number;
+}
+
+static const char *parameter_name(void *context, uint32_t offset)
+{
+    struct group_text *text = context;
+    const struct bound_launch *bound = &text->group->members[text->member];
+    for (uint32_t b = 0; b < bound->summary->base_count; b++)
+        if (bound->summary->bases[b].kind == ACCESS_BASE_ARGUMENT &&
+            bound->summary->bases[b].argument_offset == offset)
+            return arena_printf(text->arena, "a%u", array_number(text, &bound->bindings[b]));
+    const struct ptx_function *function = bound->summary->function;
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const struct ptx_variable *parameter = &function->parameters[i];
+        if (offset < parameter->offset || offset >= parameter->offset + parameter->size) continue;
+        return parameter->is_array
+                   ? arena_printf(text->arena, "m%u_p%u.at%u", text->member, i, offset - parameter->offset)
+                   : arena_printf(text->arena, "m%u_p%u", text->member, i);
+    }
+    return NULL;
+}
+
+static uint32_t line_of(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    return group->members[member].summary->function->instructions[instruction].line;
+}
+
+static const char *value_name(struct group_text *text, uint32_t member, uint32_t instruction)
+{
+    return arena_printf(text->arena, "m%u_line%u", member, line_of(text->group, member, instruction));
+}
+
+/* --- what becomes of loads and stores ---------------------------------------------------------------------
+ */
+
+static const char *tile_element(struct group_text *text, const struct group_fetch *fetch)
+{
+    const int32_t *offset = fetch->offset;
+    if (!offset[0] && !offset[1] && !offset[2]) return arena_printf(text->arena, "tile%u[cell]", fetch->tile);
+    return arena_printf(text->arena, "tile%u[cell%+d,%+d,%+d]", fetch->tile, offset[0], offset[1], offset[2]);
+}
+
+static void place_load(struct group_text *text, uint32_t instruction, struct decompile_place *place)
+{
+    const struct group *group = text->group;
+    const struct group_forward *forward = group_forward_to(group, text->member, instruction);
+    if (forward) {
+        place->value = value_name(text, forward->from_member, forward->from_instruction);
+        if (forward->round_product) place->comment = "its product is rounded there";
+    }
+    for (uint32_t i = 0; i < group->fetch_count; i++) {
+        const struct group_fetch *fetch = &group->fetches[i];
+        if (fetch->to_member != text->member || fetch->to_instruction != instruction) continue;
+        const char *element = tile_element(text, fetch);
+        place->value = place->value ? arena_printf(text->arena, "%s or %s", place->value, element) : element;
+        if (fetch->covered) place->comment = "where a cell stored that; else the array";
+    }
+    for (uint32_t i = 0; i < group->demote_count && !place->comment; i++)
+        if (group->demotes[i].member == text->member && group->demotes[i].instruction == instruction)
+            place->comment = "no longer through the read-only cache";
+}
+
+static bool is_wide(const struct group *group, uint32_t member)
+{
+    return group->stage_count && group->remaps[member].coordinates;
+}
+
+static void place_store(struct group_text *text, uint32_t instruction, struct decompile_place *place)
+{
+    const struct group *group = text->group;
+    for (uint32_t t = 0; t < group->tile_count; t++)
+        if (group->tiles[t].member == text->member && group->tiles[t].instruction == instruction)
+            place->also = arena_printf(text->arena, "tile%u[cell]", t);
+    place->is_dropped = group_drops(group, text->member, instruction);
+    if (place->is_dropped)
+        place->comment = "a later store of the group overwrites it";
+    else if (is_wide(group, text->member))
+        place->comment = "for the cells of this block's own tile only";
+}
+
+static void place_access(void *context, uint32_t instruction, struct decompile_place *place)
+{
+    struct group_text *text = context;
+    const struct group *group = text->group;
+    const struct ptx_instruction *at =
+        &group->members[text->member].summary->function->instructions[instruction];
+    if (ptx_is_load(at))
+        place_load(text, instruction, place);
+    else if (ptx_is_store(at))
+        place_store(text, instruction, place);
+    for (uint32_t i = 0; i < group->forward_count && !place->also; i++)
+        if (group->forwards[i].from_member == text->member &&
+            group->forwards[i].from_instruction == instruction)
+            place->also = value_name(text, text->member, instruction);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------
+ */
+
+static void write_arrays(struct group_text *text, FILE *out)
+{
+    const struct group *group = text->group;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct bound_launch *bound = &group->members[m];
+        for (uint32_t b = 0; b < bound->summary->base_count; b++)
+            if (bound->summary->bases[b].kind == ACCESS_BASE_ARGUMENT)
+                array_number(text, &bound->bindings[b]);
+    }
+    for (uint32_t a = 0; a < text->array_count; a++) {
+        fprintf(out, "    /* a%u: array %u", a, text->arrays[a].array);
+        if (text->arrays[a].offset) fprintf(out, " from byte %lld", (long long)text->arrays[a].offset);
+        for (uint32_t m = 0; m < group->member_count; m++)
+            for (uint32_t b = 0; b < group->members[m].summary->base_count; b++) {
+                const struct bound_launch *bound = &group->members[m];
+                const struct access_base *base = &bound->summary->bases[b];
+                if (base->kind != ACCESS_BASE_ARGUMENT || array_number(text, &bound->bindings[b]) != a)
+                    continue;
+                if (!base->is_read && !base->is_written) continue;
+                fprintf(out, "; member %u %s%s%s it", m, base->is_read ? "reads" : "",
+                        base->is_read && base->is_written ? " and " : "", base->is_written ? "writes" : "");
+            }
+        fprintf(out, " */\n");
+    }
+}
+
+static void write_threads(struct group_text *text, FILE *out)
+{
+    static const char *const texts[] = {
+        [REMAP_SAME] = "the same block and thread",
+        [REMAP_GLOBAL] =
+            "blockIdx and threadIdx stand for the thread with the same place in the whole launch",
+        [REMAP_LINEAR] =
+            "blockIdx and threadIdx stand for the thread with the same number in the whole launch",
+        [REMAP_STRIDE] = "for each of several threads in turn, as many apart as the group has",
+        [REMAP_AFFINE] = "blockIdx and threadIdx stand for",
+        [REMAP_CELLS] = "blockIdx and threadIdx stand for the thread of the cell"};
+    const struct remap *remap = &text->group->remaps[text->member];
+    fprintf(out, "; %s", texts[remap->kind]);
+    if (remap->kind != REMAP_AFFINE || !remap->coordinates) return;
+    char *map = isl_pw_multi_aff_to_str(remap->coordinates);
+    fprintf(out, " %s", map ? map : "?");
+    free(map);
+}
+
+static bool write_member(struct group_text *text, FILE *out, unsigned depth, const char **reason)
+{
+    const struct ptx_function *function = text->group->members[text->member].summary->function;
+    const char *prefix = arena_printf(text->arena, "m%u_", text->member);
+    const struct decompile_names names = {parameter_name, place_access, prefix, text};
+    const struct decompile_options options = {.is_body = true,
+                                              .depth = depth,
+                                              .names = &names,
+                                              .leave = arena_printf(text->arena, "m%u_end", text->member)};
+    fprintf(out, "\n%*s/* member %u: %s", 4 * (int)depth, "", text->member, function->name);
+    write_threads(text, out);
+    fprintf(out, " */\n");
+    return decompile_kernel(out, text->arena, function, &options, reason);
+}
+
+static void open_stage(const struct group *group, uint32_t stage, FILE *out)
+{
+    const uint32_t *low = group->stages[stage].low, *high = group->stages[stage].high, *tile = group->tile;
+    if (stage) fprintf(out, "    __syncthreads();\n");
+    fprintf(out, "    for (each cell of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
+    if (is_wide(group, group->stages[stage].first_member))
+        fprintf(out, " and of a border of %u+%u, %u+%u, %u+%u around it", low[0], high[0], low[1], high[1],
+                low[2], high[2]);
+    fprintf(out, ") {");
+}
+
+bool decompile_group(FILE *out, struct arena *arena, const struct group *group, const char *name,
+                     const char **reason)
+{
+    struct group_text text = {.arena = arena, .group = group};
+    uint32_t bases = 0, stage = 0;
+    for (uint32_t m = 0; m < group->member_count; m++) bases += group->members[m].summary->base_count;
+    text.arrays = arena_calloc(arena, bases + 1, sizeof *text.arrays);
+    if (!text.arrays) {
+        *reason = "memory is out";
+        return false;
+    }
+    const uint32_t *grid = group->grid, *block = group->block;
+    fprintf(out, "/* %u launches in one: grid %ux%ux%u, block %ux%ux%u */\n__global__ void %s(...)\n{\n",
+            group->member_count, grid[0], grid[1], grid[2], block[0], block[1], block[2], name);
+    write_arrays(&text, out);
+    if (group->forward_count)
+        fprintf(out, "    /* mI_lineN: what member I loads or stores in line N, kept in a register */\n");
+    for (uint32_t t = 0; t < group->tile_count; t++)
+        fprintf(out, "    /* tile%u: shared memory, %u bytes a cell: what member %u stores in line %u */\n",
+                t, group->tiles[t].bytes, group->tiles[t].member,
+                line_of(group, group->tiles[t].member, group->tiles[t].instruction));
+    for (text.member = 0; text.member < group->member_count; text.member++) {
+        bool begins = group->stage_count && group->stages[stage].first_member == text.member;
+        if (begins) open_stage(group, stage, out);
+        if (!write_member(&text, out, group->stage_count ? 2 : 1, reason)) return false;
+        bool ends = group->stage_count &&
+                    text.member + 1 == group->stages[stage].first_member + group->stages[stage].member_count;
+        if (!ends) continue;
+        fprintf(out, "    }\n");
+        stage++;
+    }
+    fprintf(out, "}\n");
+    return !ferror(out);
+}
