@@ -11,6 +11,7 @@ include tests/interpose/local.mk
 include tests/profiler/local.mk
 include tests/analysis/local.mk
 include tests/codegen/local.mk
+include tests/decompile/local.mk
 include tests/planner/local.mk
 include tests/tools/local.mk
 include tests/bench/local.mk

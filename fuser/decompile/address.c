@@ -9,9 +9,11 @@
 
 enum { MOST_TERMS = 6, MOST_STEPS = 24 };
 
+enum widening { AS_IT_IS, SIGN_EXTENDED, ZERO_EXTENDED }; /* of 32 bits to an address */
 struct term {
     int32_t reg;
     int64_t factor; /* bytes */
+    enum widening widening;
 };
 struct linear {
     struct term terms[MOST_TERMS];
@@ -24,23 +26,24 @@ struct linear {
 /* The register's value times factor, as it is read at instruction `from`, for an address that is used at
  * code->at. */
 static bool add_register(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from,
-                         bool is_widened);
+                         enum widening widening);
 
-static bool add_leaf(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from)
+static bool add_leaf(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from,
+                     enum widening widening)
 {
     if (from != code->at && registers_may_change(code, reg, from, code->at)) return false;
     for (uint32_t i = 0; i < linear->count; i++)
-        if (linear->terms[i].reg == reg) {
+        if (linear->terms[i].reg == reg && linear->terms[i].widening == widening) {
             linear->terms[i].factor += factor;
             return true;
         }
     if (linear->count == MOST_TERMS) return false;
-    linear->terms[linear->count++] = (struct term){reg, factor};
+    linear->terms[linear->count++] = (struct term){reg, factor, widening};
     return true;
 }
 
 static bool add_operand(struct code *code, struct linear *linear, const struct ptx_operand *operand,
-                        int64_t factor, uint32_t from, bool is_widened)
+                        int64_t factor, uint32_t from, enum widening widening)
 {
     if (operand->kind == PTX_OPERAND_INTEGER) {
         linear->constant += operand->value * factor;
@@ -53,7 +56,7 @@ static bool add_operand(struct code *code, struct linear *linear, const struct p
         return true;
     }
     return operand->kind == PTX_OPERAND_REGISTER && !operand->component && !operand->is_negated &&
-           add_register(code, linear, operand->reg, factor, from, is_widened);
+           add_register(code, linear, operand->reg, factor, from, widening);
 }
 
 static bool is_constant(const struct ptx_operand *operand, int64_t *value)
@@ -75,8 +78,15 @@ static bool add_parameter(struct code *code, struct linear *linear, const struct
     return true;
 }
 
+static enum widening widening_of(const struct ptx_instruction *instruction, bool is_wide)
+{
+    if (!is_wide) return AS_IT_IS;
+    return instruction->types[0] == PTX_S32 ? SIGN_EXTENDED : ZERO_EXTENDED;
+}
+
 /* What the instruction computes, times factor. */
-static bool add_result(struct code *code, struct linear *linear, uint32_t at, int64_t factor, bool is_widened)
+static bool add_result(struct code *code, struct linear *linear, uint32_t at, int64_t factor,
+                       enum widening widening)
 {
     const struct ptx_instruction *instruction = &code->function->instructions[at];
     const struct ptx_operand *o = instruction->operands;
@@ -88,32 +98,32 @@ static bool add_result(struct code *code, struct linear *linear, uint32_t at, in
     switch (instruction->opcode) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:
-        if (is_widened && o[2].kind != PTX_OPERAND_INTEGER)
-            return false; /* a sum of its own: it has a name */
-        return add_operand(code, linear, &o[1], factor, at, is_widened) &&
+        if (widening == ZERO_EXTENDED) return false;                    /* 32 bits may wrap */
+        if (widening && o[2].kind != PTX_OPERAND_INTEGER) return false; /* a sum of its own: it has a name */
+        return add_operand(code, linear, &o[1], factor, at, widening) &&
                add_operand(code, linear, &o[2], instruction->opcode == PTX_OP_ADD ? factor : -factor, at,
-                           is_widened);
+                           widening);
     case PTX_OP_MOV:
     case PTX_OP_CVTA:
-        return add_operand(code, linear, &o[1], factor, at, is_widened);
+        return add_operand(code, linear, &o[1], factor, at, widening);
     case PTX_OP_LD:
         return add_parameter(code, linear, instruction, factor);
     case PTX_OP_SHL:
-        return !is_widened && is_constant(&o[2], &number) && number >= 0 && number < 16 &&
+        return !widening && is_constant(&o[2], &number) && number >= 0 && number < 16 &&
                add_operand(code, linear, &o[1], factor << number, at, false);
     case PTX_OP_MUL:
-        return !is_widened && is_constant(&o[2], &number) &&
-               add_operand(code, linear, &o[1], factor * number, at,
-                           is_wide && instruction->types[0] == PTX_S32);
+        return !widening && is_constant(&o[2], &number) &&
+               add_operand(code, linear, &o[1], factor * number, at, widening_of(instruction, is_wide));
     case PTX_OP_MAD:
-        return !is_widened && is_constant(&o[2], &number) &&
-               add_operand(code, linear, &o[1], factor * number, at,
-                           is_wide && instruction->types[0] == PTX_S32) &&
+        return !widening && is_constant(&o[2], &number) &&
+               add_operand(code, linear, &o[1], factor * number, at, widening_of(instruction, is_wide)) &&
                add_operand(code, linear, &o[3], factor, at, false);
     case PTX_OP_CVT:
-        return !is_widened && instruction->type_count == 2 && instruction->types[1] == PTX_S32 &&
-               ptx_type_bytes(instruction->types[0]) == 8 &&
-               add_operand(code, linear, &o[1], factor, at, true);
+        if (widening || instruction->type_count != 2 || ptx_type_bytes(instruction->types[0]) != 8)
+            return false;
+        if (instruction->types[1] != PTX_S32 && instruction->types[1] != PTX_U32) return false;
+        return add_operand(code, linear, &o[1], factor, at,
+                           instruction->types[1] == PTX_S32 ? SIGN_EXTENDED : ZERO_EXTENDED);
     default:
         return false;
     }
@@ -126,17 +136,17 @@ static bool is_float_sum(const struct ptx_instruction *instruction)
 }
 
 static bool add_register(struct code *code, struct linear *linear, int32_t reg, int64_t factor, uint32_t from,
-                         bool is_widened)
+                         enum widening widening)
 {
     int32_t definition = code->registers[reg].definition;
     if (definition != CODE_NONE && linear->steps < MOST_STEPS &&
         !is_float_sum(&code->function->instructions[definition])) {
         struct linear before = *linear;
         linear->steps++;
-        if (add_result(code, linear, (uint32_t)definition, factor, is_widened)) return true;
+        if (add_result(code, linear, (uint32_t)definition, factor, widening)) return true;
         *linear = before;
     }
-    return add_leaf(code, linear, reg, factor, from);
+    return add_leaf(code, linear, reg, factor, from, widening);
 }
 
 /* --- as text ---------------------------------------------------------------------------------------------
@@ -151,8 +161,24 @@ static const char *add_term(struct code *code, const char *sum, const char *term
     return arena_printf(code->arena, "%s %c %s", sum, is_negative ? '-' : '+', product);
 }
 
-/* The terms and the constant divided by unit, as a sum. */
-static const char *sum_text(struct code *code, const struct linear *linear, int64_t unit)
+/* Casts where C would extend the register's 32 bits otherwise than the address does. */
+static struct text term_text(struct code *code, const struct linear *linear, const struct term *term)
+{
+    struct text text = expression_register(code, term->reg);
+    bool may_be_negative = !registers_is_plain(code, term->reg) || linear->constant < 0;
+    const char *type = NULL;
+    if (term->widening == SIGN_EXTENDED && text.sign == SIGN_UNSIGNED && may_be_negative) type = "int";
+    if (term->widening == ZERO_EXTENDED && text.sign == SIGN_SIGNED) type = "unsigned";
+    if (term->widening == ZERO_EXTENDED && linear->constant < 0) type = type ? "long)(unsigned" : "long";
+    if (!type) return text;
+    const char *value = expression_within(code, text, PRECEDENCE_UNARY);
+    return (struct text){arena_printf(code->arena, "(%s)%s", type, value), PRECEDENCE_UNARY, SIGN_ANY};
+}
+
+/* The terms and the constant divided by unit, as a sum; in parentheses where one term binds less tightly than
+ * least. */
+static const char *sum_text(struct code *code, const struct linear *linear, int64_t unit,
+                            enum precedence least)
 {
     const char *sum = NULL;
     int64_t constant = linear->constant / unit;
@@ -160,10 +186,12 @@ static const char *sum_text(struct code *code, const struct linear *linear, int6
     for (uint32_t i = 0; i < linear->count; i++) {
         int64_t factor = linear->terms[i].factor / unit;
         if (!factor) continue;
-        enum precedence least = factor != 1 ? PRECEDENCE_UNARY : sum ? PRECEDENCE_PRODUCT : PRECEDENCE_SUM;
-        if (is_alone && factor == 1) least = PRECEDENCE_CONDITION;
-        const char *term = expression_within(code, expression_register(code, linear->terms[i].reg), least);
-        sum = add_term(code, sum, term, factor);
+        enum precedence bound = factor != 1 ? PRECEDENCE_UNARY
+                                : is_alone  ? least
+                                : sum       ? PRECEDENCE_PRODUCT
+                                            : PRECEDENCE_SUM;
+        sum = add_term(code, sum, expression_within(code, term_text(code, linear, &linear->terms[i]), bound),
+                       factor);
     }
     if (!sum) return arena_printf(code->arena, "%" PRId64, constant);
     if (!constant) return sum;
@@ -193,12 +221,13 @@ static enum ptx_type element_type(struct code *code, const struct ptx_instructio
 
 static const char *vector_type(struct code *code, enum ptx_type type, unsigned elements)
 {
+    if (elements <= 1) return types_name(type);
     const char *name = type == PTX_U32   ? "uint"
                        : type == PTX_U64 ? "ulong"
                        : type == PTX_U16 ? "ushort"
                        : type == PTX_U8  ? "uchar"
                                          : types_name(type);
-    return elements > 1 ? arena_printf(code->arena, "%s%u", name, elements) : name;
+    return arena_printf(code->arena, "%s%u", name, elements);
 }
 
 void address_note(struct code *code, uint32_t parameter, const struct ptx_instruction *instruction)
@@ -232,12 +261,13 @@ static struct text through_register(struct code *code, struct linear *linear, in
         rest.terms[i].factor = 0;
         if (!is_divisible(&rest, bytes)) continue;
         const char *base = expression_within(code, expression_register(code, reg), PRECEDENCE_UNARY);
-        return (struct text){
-            arena_printf(code->arena, "((%s)%s)[%s]", type, base, sum_text(code, &rest, bytes)),
-            PRECEDENCE_PRIMARY, SIGN_ANY};
+        return (struct text){arena_printf(code->arena, "((%s)%s)[%s]", type, base,
+                                          sum_text(code, &rest, bytes, PRECEDENCE_CONDITION)),
+                             PRECEDENCE_PRIMARY, SIGN_ANY};
     }
-    return (struct text){arena_printf(code->arena, "*(%s)(%s)", type, sum_text(code, linear, 1)),
-                         PRECEDENCE_UNARY, SIGN_ANY};
+    return (struct text){
+        arena_printf(code->arena, "*(%s)(%s)", type, sum_text(code, linear, 1, PRECEDENCE_CONDITION)),
+        PRECEDENCE_UNARY, SIGN_ANY};
 }
 
 /* The element type of a variable of the function: that of its first access; else as it is declared. */
@@ -249,6 +279,13 @@ static enum ptx_type variable_element(struct code *code, const char *symbol, enu
         return code->variable_elements[i];
     }
     return type;
+}
+
+/* 0 is the same in all types. */
+static bool stores_zero(const struct ptx_instruction *instruction)
+{
+    return ptx_is_store(instruction) && instruction->operand_count == 2 &&
+           instruction->operands[1].kind == PTX_OPERAND_INTEGER && !instruction->operands[1].value;
 }
 
 struct text address_element(struct code *code, uint32_t at)
@@ -277,10 +314,13 @@ struct text address_element(struct code *code, uint32_t at)
     bool is_own = ptx_type_bytes(own) == bytes;
     if (!is_own || !is_divisible(&linear, bytes))
         return (struct text){arena_printf(code->arena, "*(%s%s *)((char *)%s + %s)", volatility, wide, base,
-                                          sum_text(code, &linear, 1)),
+                                          sum_text(code, &linear, 1, PRECEDENCE_PRODUCT)),
                              PRECEDENCE_UNARY, SIGN_ANY};
-    const char *element = arena_printf(code->arena, "%s[%s]", base, sum_text(code, &linear, bytes));
-    if (elements == 1 && !*volatility) return (struct text){element, PRECEDENCE_PRIMARY, SIGN_ANY};
+    const char *element =
+        arena_printf(code->arena, "%s[%s]", base, sum_text(code, &linear, bytes, PRECEDENCE_CONDITION));
+    bool is_other = ptx_type_is_float(own) != ptx_type_is_float(type) && !stores_zero(instruction);
+    if (elements == 1 && !*volatility && !is_other)
+        return (struct text){element, PRECEDENCE_PRIMARY, SIGN_ANY};
     return (struct text){arena_printf(code->arena, "*(%s%s *)&%s", volatility, wide, element),
                          PRECEDENCE_UNARY, SIGN_ANY};
 }

@@ -93,6 +93,7 @@ int32_t registers_destination(const struct ptx_instruction *instruction);
 /* --- expression.c --------------------------------------------------------------------------------------- */
 struct text expression_of(struct code *code, uint32_t instruction); /* what the instruction computes */
 struct text expression_operand(struct code *code, uint32_t instruction, uint32_t operand);
+struct text expression_by_mnemonic(struct code *code, uint32_t instruction);
 struct text expression_register(struct code *code, int32_t reg);
 struct text expression_condition(struct code *code, int32_t predicate, bool is_negated);
 /* In parentheses where it binds less tightly. */

@@ -87,24 +87,62 @@ static const char *pointer_text(struct code *code, uint32_t offset)
                         types_name(code->elements[word]));
 }
 
-/* The parts of a struct that are read: "struct { int at0; double at8; } ". */
-static const char *struct_text(struct code *code, const struct ptx_variable *parameter)
+/* The register that receives what lies at this offset of a struct, or NULL. */
+static const struct ptx_operand *part_of(const struct ptx_instruction *at,
+                                         const struct ptx_variable *parameter, uint32_t offset)
 {
-    const char *text = "struct {";
-    for (uint64_t offset = 0; offset < parameter->size; offset++)
-        for (uint32_t i = 0; i < code->function->instruction_count; i++) {
-            const struct ptx_instruction *at = &code->function->instructions[i];
-            int32_t reg = registers_destination(at);
-            if (!ptx_is_load(at) || at->space != PTX_PARAM || reg == CODE_NONE) continue;
-            if (at->operands[1].variable != parameter || at->operands[1].value != (int64_t)offset) continue;
-            uint32_t place = parameter->offset + (uint32_t)offset;
-            const char *type = code->is_pointer[place / 4]
-                                   ? pointer_text(code, place)
-                                   : arena_printf(code->arena, "%s ", types_name(code->registers[reg].type));
-            text = arena_printf(code->arena, "%s %sat%u;", text, type, (unsigned)offset);
-            break;
-        }
-    return arena_printf(code->arena, "%s } ", text);
+    if (!ptx_is_load(at) || at->space != PTX_PARAM || at->operand_count != 2 ||
+        at->operands[1].variable != parameter)
+        return NULL;
+    int64_t inside = (int64_t)offset - at->operands[1].value, bytes = ptx_type_bytes(types_result(at));
+    const struct ptx_operand *to = &at->operands[0];
+    if (inside == 0 && to->kind == PTX_OPERAND_REGISTER) return to;
+    if (to->kind != PTX_OPERAND_VECTOR || inside < 0 || inside % bytes || inside / bytes >= to->element_count)
+        return NULL;
+    return &to->elements[inside / bytes];
+}
+
+/* The C type of what the kernel reads at this offset of a struct, and its size; NULL: it reads nothing there.
+ */
+static const char *part_type(struct code *code, const struct ptx_variable *parameter, uint32_t offset,
+                             uint32_t *bytes)
+{
+    for (uint32_t i = 0; i < code->function->instruction_count; i++) {
+        const struct ptx_instruction *at = &code->function->instructions[i];
+        const struct ptx_operand *to = part_of(at, parameter, offset);
+        if (!to || to->kind != PTX_OPERAND_REGISTER) continue;
+        uint32_t place = parameter->offset + offset;
+        *bytes = ptx_type_bytes(types_result(at));
+        if (code->is_pointer[place / 4]) return pointer_text(code, place);
+        enum ptx_type type = code->registers[to->reg].type;
+        if (ptx_type_bytes(type) != *bytes) type = types_plain(types_result(at));
+        return arena_printf(code->arena, "%s ", types_name(type));
+    }
+    return NULL;
+}
+
+static const char *struct_name(struct code *code, uint32_t parameter)
+{
+    return arena_printf(code->arena, "%s_p%u", expression_symbol(code, code->function->name), parameter);
+}
+
+/* "struct step_p0 { int at0; char skip4[4]; double at8; };": the parts that are read. */
+static void write_struct(FILE *out, struct code *code, uint32_t number)
+{
+    const struct ptx_variable *parameter = &code->function->parameters[number];
+    const char *text =
+        arena_printf(code->arena, "struct __align__(%u) %s {",
+                     parameter->alignment ? parameter->alignment : 1, struct_name(code, number));
+    uint32_t end = 0, bytes = 0;
+    for (uint32_t offset = 0; offset <= parameter->size; offset++) {
+        const char *type = offset < parameter->size ? part_type(code, parameter, offset, &bytes) : NULL;
+        if (!type && offset < parameter->size) continue;
+        if (offset > end) text = arena_printf(code->arena, "%s char skip%u[%u];", text, end, offset - end);
+        if (!type || offset < end) continue;
+        text = arena_printf(code->arena, "%s %sat%u;", text, type, offset);
+        end = offset + bytes;
+    }
+    writer_line(out, code->options->depth - 1, arena_printf(code->arena, "%s };", text), NULL);
 }
 
 static void write_signature(FILE *out, struct code *code)
@@ -114,8 +152,9 @@ static void write_signature(FILE *out, struct code *code)
         arena_printf(code->arena, "__global__ void %s(", expression_symbol(code, function->name));
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         const struct ptx_variable *parameter = &function->parameters[i];
+        if (parameter->is_array) write_struct(out, code, i);
         const char *type =
-            parameter->is_array ? struct_text(code, parameter)
+            parameter->is_array ? arena_printf(code->arena, "struct %s ", struct_name(code, i))
             : code->is_pointer[parameter->offset / 4]
                 ? pointer_text(code, parameter->offset)
                 : arena_printf(code->arena, "%s ", types_name(parameter_type(code, parameter)));

@@ -3,9 +3,9 @@
  * such form), and expressions in place of registers that are read once. For reading, not for compiling: what
  * C has no words for is called by its mnemonic or kept as asm. The names are those of CUDA C: `a + b` may be
  * contracted by the compiler, as add.f32 may be,
- * __fadd_rn(a, b) is add.rn.f32. Comments at the right end of a line give the lines of the PTX: of all memory
- * accesses of the statement, or else of the statement itself, every so often. Every memory access of the PTX
- * that can be reached stands there once. */
+ * __fadd_rn(a, b) is add.rn.f32. Comments at the right end of a line
+ * give lines of the PTX: of all memory accesses of the statement, or else, in parentheses and every so often,
+ * of the statement itself. Every memory access of the PTX that can be reached stands there once. */
 #ifndef KFUSE_FUSER_DECOMPILE_DECOMPILE_H
 #define KFUSE_FUSER_DECOMPILE_DECOMPILE_H
 

@@ -105,7 +105,10 @@ static struct text number_text(struct code *code, const struct ptx_operand *oper
     if (operand->kind == PTX_OPERAND_FLOAT)
         return float_text(code, (uint64_t)operand->value, operand->is_float64);
     if (type == PTX_PRED) return primary(operand->value ? "true" : "false");
-    bool is_negative = operand->value < 0;
+    bool is_negative = operand->value < 0, is_word = ptx_type_bytes(type) == 4;
+    if (is_word && is_negative && (!ptx_type_is_signed(type) || operand->value == INT32_MIN))
+        return with_sign(primary(arena_printf(code->arena, "0x%" PRIx32 "u", (uint32_t)operand->value)),
+                         SIGN_UNSIGNED);
     bool is_large = operand->value > INT32_MAX || operand->value < INT32_MIN;
     struct text text =
         primary(is_large && !is_negative ? arena_printf(code->arena, "0x%" PRIx64, (uint64_t)operand->value)
@@ -272,14 +275,26 @@ struct text expression_operand(struct code *code, uint32_t instruction, uint32_t
 /* --- operators -------------------------------------------------------------------------------------------
  */
 
+/* By as many bits as the register has, or more: 0 in PTX, undefined in C. */
+static bool shifts_all_out(const struct ptx_instruction *instruction)
+{
+    bool is_shift = instruction->opcode == PTX_OP_SHL || instruction->opcode == PTX_OP_SHR;
+    if (!is_shift || instruction->operand_count != 3 || instruction->operands[2].kind != PTX_OPERAND_INTEGER)
+        return false;
+    uint64_t count = (uint64_t)instruction->operands[2].value;
+    return count >= 8 * ptx_type_bytes(instruction->types[0]);
+}
+
 static const struct spelling *spelling_of(const struct ptx_instruction *instruction)
 {
     enum ptx_type type = instruction->type_count ? instruction->types[0] : PTX_NO_TYPE;
     enum operand_class class = type == PTX_PRED ? P : ptx_type_is_float(type) ? F : I;
-    bool is_packed = type != PTX_F32 && type != PTX_F64 && class == F;
+    bool is_packed =
+        (type != PTX_F32 && type != PTX_F64 && class == F) || type == PTX_U16X2 || type == PTX_S16X2;
     if (is_packed || instruction->type_count != 1) return NULL;
     if (ptx_has_modifier(instruction, PTX_MOD_CC) || ptx_has_modifier(instruction, PTX_MOD_HI) ||
-        ptx_has_modifier(instruction, PTX_MOD_SAT) || ptx_has_modifier(instruction, PTX_MOD_NAN))
+        ptx_has_modifier(instruction, PTX_MOD_SAT) || ptx_has_modifier(instruction, PTX_MOD_NAN) ||
+        ptx_has_modifier(instruction, PTX_MOD_RELU) || shifts_all_out(instruction))
         return NULL;
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         if (spellings[i].opcode == instruction->opcode && spellings[i].class == class) return &spellings[i];
@@ -307,14 +322,20 @@ static const char *arguments_from(struct code *code, uint32_t instruction, uint3
     return list;
 }
 
-/* bfe.u32 is bfe_u32. */
-static struct text by_mnemonic(struct code *code, uint32_t instruction)
+/* bfe.u32 is bfe_u32; of two results, `r1|p`, the second is an argument. */
+struct text expression_by_mnemonic(struct code *code, uint32_t instruction)
 {
     const struct ptx_span mnemonic = code->function->instructions[instruction].mnemonic;
     char *name = arena_printf(code->arena, "%.*s", (int)mnemonic.length, mnemonic.text);
     for (char *c = name; c && *c; c++)
         if (*c == '.' || *c == ':') *c = '_';
-    return primary(arena_printf(code->arena, "%s(%s)", name, arguments_from(code, instruction, 1)));
+    const struct ptx_operand *to = &code->function->instructions[instruction].operands[0];
+    bool is_pair = to->kind == PTX_OPERAND_PAIR && to->element_count == 2 &&
+                   to->elements[1].kind == PTX_OPERAND_REGISTER;
+    const char *second =
+        is_pair ? arena_printf(code->arena, "&%s, ", expression_register(code, to->elements[1].reg).string)
+                : "";
+    return primary(arena_printf(code->arena, "%s(%s%s)", name, second, arguments_from(code, instruction, 1)));
 }
 
 static struct text infix(struct code *code, uint32_t instruction, uint32_t first, const char *operator,
@@ -382,7 +403,7 @@ static struct text comparison(struct code *code, uint32_t instruction, bool is_n
                                       SIGN_ANY}
                       : text;
     }
-    struct text text = by_mnemonic(code, instruction);
+    struct text text = expression_by_mnemonic(code, instruction);
     return is_negated
                ? (struct text){arena_printf(code->arena, "!%s", text.string), PRECEDENCE_UNARY, SIGN_ANY}
                : text;
@@ -396,7 +417,7 @@ static bool is_plain_comparison(const struct ptx_instruction *instruction)
 static struct text conversion(struct code *code, uint32_t instruction)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
-    if (at->type_count != 2 || at->operand_count != 2) return by_mnemonic(code, instruction);
+    if (at->type_count != 2 || at->operand_count != 2) return expression_by_mnemonic(code, instruction);
     enum ptx_type to = at->types[0], from = at->types[1];
     bool from_float = ptx_type_is_float(from), to_float = ptx_type_is_float(to);
     bool is_c = (!from_float && !to_float) ||
@@ -404,8 +425,12 @@ static struct text conversion(struct code *code, uint32_t instruction)
                 (to_float && ptx_type_bytes(to) >= 4 &&
                  (ptx_has_modifier(at, PTX_MOD_RN) || (from == PTX_F32 && to == PTX_F64)));
     if (!is_c || ptx_has_modifier(at, PTX_MOD_SAT) || ptx_has_modifier(at, PTX_MOD_FTZ))
-        return by_mnemonic(code, instruction);
+        return expression_by_mnemonic(code, instruction);
     struct text text = expression_operand(code, instruction, 1);
+    const struct ptx_operand *operand = &at->operands[1];
+    bool is_register = operand->kind == PTX_OPERAND_REGISTER && !from_float;
+    if (is_register && ptx_type_bytes(code->registers[operand->reg].type) > ptx_type_bytes(from))
+        text = cast(code, types_name(types_plain(from)), text);
     return with_sign(cast(code, types_name(types_plain(to)), text), sign_of(types_plain(to)));
 }
 
@@ -420,6 +445,24 @@ static struct text product(struct code *code, uint32_t instruction, bool is_wide
                                       expression_within(code, left, PRECEDENCE_PRODUCT),
                                       expression_within(code, right, PRECEDENCE_UNARY)),
                          PRECEDENCE_PRODUCT, sign};
+}
+
+/* "__mulhi(a, b)" and its likes; NULL: it has none. */
+static const char *high_product_name(const struct ptx_instruction *at)
+{
+    if (at->opcode != PTX_OP_MUL || !ptx_has_modifier(at, PTX_MOD_HI)) return NULL;
+    switch (at->types[0]) {
+    case PTX_S32:
+        return "__mulhi";
+    case PTX_U32:
+        return "__umulhi";
+    case PTX_S64:
+        return "__mul64hi";
+    case PTX_U64:
+        return "__umul64hi";
+    default:
+        return NULL;
+    }
 }
 
 static struct text sum_of_product(struct code *code, uint32_t instruction, bool is_wide)
@@ -466,7 +509,7 @@ bool expression_is_known(const struct ptx_instruction *instruction)
            instruction->opcode != PTX_OP_MADC;
 }
 
-struct text expression_of(struct code *code, uint32_t instruction)
+static struct text untruncated(struct code *code, uint32_t instruction)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
     bool is_wide = ptx_has_modifier(at, PTX_MOD_WIDE), is_high = ptx_has_modifier(at, PTX_MOD_HI);
@@ -478,22 +521,40 @@ struct text expression_of(struct code *code, uint32_t instruction)
     if (is_plain_comparison(at)) return comparison(code, instruction, false);
     if (at->opcode == PTX_OP_SELP) return choice(code, instruction);
     if (at->opcode == PTX_OP_CVT) return conversion(code, instruction);
+    const char *high = high_product_name(at);
+    if (high)
+        return with_sign(
+            primary(arena_printf(code->arena, "%s(%s)", high, arguments_from(code, instruction, 1))),
+            sign_of(at->types[0]));
     if (at->opcode == PTX_OP_MUL && is_wide) return product(code, instruction, true);
     if (at->opcode == PTX_OP_MAD && is_integer && !is_high && !ptx_has_modifier(at, PTX_MOD_SAT))
         return sum_of_product(code, instruction, is_wide);
     bool is_approximate = ptx_has_modifier(at, PTX_MOD_APPROX) || ptx_has_modifier(at, PTX_MOD_FULL);
-    if (!spelling || is_approximate) return by_mnemonic(code, instruction);
+    if (!spelling || is_approximate) return expression_by_mnemonic(code, instruction);
     if (spelling->rounded && rounding_of(at)) return rounded_call(code, instruction, spelling);
-    if (ptx_has_modifier(at, PTX_MOD_FTZ)) return by_mnemonic(code, instruction);
+    if (ptx_has_modifier(at, PTX_MOD_FTZ)) return expression_by_mnemonic(code, instruction);
     if (spelling->form == INFIX) return infix(code, instruction, 1, spelling->text, spelling->precedence);
     if (spelling->form == CALL)
-        return primary(arena_printf(code->arena, "%s%s(%s)", spelling->text,
-                                    !is_integer && at->types[0] == PTX_F32 ? "f" : "",
-                                    arguments_from(code, instruction, 1)));
-    return (struct text){
-        arena_printf(code->arena, "%s%s", spelling->text,
-                     expression_within(code, expression_operand(code, instruction, 1), PRECEDENCE_PRIMARY)),
-        PRECEDENCE_UNARY, SIGN_ANY};
+        return with_sign(primary(arena_printf(code->arena, "%s%s(%s)", spelling->text,
+                                              !is_integer && at->types[0] == PTX_F32 ? "f" : "",
+                                              arguments_from(code, instruction, 1))),
+                         sign_of(types_plain(at->types[0])));
+    struct text operand = expression_operand(code, instruction, 1);
+    const char *inner = expression_within(code, operand, PRECEDENCE_PRIMARY);
+    return (struct text){arena_printf(code->arena, "%s%s", spelling->text, inner), PRECEDENCE_UNARY,
+                         operand.sign};
+}
+
+/* C computes with 32 bits at least. */
+struct text expression_of(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    struct text text = untruncated(code, instruction);
+    enum ptx_type type = types_result(at);
+    bool is_computed = at->opcode != PTX_OP_MOV && at->opcode != PTX_OP_CVT && !ptx_is_load(at);
+    if (!is_computed || ptx_type_bytes(type) != 2 || ptx_type_is_float(type)) return text;
+    type = types_plain(type);
+    return with_sign(cast(code, types_name(type), text), SIGN_SIGNED);
 }
 
 struct text expression_condition(struct code *code, int32_t predicate, bool is_negated)

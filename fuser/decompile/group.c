@@ -80,7 +80,7 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
         place->value = value_name(text, forward->from_member, forward->from_instruction);
         if (forward->round_product) place->comment = "its product is rounded there";
     }
-    for (uint32_t i = 0; i < group->fetch_count; i++) {
+    for (uint32_t i = 0; !forward && i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];
         if (fetch->to_member != text->member || fetch->to_instruction != instruction) continue;
         const char *element = tile_element(text, fetch);

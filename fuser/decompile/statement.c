@@ -24,7 +24,7 @@ bool statement_has_effect(const struct ptx_instruction *instruction)
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
     if (instruction->opcode == PTX_OP_PRAGMA) return false;
     if (ptx_is_branch(instruction) || ptx_is_return(instruction)) return false; /* flow.c */
-    if (ptx_is_load(instruction)) return instruction->space != PTX_PARAM;
+    if (ptx_is_load(instruction)) return instruction->space != PTX_PARAM || instruction->vector > 1;
     return class != PTX_CLASS_ARITHMETIC || (!expression_is_known(instruction));
 }
 
@@ -118,6 +118,28 @@ static const char *load_vector(struct code *code, uint32_t instruction, const ch
     return text;
 }
 
+/* Parts of a struct of parameters: the registers are known by those names, where they have no other
+ * definition. */
+static const char *load_parameters(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    const struct ptx_operand *to = &at->operands[0], *from = &at->operands[1];
+    const char *text = NULL;
+    for (uint32_t i = 0; i < to->element_count; i++) {
+        if (to->elements[i].kind != PTX_OPERAND_REGISTER) continue;
+        struct code_register *info = &code->registers[to->elements[i].reg];
+        uint32_t bytes = ptx_type_bytes(types_result(at));
+        const char *part =
+            expression_parameter(code, from->variable->offset + (uint32_t)from->value + i * bytes);
+        bool is_alias = info->definition_count == 1 && at->guard < 0 && !info->is_hoisted;
+        info->alias = is_alias ? part : NULL;
+        if (is_alias) continue;
+        text =
+            arena_printf(code->arena, "%s%s%s = %s;", text ? text : "", text ? "\n" : "", info->name, part);
+    }
+    return text;
+}
+
 static const char *load(struct code *code, uint32_t instruction)
 {
     const struct ptx_operand *to = &code->function->instructions[instruction].operands[0];
@@ -191,6 +213,22 @@ static const char *fence(const struct ptx_instruction *instruction)
                                                         : "__threadfence();";
 }
 
+/* A warp's operations: "r1 = shfl_sync_down_b32(&is1, r2, 4, 31, 0xffffffff);" NULL: not such a one. */
+static const char *collective(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    if (ptx_opcode_info(at->opcode)->class != PTX_CLASS_WARP || !at->operand_count) return NULL;
+    const struct ptx_operand *to = &at->operands[0];
+    bool is_pair = to->kind == PTX_OPERAND_PAIR && to->element_count == 2;
+    if (is_pair) {
+        declare_above(code, to);
+        to = &to->elements[0];
+    }
+    if (to->kind != PTX_OPERAND_REGISTER || to->component || !ptx_opcode_info(at->opcode)->has_destination)
+        return NULL;
+    return assigned(code, to->reg, expression_by_mnemonic(code, instruction).string);
+}
+
 static const char *unguarded(struct code *code, uint32_t instruction)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
@@ -199,8 +237,11 @@ static const char *unguarded(struct code *code, uint32_t instruction)
     if (ptx_is_load(at) && at->space != PTX_PARAM && at->operand_count == 2 &&
         (reg != CODE_NONE || at->operands[0].kind == PTX_OPERAND_VECTOR))
         return load(code, instruction);
+    if (ptx_is_load(at) && at->space == PTX_PARAM && at->vector > 1 && at->operands[1].variable)
+        return load_parameters(code, instruction);
     if (ptx_is_store(at) && at->space != PTX_PARAM && at->operand_count == 2) return store(code, instruction);
     if (ptx_is_atomic(at)) text = atomic(code, instruction);
+    if (!text) text = collective(code, instruction);
     if (is_block_barrier(at)) text = "__syncthreads();";
     if (!text) text = fence(at);
     if (text) return text;
@@ -219,7 +260,7 @@ const char *statement_of(struct code *code, uint32_t instruction)
     code->at = instruction;
     code->line_count = 0;
     const char *text = unguarded(code, instruction);
-    if (at->guard < 0 || !strncmp(text, "asm(", strlen("asm("))) return text;
+    if (!text || at->guard < 0 || !strncmp(text, "asm(", strlen("asm("))) return text;
     struct text condition = expression_condition(code, at->guard, at->guard_negated);
     return arena_printf(code->arena, strchr(text, '\n') ? "if (%s) {\n%s\n}" : "if (%s) %s", condition.string,
                         text);

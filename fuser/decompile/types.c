@@ -109,6 +109,7 @@ bool types_see_sign(const struct ptx_instruction *instruction)
     case PTX_OP_MIN:
     case PTX_OP_MAX:
     case PTX_OP_SHR:
+    case PTX_OP_ABS:
         return true;
     case PTX_OP_CVT:
         return instruction->type_count == 2 && (ptx_type_is_float(instruction->types[0]) ||

@@ -118,7 +118,7 @@ static const char *line_numbers(struct writer *writer, uint32_t instruction, boo
                     : arena_printf(code->arena, "%u", instructions[code->lines[i]].line);
     }
     if (!list && (is_first || writer->since_line >= LINES_APART))
-        list = arena_printf(code->arena, "%u", instructions[instruction].line);
+        list = arena_printf(code->arena, "(%u)", instructions[instruction].line);
     writer->since_line = list ? 0 : writer->since_line + 1;
     return list;
 }

@@ -6,8 +6,10 @@ tests_analysis_print_accesses_SOURCES = \
 tests_analysis_print_accesses_LDADD = libfuser.la
 dist_check_SCRIPTS += tests/analysis/accesses.sh tests/analysis/random_indices.sh
 c_tests += tests/analysis/test_soundness
-tests_analysis_test_soundness_SOURCES = \
+launch_run = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
+	tests/analysis/launch_run.c tests/analysis/launch_run.h
+tests_analysis_test_soundness_SOURCES = $(launch_run) \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/analysis/test_soundness.c
 tests_analysis_test_soundness_LDADD = libfuser.la libengine.la

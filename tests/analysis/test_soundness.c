@@ -4,14 +4,14 @@
 #include "tests/analysis/soundness.h"
 
 #include "emulator/memory.h"
-#include "tests/analysis/launch_file.h"
+#include "tests/analysis/launch_run.h"
 
 #include <glob.h>
 #include <isl/options.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DATA_SEEDS = 2, GUARD_BYTES = 4096 };
+enum { DATA_SEEDS = 2 };
 
 struct run {
     struct emu_program *program;
@@ -19,37 +19,6 @@ struct run {
     struct access_summary *summary;
     uint64_t starts[LAUNCH_FILE_POINTERS];
 };
-
-static void fill(uint64_t start, const struct launch_buffer *buffer, uint32_t seed)
-{
-    uint32_t *words = (uint32_t *)(uintptr_t)start;
-    uint32_t state = seed * 2654435761u + buffer->offset + 1;
-
-    for (uint64_t w = 0; w < buffer->size / 4; w++) {
-        state = state * 1664525u + 1013904223u;
-        words[w] = buffer->modulus ? (state >> 8) % buffer->modulus : 0;
-    }
-}
-
-static bool place_arguments(struct run *run, uint32_t seed)
-{
-    for (uint32_t b = 0; b < run->line->buffer_count; b++) {
-        const struct launch_buffer *buffer = &run->line->buffers[b];
-        run->starts[b] = emu_memory_allocate(buffer->size, EMU_MEMORY_DEVICE);
-        if (!run->starts[b]) return false;
-        fill(run->starts[b], buffer, seed);
-        uint64_t pointer = run->starts[b] + buffer->inside;
-        memcpy(run->line->arguments + buffer->offset, &pointer, sizeof pointer);
-    }
-    for (uint32_t v = 0; v < run->line->variable_count; v++) {
-        const struct launch_variable *variable = &run->line->variables[v];
-        uint64_t address, size;
-        if (emu_program_variable(run->program, variable->name, &address, &size))
-            memcpy((void *)(uintptr_t)address, variable->contents,
-                   size < variable->size ? size : variable->size);
-    }
-    return true;
-}
 
 static struct soundness_base place_base(const struct run *run, const struct access_base *base)
 {
@@ -82,7 +51,7 @@ static unsigned run_once(struct run *run, uint32_t seed, unsigned *compared)
 
     memcpy(launch.grid, run->line->grid, sizeof launch.grid);
     memcpy(launch.block, run->line->block, sizeof launch.block);
-    if (!bases || !launch.kernel || !place_arguments(run, seed)) {
+    if (!bases || !launch.kernel || !launch_place(run->program, run->line, seed, run->starts)) {
         fprintf(stderr, "kernel %s cannot be run\n", run->line->kernel);
         free(bases);
         return 1;
@@ -94,7 +63,7 @@ static unsigned run_once(struct run *run, uint32_t seed, unsigned *compared)
         wrong++;
     }
     wrong += soundness_check(&soundness, compared);
-    for (uint32_t b = 0; b < run->line->buffer_count; b++) emu_memory_release(run->starts[b]);
+    launch_release(run->line, run->starts);
     free(bases);
     return wrong;
 }

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every memory access of the PTX stands once in its C: its line is in one comment at the right end.
+. "$top_srcdir/tests/tools/functions.sh"
+cd "$top_srcdir" || exit 1
+for file in tests/decompile/forms.ptx tests/codegen/*.ptx tests/analysis/*.ptx; do
+    expect 0 "$kfuse" ptx --source "$file"
+    sed -n 's|.*  *// \([0-9 ]*\)$|\1|p' "$work/out" | tr ' ' '\n' | sort -n | uniq -c | awk '{ print $2, $1 }' | sort >"$work/written"
+    grep -nE '(^|[[:space:];])(ld|st|atom|red)\.((volatile|relaxed|acquire|release|weak)[a-z.]*\.)?(global|shared|local|const)[.:]' "$file" |
+        cut -d: -f1 | sort >"$work/lines"
+    [ -s "$work/lines" ] || fail "$file has no accesses"
+    join -a 1 "$work/lines" "$work/written" | awk '$2 != 1 { print "line", $1, "is written", $2 + 0, "times" }' >"$work/wrong"
+    [ ! -s "$work/wrong" ] || fail "$file: $(cat "$work/wrong")"
+done
