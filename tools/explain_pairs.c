@@ -59,6 +59,7 @@ static void print_fused(const json_t *pair)
 {
     const json_t *values = json_object_get(pair, "values");
     printf("%s in group %s", plan_file_text(pair, "fusion"), plan_file_text(pair, "group"));
+    if (count_values(values, "a barrier of the block")) printf(", a barrier between them");
     print_count(count_values(values, " in a register"), "value in a register", "values in registers");
     print_count(count_values(values, " in shared memory"), "load from shared memory",
                 "loads from shared memory");

@@ -282,10 +282,13 @@ static enum ptx_type variable_element(struct code *code, const char *symbol, enu
 }
 
 /* 0 is the same in all types. */
-static bool stores_zero(const struct ptx_instruction *instruction)
+static bool stores_zero(const struct code *code, const struct ptx_instruction *instruction)
 {
-    return ptx_is_store(instruction) && instruction->operand_count == 2 &&
-           instruction->operands[1].kind == PTX_OPERAND_INTEGER && !instruction->operands[1].value;
+    if (!ptx_is_store(instruction) || instruction->operand_count != 2) return false;
+    const struct ptx_operand *value = &instruction->operands[1];
+    if (value->kind == PTX_OPERAND_REGISTER && registers_is_plain(code, value->reg))
+        value = &code->function->instructions[code->registers[value->reg].definition].operands[1];
+    return value->kind == PTX_OPERAND_INTEGER && !value->value;
 }
 
 struct text address_element(struct code *code, uint32_t at)
@@ -318,7 +321,7 @@ struct text address_element(struct code *code, uint32_t at)
                              PRECEDENCE_UNARY, SIGN_ANY};
     const char *element =
         arena_printf(code->arena, "%s[%s]", base, sum_text(code, &linear, bytes, PRECEDENCE_CONDITION));
-    bool is_other = ptx_type_is_float(own) != ptx_type_is_float(type) && !stores_zero(instruction);
+    bool is_other = ptx_type_is_float(own) != ptx_type_is_float(type) && !stores_zero(code, instruction);
     if (elements == 1 && !*volatility && !is_other)
         return (struct text){element, PRECEDENCE_PRIMARY, SIGN_ANY};
     return (struct text){arena_printf(code->arena, "*(%s%s *)&%s", volatility, wide, element),

@@ -224,6 +224,8 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
     for (text.member = 0; text.member < group->member_count; text.member++) {
         bool begins = group->stage_count && group->stages[stage].first_member == text.member;
         if (begins) open_stage(group, stage, out);
+        bool waits = group->barriers && group->barriers[text.member];
+        if (waits && text.member) fprintf(out, "    __syncthreads();\n");
         if (!write_member(&text, out, group->stage_count ? 2 : 1, reason)) return false;
         bool ends = group->stage_count &&
                     text.member + 1 == group->stages[stage].first_member + group->stages[stage].member_count;

@@ -238,6 +238,7 @@ static json_t *values_json(const struct neighbours *pair)
     if (pair->kind != NEIGHBOURS_FUSED) return list;
     const struct group *group = pair->group->group;
     uint32_t m = member_of_step(pair->group, pair->step);
+    if (group->barriers && group->barriers[m + 1]) append(list, "a barrier of the block between them");
     const struct ptx_instruction *from = pair->group->bound[m].summary->function->instructions;
     const struct ptx_instruction *to = pair->group->bound[m + 1].summary->function->instructions;
     for (uint32_t i = 0; i < group->forward_count; i++) {
