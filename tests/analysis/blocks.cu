@@ -6,7 +6,7 @@
 // launch leave_first grid 4 1 1 block 128 1 1 args p:4096 p:4096 i32:512
 // launch leave_first grid 4 1 1 block 128 1 1 args p:4096 p:4096 i32:500
 // launch whole_blocks_leave grid 4 1 1 block 128 1 1 args p:4096 i32:2
-// launch by_data grid 1 1 1 block 128 1 1 args p:512 i32:3
+// launch by_data grid 1 1 1 block 128 1 1 args p:1024 i32:3
 // launch rounds_by_thread grid 1 1 1 block 128 1 1 args p:512 i32:3
 // launch barrier_after_rounds grid 1 1 1 block 128 1 1 args p:512
 // launch first_warp grid 1 1 1 block 128 1 1 args p:512
