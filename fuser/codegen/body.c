@@ -326,6 +326,27 @@ struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemoni
     return change_mnemonic(arena, mnemonic, NULL, ".rn");
 }
 
+static bool is_block_barrier(const struct ptx_instruction *instruction)
+{
+    return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
+           !ptx_has_modifier(instruction, PTX_MOD_WARP);
+}
+
+/* bar.* wants whole warps (ISA 9.7.13.1). */
+static struct ptx_span ragged_mnemonic(struct arena *arena, struct ptx_span mnemonic)
+{
+    struct ptx_span all = change_mnemonic(arena, mnemonic, ".aligned", NULL);
+    if (strncmp(all.text, "bar.", 4)) return all;
+    char *text = arena_printf(arena, "barrier%.*s", (int)all.length - 3, all.text + 3);
+    return text ? (struct ptx_span){text, (uint32_t)strlen(text)} : all;
+}
+
+void body_write_barrier(const struct body *body, FILE *out)
+{
+    fprintf(out, body->is_ragged ? "\n    asm volatile(\"barrier.sync 0;\" : : : \"memory\");\n"
+                                 : "\n    __syncthreads();\n");
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct writer *writer, uint32_t index, const char *guard)
 {
@@ -337,6 +358,8 @@ static void write_plain(struct writer *writer, uint32_t index, const char *guard
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
+    if (body->is_ragged && is_block_barrier(&instruction))
+        instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;
     if (guard) fputs(guard, text);
@@ -398,14 +421,9 @@ static int32_t fetch_to(const struct body *body, uint32_t instruction)
     return -1;
 }
 
-static bool is_block_barrier(const struct ptx_instruction *instruction)
-{
-    return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
-           !ptx_has_modifier(instruction, PTX_MOD_WARP);
-}
-
 /* A thread that has left a launch no longer counts at its barriers. In a member that threads may leave early,
- * those go on to arrive at barriers until all have left; every barrier tells whether they have. */
+ * those go on to arrive at barriers until all have left; every barrier tells whether they have. A warp's
+ * threads come out of this one by one. */
 static void write_departure(struct writer *writer)
 {
     uint32_t member = writer->body->member;

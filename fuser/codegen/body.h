@@ -21,7 +21,8 @@ struct body_table {
     const struct ptx_variable *variable;
     const char *name;
 };
-/* A shared variable of a member: bytes of the fused kernel's one shared array, which all members use in turn. */
+/* A shared variable of a member: bytes of the fused kernel's one shared array, which all members use in turn.
+ */
 struct body_shared {
     const struct ptx_variable *variable;
     const char *name; /* the array's, and the offset in it */
@@ -38,12 +39,13 @@ struct body {
     uint32_t output_count, input_count;
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
-    bool is_wide; /* stores only where the variable `own` is 1 */
+    bool is_wide;   /* stores only where the variable `own` is 1 */
+    bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
     struct body_table *tables;
     uint32_t table_count;
     struct body_shared *shared;
     uint32_t shared_count;
-    uint64_t shared_bytes; /* of all */
+    uint64_t shared_bytes;  /* of all */
     const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
@@ -57,6 +59,8 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
  * parameter that holds body->words[index]. */
 void body_write(const struct body *body, FILE *out, const char *indentation,
                 const char *(*word_name)(void *context, uint32_t index), void *context);
+/* A barrier of the block before the member. */
+void body_write_barrier(const struct body *body, FILE *out);
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */
 const char *body_value_name(struct arena *arena, const struct body_value *value);
 const char *body_c_type(uint32_t bytes);

@@ -274,5 +274,6 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
+    for (uint32_t m = 0; m < member; m++) body->is_ragged |= group->members[m].summary->is_uneven;
     return lay_out_shared(body) && name_registers(body) && collect_forwards(body) && collect_tiles(body);
 }

@@ -217,7 +217,7 @@ static bool write_kernel(struct source *source, FILE *out)
         uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
         if (group->stage_count) stage_code_open(group, stage, out);
         while (member < end) {
-            if (group->barriers && group->barriers[member]) fprintf(out, "\n    __syncthreads();\n");
+            if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
             write_member(source, &source->bodies[member++], out);
         }
         if (group->stage_count) stage_code_close(group, source->result->arena, stage, out);
