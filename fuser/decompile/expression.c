@@ -105,14 +105,17 @@ static struct text number_text(struct code *code, const struct ptx_operand *oper
     if (operand->kind == PTX_OPERAND_FLOAT)
         return float_text(code, (uint64_t)operand->value, operand->is_float64);
     if (type == PTX_PRED) return primary(operand->value ? "true" : "false");
-    bool is_negative = operand->value < 0, is_word = ptx_type_bytes(type) == 4;
-    if (is_word && is_negative && (!ptx_type_is_signed(type) || operand->value == INT32_MIN))
-        return with_sign(primary(arena_printf(code->arena, "0x%" PRIx32 "u", (uint32_t)operand->value)),
+    bool is_word = ptx_type_bytes(type) == 4;
+    int64_t value = is_word ? (int32_t)operand->value : operand->value;
+    if (is_word && ptx_type_is_signed(type) && value == INT32_MIN)
+        return with_sign(primary("(-2147483647 - 1)"), SIGN_SIGNED);
+    if (is_word && value < 0 && !ptx_type_is_signed(type))
+        return with_sign(primary(arena_printf(code->arena, "0x%" PRIx32 "u", (uint32_t)value)),
                          SIGN_UNSIGNED);
-    bool is_large = operand->value > INT32_MAX || operand->value < INT32_MIN;
+    bool is_negative = value<0, is_large = value> INT32_MAX || value < INT32_MIN;
     struct text text =
-        primary(is_large && !is_negative ? arena_printf(code->arena, "0x%" PRIx64, (uint64_t)operand->value)
-                                         : arena_printf(code->arena, "%" PRId64, operand->value));
+        primary(is_large && !is_negative ? arena_printf(code->arena, "0x%" PRIx64, (uint64_t)value)
+                                         : arena_printf(code->arena, "%" PRId64, value));
     if (is_negative) text.precedence = PRECEDENCE_UNARY;
     return text;
 }
@@ -315,10 +318,13 @@ static const char *rounding_of(const struct ptx_instruction *instruction)
 static const char *arguments_from(struct code *code, uint32_t instruction, uint32_t first)
 {
     const char *list = "";
-    uint32_t count = code->function->instructions[instruction].operand_count;
-    for (uint32_t i = first; i < count; i++)
-        list = arena_printf(code->arena, "%s%s%s", list, i > first ? ", " : "",
-                            expression_operand(code, instruction, i).string);
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    for (uint32_t i = first; i < at->operand_count; i++) {
+        const char *text = expression_operand(code, instruction, i).string;
+        bool is_vector = at->operands[i].kind == PTX_OPERAND_VECTOR; /* in braces */
+        int length = (int)strlen(text) - 2 * is_vector;
+        list = arena_printf(code->arena, "%s%s%.*s", list, i > first ? ", " : "", length, text + is_vector);
+    }
     return list;
 }
 
@@ -516,7 +522,8 @@ static struct text untruncated(struct code *code, uint32_t instruction)
     bool is_integer = at->type_count && !ptx_type_is_float(at->types[0]) && at->types[0] != PTX_PRED;
     const struct spelling *spelling = spelling_of(at);
     if (ptx_is_load(at)) return loaded(code, instruction);
-    if (at->opcode == PTX_OP_MOV || at->opcode == PTX_OP_CVTA)
+    bool packs = at->operand_count == 2 && at->operands[1].kind == PTX_OPERAND_VECTOR;
+    if ((at->opcode == PTX_OP_MOV && !packs) || at->opcode == PTX_OP_CVTA)
         return expression_operand(code, instruction, 1);
     if (is_plain_comparison(at)) return comparison(code, instruction, false);
     if (at->opcode == PTX_OP_SELP) return choice(code, instruction);

@@ -186,9 +186,10 @@ static const char *atomic(struct code *code, uint32_t instruction)
     int32_t reg = has_result ? registers_destination(at) : CODE_NONE;
     bool is_unused = has_result && at->operands[0].kind == PTX_OPERAND_NONE;
     if (!name || at->vector > 1 || (has_result && reg == CODE_NONE && !is_unused)) return NULL;
-    const char *call =
-        arena_printf(code->arena, "%s(&%s", name,
-                     expression_within(code, address_element(code, instruction), PRECEDENCE_UNARY));
+    const char *element = address_element(code, instruction).string,
+               *where = element[0] == '*' ? element + 1 : NULL;
+    const char *call = where ? arena_printf(code->arena, "%s(%s", name, where)
+                             : arena_printf(code->arena, "%s(&%s", name, element);
     for (uint32_t i = has_result ? 2 : 1; i < at->operand_count; i++)
         call = arena_printf(code->arena, "%s, %s", call, expression_operand(code, instruction, i).string);
     call = arena_printf(code->arena, "%s)", call);

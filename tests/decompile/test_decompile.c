@@ -41,10 +41,13 @@ static const char prelude[] =
     "BY_MNEMONIC(add_u16x2, \"add.u16x2\", unsigned)\n"
     "BY_MNEMONIC(min_u16x2, \"min.u16x2\", unsigned)\n"
     "BY_MNEMONIC(min_relu_s32, \"min.relu.s32\", int)\n"
+    "BY_MNEMONIC(shr_u32, \"shr.u32\", unsigned)\n"
+    "BY_MNEMONIC(shr_s32, \"shr.s32\", int)\n"
     "BY_MNEMONIC(shl_b32, \"shl.b32\", unsigned)\n"
     "BY_MNEMONIC_3(mad_hi_sat_s32, \"mad.hi.sat.s32\", int)\n"
     "BY_MNEMONIC_3(bfe_s32, \"bfe.s32\", int)\n"
     "BY_MNEMONIC_3(bfe_u32, \"bfe.u32\", unsigned)\n"
+    "static __device__ long mov_b64(unsigned a, unsigned b) { return (long)b << 32 | a; }\n"
     "static __device__ unsigned short shl_b16(unsigned short a, unsigned b)\n"
     "{ unsigned short d; asm(\"shl.b16 %0, %1, %2;\" : \"=h\"(d) : \"h\"(a), \"r\"(b)); return d; }\n";
 
