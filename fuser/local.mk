@@ -71,6 +71,7 @@ libfuser_la_SOURCES += \
 	fuser/decompile/expression.c \
 	fuser/decompile/flow.c fuser/decompile/flow.h \
 	fuser/decompile/group.c fuser/decompile/group.h \
+	fuser/decompile/operand.c \
 	fuser/decompile/pointers.c \
 	fuser/decompile/registers.c \
 	fuser/decompile/spelling.def \

@@ -90,19 +90,25 @@ const char *registers_type(const struct code_register *info); /* of its declarat
 /* The destination, if it is one whole register; else CODE_NONE. */
 int32_t registers_destination(const struct ptx_instruction *instruction);
 
-/* --- expression.c --------------------------------------------------------------------------------------- */
-struct text expression_of(struct code *code, uint32_t instruction); /* what the instruction computes */
-struct text expression_operand(struct code *code, uint32_t instruction, uint32_t operand);
-struct text expression_by_mnemonic(struct code *code, uint32_t instruction);
-struct text expression_register(struct code *code, int32_t reg);
-struct text expression_condition(struct code *code, int32_t predicate, bool is_negated);
+/* --- operand.c ------------------------------------------------------------------------------------------ */
+struct text text_primary(const char *string);
+struct text text_cast(struct code *code, const char *type, struct text text);
+struct text text_with_sign(struct text text, enum text_sign sign);
+enum text_sign text_sign_of(enum ptx_type type);
 /* In parentheses where it binds less tightly. */
 const char *expression_within(struct code *code, struct text text, enum precedence precedence);
-/* NULL: an instruction that has no expression. */
-bool expression_is_known(const struct ptx_instruction *instruction);
+struct text expression_operand(struct code *code, uint32_t instruction, uint32_t operand);
+struct text expression_register(struct code *code, int32_t reg);
 const char *expression_symbol(struct code *code, const char *symbol);
 /* "p2", or a part of a struct: "p2.at8". */
 const char *expression_parameter(struct code *code, uint32_t offset);
+
+/* --- expression.c --------------------------------------------------------------------------------------- */
+struct text expression_of(struct code *code, uint32_t instruction); /* what the instruction computes */
+struct text expression_by_mnemonic(struct code *code, uint32_t instruction);
+struct text expression_condition(struct code *code, int32_t predicate, bool is_negated);
+/* It has one result, which follows from its operands alone. */
+bool expression_is_known(const struct ptx_instruction *instruction);
 
 /* --- address.c ------------------------------------------------------------------------------------------ */
 /* The element that a load, store or atomic touches, as an lvalue. */

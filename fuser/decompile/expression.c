@@ -2,9 +2,6 @@
  * Expressions: what an instruction computes, in C. */
 #include "fuser/decompile/code.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum operand_class { I, F, P };
@@ -24,259 +21,11 @@ static const struct spelling spellings[] = {
 #undef SPELLING
 };
 
-static struct text primary(const char *string)
-{
-    return (struct text){string ? string : "?", PRECEDENCE_PRIMARY, SIGN_ANY};
-}
-
-static enum text_sign sign_of(enum ptx_type type)
-{
-    if (ptx_type_is_float(type) || type == PTX_PRED || type == PTX_NO_TYPE) return SIGN_ANY;
-    return ptx_type_is_signed(type) ? SIGN_SIGNED : SIGN_UNSIGNED;
-}
-
-static struct text with_sign(struct text text, enum text_sign sign)
-{
-    text.sign = sign;
-    return text;
-}
-
 /* Of an operator with these operands. */
 static enum text_sign joined_sign(enum text_sign a, enum text_sign b)
 {
     return a > b ? a : b;
 }
-
-const char *expression_within(struct code *code, struct text text, enum precedence precedence)
-{
-    return text.precedence >= precedence ? text.string : arena_printf(code->arena, "(%s)", text.string);
-}
-
-static struct text cast(struct code *code, const char *type, struct text text)
-{
-    return (struct text){
-        arena_printf(code->arena, "(%s)%s", type, expression_within(code, text, PRECEDENCE_UNARY)),
-        PRECEDENCE_UNARY, SIGN_ANY};
-}
-
-/* --- operands ------------------------------------------------------------------------------------------- */
-
-/* The shortest decimal that reads back as the same number. */
-static struct text float_text(struct code *code, uint64_t bits, bool is_double)
-{
-    char text[64];
-    double value;
-    uint32_t low = (uint32_t)bits;
-    float single;
-    memcpy(&single, &low, sizeof single);
-    memcpy(&value, &bits, sizeof value);
-    if (!is_double) value = (double)single;
-    if (!isfinite(value))
-        return primary(arena_printf(code->arena,
-                                    is_double ? "__longlong_as_double(0x%016" PRIx64 ")"
-                                              : "__int_as_float(0x%08" PRIx64 ")",
-                                    is_double ? bits : low));
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (is_double ? strtod(text, NULL) == value : strtof(text, NULL) == single) break;
-    }
-    bool is_whole = !strpbrk(text, ".e");
-    struct text result =
-        primary(arena_printf(code->arena, "%s%s%s", text, is_whole ? ".0" : "", is_double ? "" : "f"));
-    if (text[0] == '-') result.precedence = PRECEDENCE_UNARY;
-    return result;
-}
-
-static struct text number_text(struct code *code, const struct ptx_operand *operand, enum ptx_type type)
-{
-    if (type == PTX_F64 || type == PTX_F32) {
-        bool is_double = type == PTX_F64;
-        uint64_t bits = (uint64_t)operand->value;
-        if (operand->kind == PTX_OPERAND_FLOAT && operand->is_float64 && !is_double) {
-            double wide;
-            memcpy(&wide, &bits, sizeof wide);
-            float single = (float)wide;
-            uint32_t low;
-            memcpy(&low, &single, sizeof low);
-            bits = low;
-        }
-        return float_text(code, bits, is_double);
-    }
-    if (operand->kind == PTX_OPERAND_FLOAT)
-        return float_text(code, (uint64_t)operand->value, operand->is_float64);
-    if (type == PTX_PRED) return primary(operand->value ? "true" : "false");
-    bool is_word = ptx_type_bytes(type) == 4;
-    int64_t value = is_word ? (int32_t)operand->value : operand->value;
-    if (is_word && ptx_type_is_signed(type) && value == INT32_MIN)
-        return with_sign(primary("(-2147483647 - 1)"), SIGN_SIGNED);
-    if (is_word && value < 0 && !ptx_type_is_signed(type))
-        return with_sign(primary(arena_printf(code->arena, "0x%" PRIx32 "u", (uint32_t)value)),
-                         SIGN_UNSIGNED);
-    bool is_negative = value<0, is_large = value> INT32_MAX || value < INT32_MIN;
-    struct text text =
-        primary(is_large && !is_negative ? arena_printf(code->arena, "0x%" PRIx64, (uint64_t)value)
-                                         : arena_printf(code->arena, "%" PRId64, value));
-    if (is_negative) text.precedence = PRECEDENCE_UNARY;
-    return text;
-}
-
-static const char *special_text(struct code *code, const struct ptx_operand *operand)
-{
-    static const char *const names[PTX_SPECIAL_COUNT] = {
-        [PTX_SPECIAL_TID_X] = "threadIdx.x",  [PTX_SPECIAL_TID_Y] = "threadIdx.y",
-        [PTX_SPECIAL_TID_Z] = "threadIdx.z",  [PTX_SPECIAL_NTID_X] = "blockDim.x",
-        [PTX_SPECIAL_NTID_Y] = "blockDim.y",  [PTX_SPECIAL_NTID_Z] = "blockDim.z",
-        [PTX_SPECIAL_CTAID_X] = "blockIdx.x", [PTX_SPECIAL_CTAID_Y] = "blockIdx.y",
-        [PTX_SPECIAL_CTAID_Z] = "blockIdx.z", [PTX_SPECIAL_NCTAID_X] = "gridDim.x",
-        [PTX_SPECIAL_NCTAID_Y] = "gridDim.y", [PTX_SPECIAL_NCTAID_Z] = "gridDim.z"};
-    if (names[operand->special]) return names[operand->special];
-    return arena_printf(code->arena, "%.*s", (int)operand->text.length - 1, operand->text.text + 1);
-}
-
-/* The next <length><identifier> of a mangled name (Itanium ABI, 5.1), or NULL. */
-static const char *source_name(const char *at, int *length)
-{
-    char *name;
-    if (*at < '1' || *at > '9') return NULL;
-    unsigned long count = strtoul(at, &name, 10);
-    if (count > strlen(name)) return NULL;
-    *length = (int)count;
-    return name;
-}
-
-/* `step` of `_ZN3app4stepEPf`, `part` of `_ZZ6reducePfPKfiE4part`; else the symbol, as an identifier. */
-const char *expression_symbol(struct code *code, const char *symbol)
-{
-    const char *name = symbol, *at = symbol + 2, *found;
-    int length = (int)strlen(symbol), found_length;
-    bool is_mangled = !strncmp(symbol, "_Z", 2);
-    const char *local = is_mangled && *at == 'Z' ? strrchr(symbol, 'E') : NULL;
-    if (local) at = local + 1;
-    bool is_nested = is_mangled && *at == 'N';
-    at += is_nested;
-    at += is_mangled && *at == 'L';
-    while (is_mangled && (found = source_name(at, &found_length))) {
-        name = found;
-        length = found_length;
-        at = is_nested ? found + found_length : "";
-    }
-    char *text = arena_printf(code->arena, "%.*s", length, name);
-    for (char *c = text; c && *c; c++)
-        if (strchr("$%.", *c)) *c = '_';
-    return text ? text : "?";
-}
-
-const char *expression_parameter(struct code *code, uint32_t offset)
-{
-    const struct decompile_names *names = code->options->names;
-    const char *given = names && names->parameter ? names->parameter(names->context, offset) : NULL;
-    if (given) return given;
-    for (uint32_t i = 0; i < code->function->parameter_count; i++) {
-        const struct ptx_variable *parameter = &code->function->parameters[i];
-        if (offset < parameter->offset || offset >= parameter->offset + parameter->size) continue;
-        const char *number = strstr(parameter->name, "_param_");
-        const char *name = number ? arena_printf(code->arena, "p%s", number + strlen("_param_"))
-                                  : expression_symbol(code, parameter->name);
-        return parameter->is_array ? arena_printf(code->arena, "%s.at%u", name, offset - parameter->offset)
-                                   : name;
-    }
-    return "?";
-}
-
-static void refer(struct code *code, int32_t reg)
-{
-    struct code_register *info = &code->registers[reg];
-    if (code->is_counting) {
-        info->references++;
-        info->reference_at = code->at;
-    }
-    if (!code->seen) return;
-    for (uint32_t i = 0; i < code->seen_count; i++)
-        if (code->seen[i] == reg) return;
-    code->seen[code->seen_count++] = reg;
-}
-
-struct text expression_register(struct code *code, int32_t reg)
-{
-    const struct code_register *info = &code->registers[reg];
-    if (info->is_folded || registers_is_plain(code, reg))
-        return expression_of(code, (uint32_t)info->definition);
-    refer(code, reg);
-    return with_sign(primary(info->alias ? info->alias : info->name), sign_of(info->type));
-}
-
-/* A register's bits read as what the instruction takes them for. */
-static struct text converted(struct code *code, struct text text, enum ptx_type from, enum ptx_type to,
-                             bool sees_sign)
-{
-    to = types_plain(to);
-    bool is_same_size = ptx_type_bytes(from) == ptx_type_bytes(to);
-    if (to == PTX_NO_TYPE || from == PTX_PRED || to == PTX_PRED) return text;
-    if (ptx_type_is_float(from) != ptx_type_is_float(to) && is_same_size && ptx_type_bytes(to) >= 4) {
-        const char *name = to == PTX_F32     ? "__int_as_float"
-                           : to == PTX_F64   ? "__longlong_as_double"
-                           : from == PTX_F64 ? "__double_as_longlong"
-                                             : "__float_as_int";
-        return primary(arena_printf(code->arena, "%s(%s)", name, text.string));
-    }
-    enum text_sign wanted = sign_of(to);
-    if (sees_sign && is_same_size && wanted && text.sign && text.sign != wanted)
-        return with_sign(cast(code, types_name(to), text), wanted);
-    return text;
-}
-
-static struct text operand_text(struct code *code, const struct ptx_operand *operand, enum ptx_type type,
-                                bool sees_sign)
-{
-    struct text text;
-    switch (operand->kind) {
-    case PTX_OPERAND_REGISTER:
-        text = converted(code, expression_register(code, operand->reg), code->registers[operand->reg].type,
-                         type, sees_sign);
-        if (operand->component)
-            return primary(arena_printf(code->arena, "%s.%c",
-                                        expression_within(code, text, PRECEDENCE_PRIMARY),
-                                        "?xyzw?"[operand->component]));
-        if (!operand->is_negated) return text;
-        return (struct text){arena_printf(code->arena, "%s%s", type == PTX_PRED ? "!" : "-",
-                                          expression_within(code, text, PRECEDENCE_UNARY)),
-                             PRECEDENCE_UNARY, SIGN_ANY};
-    case PTX_OPERAND_INTEGER:
-    case PTX_OPERAND_FLOAT:
-        return number_text(code, operand, type);
-    case PTX_OPERAND_SPECIAL:
-        return with_sign(primary(special_text(code, operand)), SIGN_UNSIGNED);
-    case PTX_OPERAND_SYMBOL:
-        text = cast(code, "long",
-                    primary(arena_printf(code->arena, "&%s", expression_symbol(code, operand->symbol))));
-        if (!operand->value) return text;
-        return (struct text){arena_printf(code->arena, "%s + %" PRId64, text.string, operand->value),
-                             PRECEDENCE_SUM, SIGN_ANY};
-    case PTX_OPERAND_VECTOR: {
-        const char *list = "";
-        for (uint32_t i = 0; i < operand->element_count; i++)
-            list = arena_printf(code->arena, "%s%s%s", list, i ? ", " : "",
-                                operand_text(code, &operand->elements[i], PTX_NO_TYPE, false).string);
-        return primary(arena_printf(code->arena, "{%s}", list));
-    }
-    case PTX_OPERAND_NONE:
-    case PTX_OPERAND_ADDRESS:
-    case PTX_OPERAND_LIST:
-    case PTX_OPERAND_PAIR:
-    case PTX_OPERAND_LABEL:
-        break;
-    }
-    return primary(arena_printf(code->arena, "%.*s", (int)operand->text.length, operand->text.text));
-}
-
-struct text expression_operand(struct code *code, uint32_t instruction, uint32_t operand)
-{
-    const struct ptx_instruction *at = &code->function->instructions[instruction];
-    return operand_text(code, &at->operands[operand], types_operand(at, operand), types_see_sign(at));
-}
-
-/* --- operators -------------------------------------------------------------------------------------------
- */
 
 /* By as many bits as the register has, or more: 0 in PTX, undefined in C. */
 static bool shifts_all_out(const struct ptx_instruction *instruction)
@@ -341,7 +90,8 @@ struct text expression_by_mnemonic(struct code *code, uint32_t instruction)
     const char *second =
         is_pair ? arena_printf(code->arena, "&%s, ", expression_register(code, to->elements[1].reg).string)
                 : "";
-    return primary(arena_printf(code->arena, "%s(%s%s)", name, second, arguments_from(code, instruction, 1)));
+    return text_primary(
+        arena_printf(code->arena, "%s(%s%s)", name, second, arguments_from(code, instruction, 1)));
 }
 
 static struct text infix(struct code *code, uint32_t instruction, uint32_t first, const char *operator,
@@ -371,9 +121,9 @@ static struct text rounded_call(struct code *code, uint32_t instruction, const s
     bool is_double = at->types[0] == PTX_F64, is_fma = at->opcode == PTX_OP_FMA;
     const char *name = is_fma ? is_double ? "fma" : "fmaf"
                               : arena_printf(code->arena, "%c%s", is_double ? 'd' : 'f', spelling->rounded);
-    return primary(arena_printf(code->arena, "__%s_%s%s(%s)", name, rounding_of(at),
-                                ptx_has_modifier(at, PTX_MOD_FTZ) ? "_ftz" : "",
-                                arguments_from(code, instruction, 1)));
+    return text_primary(arena_printf(code->arena, "__%s_%s%s(%s)", name, rounding_of(at),
+                                     ptx_has_modifier(at, PTX_MOD_FTZ) ? "_ftz" : "",
+                                     arguments_from(code, instruction, 1)));
 }
 
 static struct text comparison(struct code *code, uint32_t instruction, bool is_negated)
@@ -436,8 +186,8 @@ static struct text conversion(struct code *code, uint32_t instruction)
     const struct ptx_operand *operand = &at->operands[1];
     bool is_register = operand->kind == PTX_OPERAND_REGISTER && !from_float;
     if (is_register && ptx_type_bytes(code->registers[operand->reg].type) > ptx_type_bytes(from))
-        text = cast(code, types_name(types_plain(from)), text);
-    return with_sign(cast(code, types_name(types_plain(to)), text), sign_of(types_plain(to)));
+        text = text_cast(code, types_name(types_plain(from)), text);
+    return text_with_sign(text_cast(code, types_name(types_plain(to)), text), text_sign_of(types_plain(to)));
 }
 
 static struct text product(struct code *code, uint32_t instruction, bool is_wide)
@@ -445,8 +195,8 @@ static struct text product(struct code *code, uint32_t instruction, bool is_wide
     const struct ptx_instruction *at = &code->function->instructions[instruction];
     struct text left = expression_operand(code, instruction, 1),
                 right = expression_operand(code, instruction, 2);
-    enum text_sign sign = is_wide ? sign_of(types_result(at)) : joined_sign(left.sign, right.sign);
-    if (is_wide) left = cast(code, types_name(types_result(at)), left);
+    enum text_sign sign = is_wide ? text_sign_of(types_result(at)) : joined_sign(left.sign, right.sign);
+    if (is_wide) left = text_cast(code, types_name(types_result(at)), left);
     return (struct text){arena_printf(code->arena, "%s * %s",
                                       expression_within(code, left, PRECEDENCE_PRODUCT),
                                       expression_within(code, right, PRECEDENCE_UNARY)),
@@ -497,12 +247,12 @@ static struct text loaded(struct code *code, uint32_t instruction)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
     int32_t reg = registers_destination(at);
-    enum text_sign sign = reg == CODE_NONE ? SIGN_ANY : sign_of(code->registers[reg].type);
+    enum text_sign sign = reg == CODE_NONE ? SIGN_ANY : text_sign_of(code->registers[reg].type);
     if (at->space != PTX_PARAM || !at->operands[1].variable)
-        return with_sign(address_element(code, instruction), sign);
+        return text_with_sign(address_element(code, instruction), sign);
     uint32_t offset = at->operands[1].variable->offset + (uint32_t)at->operands[1].value;
-    struct text text = with_sign(primary(expression_parameter(code, offset)), sign);
-    return code->is_pointer[offset / 4] ? cast(code, "char *", text) : text;
+    struct text text = text_with_sign(text_primary(expression_parameter(code, offset)), sign);
+    return code->is_pointer[offset / 4] ? text_cast(code, "char *", text) : text;
 }
 
 bool expression_is_known(const struct ptx_instruction *instruction)
@@ -530,9 +280,9 @@ static struct text untruncated(struct code *code, uint32_t instruction)
     if (at->opcode == PTX_OP_CVT) return conversion(code, instruction);
     const char *high = high_product_name(at);
     if (high)
-        return with_sign(
-            primary(arena_printf(code->arena, "%s(%s)", high, arguments_from(code, instruction, 1))),
-            sign_of(at->types[0]));
+        return text_with_sign(
+            text_primary(arena_printf(code->arena, "%s(%s)", high, arguments_from(code, instruction, 1))),
+            text_sign_of(at->types[0]));
     if (at->opcode == PTX_OP_MUL && is_wide) return product(code, instruction, true);
     if (at->opcode == PTX_OP_MAD && is_integer && !is_high && !ptx_has_modifier(at, PTX_MOD_SAT))
         return sum_of_product(code, instruction, is_wide);
@@ -542,10 +292,10 @@ static struct text untruncated(struct code *code, uint32_t instruction)
     if (ptx_has_modifier(at, PTX_MOD_FTZ)) return expression_by_mnemonic(code, instruction);
     if (spelling->form == INFIX) return infix(code, instruction, 1, spelling->text, spelling->precedence);
     if (spelling->form == CALL)
-        return with_sign(primary(arena_printf(code->arena, "%s%s(%s)", spelling->text,
-                                              !is_integer && at->types[0] == PTX_F32 ? "f" : "",
-                                              arguments_from(code, instruction, 1))),
-                         sign_of(types_plain(at->types[0])));
+        return text_with_sign(text_primary(arena_printf(code->arena, "%s%s(%s)", spelling->text,
+                                                        !is_integer && at->types[0] == PTX_F32 ? "f" : "",
+                                                        arguments_from(code, instruction, 1))),
+                              text_sign_of(types_plain(at->types[0])));
     struct text operand = expression_operand(code, instruction, 1);
     const char *inner = expression_within(code, operand, PRECEDENCE_PRIMARY);
     return (struct text){arena_printf(code->arena, "%s%s", spelling->text, inner), PRECEDENCE_UNARY,
@@ -561,7 +311,7 @@ struct text expression_of(struct code *code, uint32_t instruction)
     bool is_computed = at->opcode != PTX_OP_MOV && at->opcode != PTX_OP_CVT && !ptx_is_load(at);
     if (!is_computed || ptx_type_bytes(type) != 2 || ptx_type_is_float(type)) return text;
     type = types_plain(type);
-    return with_sign(cast(code, types_name(type), text), SIGN_SIGNED);
+    return text_with_sign(text_cast(code, types_name(type), text), SIGN_SIGNED);
 }
 
 struct text expression_condition(struct code *code, int32_t predicate, bool is_negated)
