@@ -107,6 +107,7 @@ const char *expression_parameter(struct code *code, uint32_t offset);
 struct text expression_of(struct code *code, uint32_t instruction); /* what the instruction computes */
 struct text expression_by_mnemonic(struct code *code, uint32_t instruction);
 struct text expression_condition(struct code *code, int32_t predicate, bool is_negated);
+struct text expression_comparison(struct code *code, uint32_t setp, bool is_negated);
 /* It has one result, which follows from its operands alone. */
 bool expression_is_known(const struct ptx_instruction *instruction);
 

@@ -165,6 +165,24 @@ static struct text comparison(struct code *code, uint32_t instruction, bool is_n
                : text;
 }
 
+/* The comparison, or its contrary, with the predicate that setp.lt.and and its likes take. */
+struct text expression_comparison(struct code *code, uint32_t instruction, bool is_negated)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    struct text left = comparison(code, instruction, is_negated);
+    if (at->operand_count < 4) return left;
+    bool is_or = ptx_has_modifier(at, PTX_MOD_OR), is_xor = ptx_has_modifier(at, PTX_MOD_XOR);
+    const char *operator= is_or ? "||" : is_xor ? "!=" : "&&";
+    enum precedence precedence = is_or    ? PRECEDENCE_LOGICAL_OR
+                                 : is_xor ? PRECEDENCE_EQUALITY
+                                          : PRECEDENCE_LOGICAL_AND;
+    enum precedence inner = (enum precedence)(precedence + 1);
+    const char *right = expression_within(code, expression_operand(code, instruction, 3), inner);
+    return (struct text){
+        arena_printf(code->arena, "%s %s %s", expression_within(code, left, inner), operator, right),
+        precedence, SIGN_ANY};
+}
+
 static bool is_plain_comparison(const struct ptx_instruction *instruction)
 {
     return instruction->opcode == PTX_OP_SETP && instruction->operand_count == 3;
@@ -275,7 +293,7 @@ static struct text untruncated(struct code *code, uint32_t instruction)
     bool packs = at->operand_count == 2 && at->operands[1].kind == PTX_OPERAND_VECTOR;
     if ((at->opcode == PTX_OP_MOV && !packs) || at->opcode == PTX_OP_CVTA)
         return expression_operand(code, instruction, 1);
-    if (is_plain_comparison(at)) return comparison(code, instruction, false);
+    if (at->opcode == PTX_OP_SETP) return expression_comparison(code, instruction, false);
     if (at->opcode == PTX_OP_SELP) return choice(code, instruction);
     if (at->opcode == PTX_OP_CVT) return conversion(code, instruction);
     const char *high = high_product_name(at);

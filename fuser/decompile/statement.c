@@ -230,6 +230,52 @@ static const char *collective(struct code *code, uint32_t instruction)
     return assigned(code, to->reg, expression_by_mnemonic(code, instruction).string);
 }
 
+/* setp p|q: q is made of the contrary; first, if p is made of p. */
+static const char *two_predicates(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    const struct ptx_operand *to = &at->operands[0];
+    if (at->opcode != PTX_OP_SETP || to->kind != PTX_OPERAND_PAIR || to->element_count != 2) return NULL;
+    const struct ptx_operand *p = &to->elements[0], *q = &to->elements[1];
+    if (p->kind != PTX_OPERAND_REGISTER || q->kind != PTX_OPERAND_REGISTER) return NULL;
+    declare_above(code, to);
+    const char *first = assigned(code, p->reg, expression_comparison(code, instruction, false).string);
+    const char *second = assigned(code, q->reg, expression_comparison(code, instruction, true).string);
+    bool takes_p = at->operand_count == 4 && at->operands[3].kind == PTX_OPERAND_REGISTER &&
+                   at->operands[3].reg == p->reg;
+    return arena_printf(code->arena, "%s\n%s", takes_p ? second : first, takes_p ? first : second);
+}
+
+/* mov.b32 {a, b}, c: parts of a register, the low one first. */
+static const char *parts(struct code *code, uint32_t instruction)
+{
+    const struct ptx_instruction *at = &code->function->instructions[instruction];
+    const struct ptx_operand *to = &at->operands[0];
+    const char *text = NULL;
+    if (at->opcode != PTX_OP_MOV || to->kind != PTX_OPERAND_VECTOR ||
+        at->operands[1].kind != PTX_OPERAND_REGISTER)
+        return NULL;
+    unsigned bits = 8 * ptx_type_bytes(types_result(at)) / to->element_count;
+    for (uint32_t i = 0; i < to->element_count; i++) {
+        const struct ptx_operand *element = &to->elements[i];
+        if (element->kind == PTX_OPERAND_NONE) continue;
+        if (element->kind != PTX_OPERAND_REGISTER || ptx_type_is_float(code->registers[element->reg].type))
+            return NULL;
+    }
+    declare_above(code, to);
+    struct text whole = expression_operand(code, instruction, 1);
+    for (uint32_t i = 0; i < to->element_count; i++) {
+        if (to->elements[i].kind != PTX_OPERAND_REGISTER) continue;
+        const struct code_register *info = &code->registers[to->elements[i].reg];
+        const char *shifted = i ? arena_printf(code->arena, "(%s >> %u)",
+                                               expression_within(code, whole, PRECEDENCE_SHIFT), i * bits)
+                                : expression_within(code, whole, PRECEDENCE_UNARY);
+        text = arena_printf(code->arena, "%s%s%s = (%s)%s;", text ? text : "", text ? "\n" : "", info->name,
+                            types_name(info->type), shifted);
+    }
+    return text;
+}
+
 static const char *unguarded(struct code *code, uint32_t instruction)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
@@ -243,6 +289,8 @@ static const char *unguarded(struct code *code, uint32_t instruction)
     if (ptx_is_store(at) && at->space != PTX_PARAM && at->operand_count == 2) return store(code, instruction);
     if (ptx_is_atomic(at)) text = atomic(code, instruction);
     if (!text) text = collective(code, instruction);
+    if (!text) text = two_predicates(code, instruction);
+    if (!text) text = parts(code, instruction);
     if (is_block_barrier(at)) text = "__syncthreads();";
     if (!text) text = fence(at);
     if (text) return text;

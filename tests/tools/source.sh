@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kfuse explain --source: of groups, every memory access of the members once, every value that passes, every store that is left
-# out, tiles and barriers; of kernels, all of the plan.
+# kfuse explain --source: of groups, every value that passes, every store that is left out, tiles and barriers; of kernels, all of
+# the plan.
 . "$top_srcdir/tests/tools/functions.sh"
 plan=$work/app.kfplan
 
