@@ -100,10 +100,10 @@ static bool has_obstacle(struct neighbours *pair)
         struct bound_launch bound = pairs_launch(search->pairs, launch);
         const struct access *access = bound.bindings ? access_through(&bound, base) : NULL;
         const char *where = access ? arena_printf(search->arena, ", line %u", access->line) : "";
+        const char *why = access && !access->relation ? access->reason : NULL;
         return settle(pair, NEIGHBOURS_MEMORY,
                       arena_printf(search->arena, "kernel %s%s: %s%s%s", plain_name(pair, which), where,
-                                   obstacle, access && access->reason ? ": " : "",
-                                   access && access->reason ? access->reason : ""));
+                                   obstacle, why ? ": " : "", why ? why : ""));
     }
     return false;
 }

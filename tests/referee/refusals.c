@@ -54,6 +54,8 @@ static void check_reason(struct batch *batch, const char *reason)
         [WITNESS_UNTRUE] = "(reason) untrue",
     };
     uint32_t number;
+    const char *named = strstr(reason, "kernel p"); /* behind what the planner says of a group */
+    if (named) reason = named;
     if (!witness_program(reason, &number)) return;
     for (uint32_t i = 0; i < batch->count; i++) {
         struct judge_program *program = &batch->programs[i];
