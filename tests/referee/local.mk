@@ -38,10 +38,10 @@ fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(emulator_LTLIBRARIES) tools/kfu
 		--failures tests/referee/failures --table $(TABLE) \
 		--commit "$$(git -C $(srcdir) rev-parse --short HEAD 2>/dev/null || echo $(VERSION))"
 
-# make mutants COUNT=n SEED=s: plants faults, which the referee must catch.
+# make mutants COUNT=n SEED=s: plants faults, which the referee must catch; goes on where it was interrupted.
 .PHONY: mutants
 mutants:
-	$(srcdir)/tests/referee/mutants . $(COUNT) $(SEED) >mutants.txt || { cat mutants.txt; exit 1; }
+	$(srcdir)/tests/referee/mutants --state mutants.state . $(COUNT) $(SEED) >mutants.txt || { cat mutants.txt; exit 1; }
 	mv mutants.txt $(srcdir)/bench/results/mutants.txt
 
 # Programs that failed once, and a few drawn ones; faults that can still be planted.
@@ -50,5 +50,5 @@ EXTRA_DIST += tests/referee/mutants tests/referee/mutants.txt
 EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/passed_over.program tests/referee/cases/unread_pointer.program
 clean-local: clean-referee
 clean-referee:
-	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt mutants.txt
+	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt mutants.txt mutants.state
 .PHONY: clean-referee
