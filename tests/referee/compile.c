@@ -12,19 +12,25 @@
 
 static const char architecture[] = "compute_90";
 
-/* Variables of the module stand before some entry: t7 and c7 are those of program 7. */
+/* t7, c7 or d7 of program 7 */
+static bool declares_variable(const char *line, size_t length, uint32_t number)
+{
+    for (const char *letter = "tcd"; *letter; letter++) {
+        char name[32];
+        snprintf(name, sizeof name, " %c%u[", *letter, number);
+        if (memmem(line, length, name, strlen(name))) return true;
+    }
+    return false;
+}
+
+/* Variables of the module stand before some entry. */
 static size_t cut_variables(const char *from, const char *to, uint32_t number, char *text)
 {
-    char table[32], constants[32];
     size_t size = 0;
-    snprintf(table, sizeof table, " t%u[", number);
-    snprintf(constants, sizeof constants, " c%u[", number);
     while (from < to) {
-        const char *end = memchr(from, '\n', (size_t)(to - from)), *found;
+        const char *end = memchr(from, '\n', (size_t)(to - from));
         size_t length = end ? (size_t)(end + 1 - from) : (size_t)(to - from);
-        found = memmem(from, length, table, strlen(table));
-        if (!found) found = memmem(from, length, constants, strlen(constants));
-        if (found) {
+        if (declares_variable(from, length, number)) {
             memcpy(text + size, from, length);
             size += length;
         }

@@ -43,6 +43,7 @@ static void draw_theme(struct generator *generator)
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
     theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
+    if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);
     theme->levels = random_of(random, 2, 3, 4);
     if (theme->stencils && random_chance(random, 75)) draw_steps(random, theme);
     theme->height = theme->length / theme->width;

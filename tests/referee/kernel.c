@@ -50,6 +50,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
+        [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
     };
     static const char *const plane[KERNEL_MAPS] = {
         [MAP_OWN] = "y * m + x",
@@ -175,6 +176,11 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
         return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_WRAP, MAP_WRAP, MAP_CLAMP);
     }
     if (writer->kernel->is_column && random_chance(random, 75)) return MAP_COLUMN;
+    if (writer->kernel->shape == KERNEL_BLOCK && writer->theme->blocks && !is_write &&
+        random_chance(random, 35))
+        return MAP_IN_BLOCK;
+    if (writer->kernel->shape == KERNEL_BLOCK && writer->theme->blocks && random_chance(random, 85))
+        return MAP_OWN;
     if (writer->kernel->is_plain && random_chance(random, 90)) return MAP_OWN;
     if (writer->kernel->shape == KERNEL_PLANE) {
         if (random_chance(random, 75)) return MAP_OWN;
@@ -250,6 +256,9 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
         break;
     case MAP_GATHER:
         access->c = random_of(random, 15, 31, 127);
+        break;
+    case MAP_IN_BLOCK:
+        access->c = random_of(random, 1, 1, 2, 16, 31);
         break;
     default:
         break;
@@ -454,20 +463,62 @@ static void write_loop(struct writer *writer)
     kernel_say(writer, "; j++) v%u = v%u * (%s)s + (%s)%s;\n", to, to, type, type, "1");
 }
 
+/* Everybody's value, in shared memory: s and the number of the value that it is for. */
+static void write_shared(struct writer *writer, uint32_t to, uint32_t from)
+{
+    const char *type = kernel_value_type(writer);
+    if (writer->kernel->is_dynamic) {
+        kernel_say(writer, "%s *s%u = (%s *)d%u; __syncthreads();\n", type, to, type, writer->program);
+    } else {
+        kernel_say(writer, "__shared__ %s s%u[1024];\n", type, to);
+    }
+    kernel_say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
+    kernel_say(writer, "__syncthreads();\n");
+}
+
+/* Half of the threads add in each round; with the barrier under the test, those that have added are gone. */
+static void write_tree(struct writer *writer, uint32_t to)
+{
+    bool is_under = !writer->kernel->returns && random_chance(writer->random, 40);
+    const char *last = writer->kernel->returns ? " && i + k < n" : "";
+    kernel_say(writer, "for (int k = blockDim.x / 2; k; k /= 2) {\n");
+    writer->is_parted = is_under;
+    if (is_under)
+        kernel_say(writer,
+                   "if (threadIdx.x < k) { s%u[threadIdx.x] += s%u[threadIdx.x + k]; __syncthreads(); }\n",
+                   to, to);
+    else
+        kernel_say(writer,
+                   "if (threadIdx.x < k%s) s%u[threadIdx.x] += s%u[threadIdx.x + k];\n__syncthreads();\n",
+                   last, to, to);
+    kernel_say(writer, "}\n%s v%u = s%u[threadIdx.x];\n", kernel_value_type(writer), to, to);
+}
+
 static void write_exchange(struct writer *writer)
 {
-    if (!writer->values) return;
+    if (!writer->values || writer->is_parted) return;
     uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
     const char *type = kernel_value_type(writer);
-    if (random_chance(writer->random, 50)) {
+    bool returns = writer->kernel->returns;
+    if (!returns && random_chance(writer->random, 40)) {
         kernel_say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
                    random_of(writer->random, 1, 2, 16));
         return;
     }
-    kernel_say(writer, "__shared__ %s s%u[1024];\n", type, to);
-    kernel_say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
-    kernel_say(writer, "__syncthreads();\n");
-    kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
+    if (!returns && random_chance(writer->random, 15)) {
+        kernel_say(writer, "%s v%u = (%s)__syncthreads_count(v%u > (%s)1);\n", type, to, type, from, type);
+        return;
+    }
+    write_shared(writer, to, from);
+    if (random_chance(writer->random, 40))
+        write_tree(writer, to);
+    else if (returns) /* those that have returned left nothing */
+        kernel_say(writer,
+                   "%s v%u = i - threadIdx.x + blockDim.x - 1 - threadIdx.x < n ? s%u[blockDim.x - 1 - "
+                   "threadIdx.x] : 0;\n",
+                   type, to, to);
+    else
+        kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
 }
 
 /* Threads that data sends away. */
@@ -641,7 +692,10 @@ static void write_shape(struct writer *writer)
         kernel_say(writer, kernel->returns ? "if (x >= n || y >= h) return;\n" : "if (x < n && y < h) {\n");
         break;
     case KERNEL_BLOCK:
+        if (kernel->is_dynamic)
+            kernel_say(writer, "extern __shared__ __align__(8) unsigned char d%u[];\n", writer->program);
         kernel_say(writer, "%s i = %s;\nbool in = i < n;\n", type, first);
+        if (kernel->returns) kernel_say(writer, "if (!in) return;\n");
         break;
     case KERNEL_SHAPES:
         break;
@@ -668,6 +722,7 @@ static void choose_shape(struct writer *writer, uint32_t index)
                     : what < 80 ? KERNEL_CHUNK
                     : what < 93 ? KERNEL_PLANE
                                 : KERNEL_BLOCK;
+    if (random_chance(writer->random, writer->theme->blocks)) kernel->shape = KERNEL_BLOCK;
     kernel->index = "iiiiuul"[random_below(writer->random, 7)];
     if (kernel->shape == KERNEL_LINE) kernel->is_exact = random_chance(writer->random, kernel->role ? 4 : 12);
     if (kernel->shape == KERNEL_LINE && kernel->is_plain && kernel->index != 'u')
@@ -678,7 +733,8 @@ static void choose_shape(struct writer *writer, uint32_t index)
         kernel->is_tall = random_chance(writer->random, 8);
         kernel->is_wide = !kernel->is_tall && random_chance(writer->random, 6);
     }
-    kernel->returns = random_chance(writer->random, 40);
+    kernel->returns = random_chance(writer->random, kernel->shape == KERNEL_BLOCK ? 25 : 40);
+    kernel->is_dynamic = kernel->shape == KERNEL_BLOCK && random_chance(writer->random, 25);
     kernel->value = kernel->is_plain || random_chance(writer->random, 75)
                         ? writer->theme->value
                         : "ffdi"[random_below(writer->random, 4)];

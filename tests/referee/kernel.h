@@ -37,6 +37,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
                   MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
+                  MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
                   KERNEL_MAPS
 };
 enum kernel_guard {
@@ -94,6 +95,7 @@ struct kernel {
     bool is_stencil;        /* plain, and reads neighbours: what fuses with a border */
     bool is_column;         /* plain, and loops over the levels of its column */
     bool is_backward;       /* a line that counts down */
+    bool is_dynamic;        /* has its shared arrays in dynamic shared memory */
     enum kernel_role role;  /* of a stencil */
     bool has_struct;        /* pointer 0, n and s come in one */
     char scalars[8];        /* the others, in their order: letters of n, m, o, h, s, t */
@@ -116,8 +118,8 @@ struct kernel_numbers {
 /* What one kernel is to fit: the usual length of arrays and so on. */
 struct kernel_theme {
     int32_t length, width, height;
-    uint32_t plain, stencils, columns; /* percent of the kernels that are */
-    bool has_steps, is_flat;           /* stencils have the roles of a time step, in this order; as planes */
+    uint32_t plain, stencils, columns, blocks; /* percent of the kernels that are */
+    bool has_steps, is_flat; /* stencils have the roles of a time step, in this order; as planes */
     enum kernel_role order[4];
     enum kernel_habit habit;
     int32_t levels;
@@ -125,7 +127,7 @@ struct kernel_theme {
     char value;
     bool has_tables; /* the program has t and c */
 };
-enum { KERNEL_CONSTANTS = 16 };
+enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 8192 /* of a dynamic array */ };
 
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);

@@ -79,6 +79,10 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return clamp(i - 2 * (i % c), 0, i);
     case MAP_BACK:
         return clamp(i - at->j, 0, i);
+    case MAP_IN_BLOCK: {
+        int64_t block = (int64_t)numbers->block[0] * numbers->block[1], t = at->thread % block;
+        return clamp(i - t + (t + c) % block, 0, n - 1);
+    }
     case MAP_CONSTANT:
     case MAP_TURNED:
     case MAP_GATHER:

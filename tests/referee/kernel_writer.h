@@ -19,6 +19,7 @@ struct writer {
     const struct kernel_theme *theme;
     struct text text;
     uint32_t values; /* v0, v1 ... */
+    bool is_parted;  /* barriers no longer wait for the whole block */
     bool is_written[KERNEL_POINTERS];
     uint32_t program;
 };

@@ -116,8 +116,9 @@ static void say_launch(struct generator *generator, const struct launch *launch)
         bool writes = launch_touches(launch, a, true);
         if (writes || launch_touches(launch, a, false)) touch(generator, a, writes, launch->stream);
     }
-    say(generator, "launch %s %u %u %u %u %u %u 0 s%u", kernel->name, numbers->grid[0], numbers->grid[1],
-        numbers->grid[2], numbers->block[0], numbers->block[1], numbers->block[2], launch->stream);
+    say(generator, "launch %s %u %u %u %u %u %u %d s%u", kernel->name, numbers->grid[0], numbers->grid[1],
+        numbers->grid[2], numbers->block[0], numbers->block[1], numbers->block[2],
+        kernel->is_dynamic ? KERNEL_SHARED_BYTES : 0, launch->stream);
     if (kernel->has_struct) {
         say(generator, " {");
         say_pointer(generator, launch, 0);
