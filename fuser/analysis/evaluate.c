@@ -96,6 +96,12 @@ static const struct value *register_value(struct analysis *analysis, const struc
                      : integer_negate(analysis, current(analysis), &known, bits);
 }
 
+static const struct value *truth(struct analysis *analysis, bool is_true)
+{
+    return value_predicate(analysis, isl_set_copy(is_true ? analysis->universe : analysis->empty_set),
+                           isl_set_copy(is_true ? analysis->empty_set : analysis->universe), NULL);
+}
+
 const struct value *evaluate_operand(struct analysis *analysis, const struct ptx_operand *operand,
                                      unsigned bits)
 {
@@ -103,6 +109,7 @@ const struct value *evaluate_operand(struct analysis *analysis, const struct ptx
     case PTX_OPERAND_REGISTER:
         return register_value(analysis, operand);
     case PTX_OPERAND_INTEGER:
+        if (bits == 1) return truth(analysis, operand->value != 0);
         return value_number(analysis, bits, operand->value, NULL);
     case PTX_OPERAND_SPECIAL:
         return special_value(analysis, operand);

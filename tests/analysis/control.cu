@@ -29,6 +29,7 @@
 // launch constant_scalar grid 1 1 1 block 64 1 1 args p:4096 f64:1.5
 // launch several_signs grid 1 1 1 block 64 1 1 args p:4096 i32:60 i32:5 i32:9
 // launch sign_after_loop grid 1 1 1 block 64 1 1 args p:4096 i32:6 i32:9
+// launch every_other grid 1 1 1 block 64 1 1 args p:256
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
@@ -246,4 +247,11 @@ KERNEL sign_after_loop(float *a, int n, int limit)
         sign = (limit - 7 * r - (int)threadIdx.x) | ((int)threadIdx.x - 3 * r);
     }
     if (sign < 0) a[threadIdx.x + 512] = 2;
+}
+
+/* The test comes as mov.pred p, 0 and xor.pred. */
+KERNEL every_other(float *a)
+{
+    int i = INDEX;
+    if (i % 2 == 0) a[i] = 1;
 }
