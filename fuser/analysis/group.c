@@ -85,6 +85,12 @@ static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
     return false;
 }
 
+/* An uneven member ends with a barrier, in the blocks that run it. */
+static bool ends_with_barrier(const struct frame *frame, const struct access_summary *summary)
+{
+    return summary->is_uneven && !memcmp(summary->grid, frame->grid, sizeof frame->grid);
+}
+
 /* Before a member that meets, within a block, one that ran after the last barrier, or whose shared memory
  * lies over that one's. */
 static bool find_barriers(struct group *group, struct frame *frame)
@@ -97,9 +103,11 @@ static bool find_barriers(struct group *group, struct frame *frame)
         for (uint32_t p = since; p < member && !is_needed; p++) is_needed = meet_in_block(frame, p, member);
         group->barriers[member] = is_needed;
         group->is_tied |= is_needed || summary->whole_block;
-        has_shared = !summary->is_uneven && (summary->has_shared || (has_shared && !is_needed));
+        has_shared = summary->has_shared || (has_shared && !is_needed);
         if (is_needed) since = member;
-        if (summary->is_uneven) since = member + 1; /* it ends with a barrier */
+        if (!ends_with_barrier(frame, summary)) continue;
+        has_shared = false;
+        since = member + 1;
     }
     return group->barriers;
 }

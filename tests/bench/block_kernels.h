@@ -112,4 +112,18 @@ __global__ void count_in_block(int *counts, const float *a, float above, int n)
     if (threadIdx.x == 0) counts[blockIdx.x] += count;
 }
 
+/* The second half of each block writes over what the first half has written, and then waits no more. */
+__global__ void write_over_in_block(float *a, int n)
+{
+    int half = blockDim.x / 2, i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    if (threadIdx.x < half) {
+        a[i] = i;
+        __syncthreads();
+    } else {
+        __syncthreads();
+        a[i - half] = -i;
+    }
+}
+
 #endif

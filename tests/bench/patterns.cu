@@ -458,6 +458,22 @@ static void block_votes(int round)
     shift<<<BLOCKS, THREADS>>>(x, -3.0f, N);
 }
 
+/* Blocks that a member with uneven barriers does not have pass no barrier there. */
+static void blocks_that_skip_barriers(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_blocks_leaving<<<BLOCKS - 2, THREADS>>>(sums, z, N - 2 * THREADS - 100);
+    add_next_in_block<<<BLOCKS - 1, THREADS>>>(y, x, N);
+}
+
+static void blocks_that_skip_shared(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(y, x, N);
+    write_over_in_block<<<BLOCKS - 2, THREADS>>>(z, N);
+    turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(x, y, N);
+}
+
 static void CUDART_CB say(void *text)
 {
     printf("called: %a\n", *(float *)text);
@@ -614,6 +630,8 @@ static const struct pattern {
     PATTERN(blocks_of_two_shapes),
     PATTERN(block_votes),
     PATTERN(last_element),
+    PATTERN(blocks_that_skip_barriers),
+    PATTERN(blocks_that_skip_shared),
     PATTERN(host_function),
     PATTERN(managed),
     PATTERN(drawn),

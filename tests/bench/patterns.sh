@@ -61,6 +61,8 @@ within_blocks fused
 within_blocks_in_place fused
 blocks_of_two_shapes apart
 block_votes fused
+blocks_that_skip_barriers fused
+blocks_that_skip_shared fused
 host_function fused
 managed apart
 drawn fused guarded 2
