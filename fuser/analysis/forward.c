@@ -116,6 +116,14 @@ bool forward_is_element(struct frame *frame, const struct placed_access *from, c
            value_is_raw(function_of(frame, from->member), source) && values_match(frame, from, to);
 }
 
+/* In an uneven member, barriers of several branches wait for each other: the code does not tell when other
+ * threads make the access. */
+static bool is_at_any_time(struct frame *frame, const struct placed_access *other,
+                           const struct placed_access *to)
+{
+    return frame->members[other->member].summary->is_uneven && frame_overlap(frame, other, to) > OVERLAP_SAME;
+}
+
 static bool in_one_stage(const struct frame *frame, uint32_t a, uint32_t b)
 {
     return !frame->stages || frame->stages[a] == frame->stages[b];
@@ -127,7 +135,9 @@ static bool written_between(struct frame *frame, const struct order *orders, con
     for (uint32_t member = from->member; member <= to->member; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *other = &frame->accesses[member][i];
-            if (other == from || !frame_writes(other) || !lies_between(orders, from, other, to)) continue;
+            if (!frame_writes(other)) continue;
+            if (is_at_any_time(frame, other, to)) return true;
+            if (other == from || !lies_between(orders, from, other, to)) continue;
             if (may_touch(frame, other, to)) return true;
         }
     return false;

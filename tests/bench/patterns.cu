@@ -474,6 +474,13 @@ static void blocks_that_skip_shared(int round)
     turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(x, y, N);
 }
 
+static void barriers_in_both_branches(int round)
+{
+    write_over_in_block<<<BLOCKS, THREADS>>>(x, N);
+    add_first_halves<<<BLOCKS, THREADS>>>(y, x, N);
+    shift<<<BLOCKS, THREADS>>>(y, 1.0f + round, N);
+}
+
 static void CUDART_CB say(void *text)
 {
     printf("called: %a\n", *(float *)text);
@@ -632,6 +639,7 @@ static const struct pattern {
     PATTERN(last_element),
     PATTERN(blocks_that_skip_barriers),
     PATTERN(blocks_that_skip_shared),
+    PATTERN(barriers_in_both_branches),
     PATTERN(host_function),
     PATTERN(managed),
     PATTERN(drawn),

@@ -63,6 +63,7 @@ blocks_of_two_shapes apart
 block_votes fused
 blocks_that_skip_barriers fused
 blocks_that_skip_shared fused
+barriers_in_both_branches fused
 host_function fused
 managed apart
 drawn fused guarded 2
