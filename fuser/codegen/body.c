@@ -358,7 +358,7 @@ static void write_plain(struct writer *writer, uint32_t index, const char *guard
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
-    if (body->is_ragged && is_block_barrier(&instruction))
+    if ((body->is_ragged || is_uneven(body)) && is_block_barrier(&instruction))
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;
@@ -446,7 +446,8 @@ static void write_instruction(struct writer *writer, uint32_t index)
     } else if (ptx_is_return(instruction)) {
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last) write_line(writer, "%sbra m%u_end;", guard_text(writer, instruction), body->member);
-    } else if (is_uneven(body) && is_block_barrier(instruction)) {
+    } else if (is_uneven(body) && is_block_barrier(instruction) &&
+               !ptx_has_modifier(instruction, PTX_MOD_RED)) { /* none has left before one with a result */
         write_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member, body->member);
     } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
         write_parameter_load(writer, instruction);

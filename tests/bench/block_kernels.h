@@ -132,4 +132,16 @@ __global__ void add_first_halves(float *out, const float *a, int n)
     if (i < n && threadIdx.x < blockDim.x / 2) out[i] += a[i];
 }
 
+/* Counts by the block's votes, before some threads leave and the others wait for each other. */
+__global__ void count_before_leaving(float *out, const float *a, int n)
+{
+    __shared__ float own[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int count = __syncthreads_count(i < n && a[i] > 2);
+    if (i >= n) return;
+    own[threadIdx.x] = a[i];
+    __syncthreads();
+    out[i] = own[threadIdx.x / 2] + count;
+}
+
 #endif

@@ -481,6 +481,12 @@ static void barriers_in_both_branches(int round)
     shift<<<BLOCKS, THREADS>>>(y, 1.0f + round, N);
 }
 
+static void votes_before_leaving(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    count_before_leaving<<<BLOCKS, THREADS>>>(y, x, N);
+}
+
 static void CUDART_CB say(void *text)
 {
     printf("called: %a\n", *(float *)text);
@@ -640,6 +646,7 @@ static const struct pattern {
     PATTERN(blocks_that_skip_barriers),
     PATTERN(blocks_that_skip_shared),
     PATTERN(barriers_in_both_branches),
+    PATTERN(votes_before_leaving),
     PATTERN(host_function),
     PATTERN(managed),
     PATTERN(drawn),
