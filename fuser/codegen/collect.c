@@ -94,18 +94,31 @@ static bool add_table(struct body *body, const struct ptx_variable *variable)
     return name;
 }
 
+static uint64_t align_up(uint64_t end, uint64_t alignment)
+{
+    return (end + alignment - 1) / alignment * alignment;
+}
+
+static uint64_t dynamic_alignment(const struct body *body)
+{
+    uint64_t alignment = 16;
+    for (uint32_t i = 0; i < body->shared_count; i++)
+        if (body->shared[i].variable->size == 0 && body->shared[i].variable->alignment > alignment)
+            alignment = body->shared[i].variable->alignment;
+    return alignment;
+}
+
 /* Dynamic shared memory (arrays without a size, all at one address) lies behind the static. */
 static bool lay_out_shared(struct body *body)
 {
-    enum { DYNAMIC_ALIGNMENT = 16 };
     uint64_t end = 0;
     for (int is_dynamic = 0; is_dynamic < 2; is_dynamic++) {
-        if (is_dynamic) end = (end + DYNAMIC_ALIGNMENT - 1) / DYNAMIC_ALIGNMENT * DYNAMIC_ALIGNMENT;
+        if (is_dynamic) end = align_up(end, dynamic_alignment(body));
         for (uint32_t i = 0; i < body->shared_count; i++) {
             const struct ptx_variable *variable = body->shared[i].variable;
             uint64_t alignment = variable->alignment ? variable->alignment : 1;
             if ((variable->size == 0) != is_dynamic) continue;
-            if (!is_dynamic) end = (end + alignment - 1) / alignment * alignment;
+            if (!is_dynamic) end = align_up(end, alignment);
             body->shared[i].name =
                 arena_printf(body->arena, "%s_shared+%llu", body->kernel, (unsigned long long)end);
             if (!body->shared[i].name) return refuse(body, NULL, "out of memory");

@@ -487,6 +487,12 @@ static void votes_before_leaving(int round)
     count_before_leaving<<<BLOCKS, THREADS>>>(y, x, N);
 }
 
+static void aligned_shared(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    turn_aligned<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(y, x, N);
+}
+
 static void CUDART_CB say(void *text)
 {
     printf("called: %a\n", *(float *)text);
@@ -647,6 +653,7 @@ static const struct pattern {
     PATTERN(blocks_that_skip_shared),
     PATTERN(barriers_in_both_branches),
     PATTERN(votes_before_leaving),
+    PATTERN(aligned_shared),
     PATTERN(host_function),
     PATTERN(managed),
     PATTERN(drawn),

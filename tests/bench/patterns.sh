@@ -65,6 +65,7 @@ blocks_that_skip_barriers fused
 blocks_that_skip_shared fused
 barriers_in_both_branches fused
 votes_before_leaving fused
+aligned_shared fused
 host_function fused
 managed apart
 drawn fused guarded 2
