@@ -2,6 +2,8 @@
  * See uniform.h. */
 #include "fuser/analysis/uniform.h"
 
+#include <string.h>
+
 enum { WARP_THREADS = 32 };
 enum extent { EXTENT_BLOCK, EXTENT_WARP }; /* whose threads should act alike */
 
@@ -12,7 +14,9 @@ struct uniform {
     bool *differs;            /* SSA value -> perhaps not the same in all threads */
     bool *is_part;            /* block -> perhaps entered by some of the threads only */
     bool *is_join;            /* block -> threads that went different ways meet here */
+    bool *is_marked;          /* block -> its branch divides the threads, and what it divides is marked */
     unsigned char *branches;  /* block -> what its sets say: 0 untested, 1 alike, 2 perhaps not */
+    bool *seen;               /* block -> from the branch that is being marked */
     uint32_t *stack;
 };
 
@@ -109,27 +113,27 @@ static bool set_flag(bool *flag)
     return is_new;
 }
 
-/* From a branch that divides the threads until they all meet again. */
-static bool mark_parts(struct uniform *uniform, uint32_t branch)
+/* From a branch that divides the threads until they all meet again, through what other branches divide too:
+ * their threads meet earlier. */
+static void mark_parts(struct uniform *uniform, uint32_t branch)
 {
     const struct ptx_cfg *cfg = uniform->analysis->cfg;
     int32_t meeting = uniform->after->parent[turned(cfg, branch)];
     uint32_t depth = 0;
-    bool changed = false;
+    memset(uniform->seen, 0, cfg->block_count * sizeof *uniform->seen);
     uniform->stack[depth++] = branch;
     while (depth) {
         const struct ptx_block *block = &cfg->blocks[uniform->stack[--depth]];
         for (uint32_t s = 0; s < block->successor_count; s++) {
             uint32_t next = block->successors[s];
             if ((int32_t)turned(cfg, next) == meeting) {
-                changed |= set_flag(&uniform->is_join[next]);
-            } else if (set_flag(&uniform->is_part[next])) {
-                changed = true;
+                uniform->is_join[next] = true;
+            } else if (set_flag(&uniform->seen[next])) {
+                uniform->is_part[next] = true;
                 uniform->stack[depth++] = next;
             }
         }
     }
-    return changed;
 }
 
 static bool operand_differs(const struct ptx_operand *operand)
@@ -188,9 +192,13 @@ static void spread(struct uniform *uniform)
     bool changed = true;
     while (changed) {
         changed = spread_values(uniform);
-        for (uint32_t b = 0; b < analysis->cfg->block_count; b++)
-            if (dominators_is_reachable(analysis->dominators, b) && !branch_is_alike(uniform, b))
-                changed |= mark_parts(uniform, b);
+        for (uint32_t b = 0; b < analysis->cfg->block_count; b++) {
+            if (uniform->is_marked[b] || !dominators_is_reachable(analysis->dominators, b) ||
+                branch_is_alike(uniform, b))
+                continue;
+            changed = uniform->is_marked[b] = true;
+            mark_parts(uniform, b);
+        }
     }
 }
 
@@ -201,11 +209,13 @@ static bool allocate(struct uniform *uniform)
     uniform->differs = arena_calloc(arena, uniform->analysis->ssa->value_count, sizeof *uniform->differs);
     uniform->is_part = arena_calloc(arena, blocks, sizeof *uniform->is_part);
     uniform->is_join = arena_calloc(arena, blocks, sizeof *uniform->is_join);
+    uniform->is_marked = arena_calloc(arena, blocks, sizeof *uniform->is_marked);
     uniform->branches = arena_calloc(arena, blocks, sizeof *uniform->branches);
+    uniform->seen = arena_calloc(arena, blocks, sizeof *uniform->seen);
     uniform->stack = arena_calloc(arena, blocks + 1, sizeof *uniform->stack);
     uniform->after = find_postdominators(arena, uniform->analysis->cfg);
-    return uniform->differs && uniform->is_part && uniform->is_join && uniform->branches && uniform->stack &&
-           uniform->after;
+    return uniform->differs && uniform->is_part && uniform->is_join && uniform->is_marked &&
+           uniform->branches && uniform->seen && uniform->stack && uniform->after;
 }
 
 static bool waits_for(const struct ptx_instruction *instruction, enum extent extent)

@@ -14,6 +14,7 @@
 // launch two_dimensions grid 1 1 1 block 16 8 1 args p:512
 // launch count_of_part grid 1 1 1 block 128 1 1 args p:512 p:512 i32:100
 // launch left_by_data grid 1 1 1 block 128 1 1 args p:512 p:512
+// launch part_from_second_round grid 1 1 1 block 128 1 1 args p:512 p:512 i32:4
 
 /* Even, although the number of rounds is no constant. */
 KERNEL tree(float *sums, const float *a, int n)
@@ -121,4 +122,24 @@ KERNEL left_by_data(float *out, const float *a)
     float own = a[threadIdx.x];
     if (own > 0) return;
     out[threadIdx.x] = __shfl_xor_sync(~0u, own, 1);
+}
+
+/* The outer test divides the threads only from the second round on, the inner loop from the first. */
+KERNEL part_from_second_round(float *a, const int *b, int n)
+{
+    int q = 0;
+    float own = 0;
+#pragma unroll 1
+    for (int k = 0; k < n; k++) {
+        if (q & 1) {
+            int j = 0;
+#pragma unroll 1
+            do {
+                own = own * 2 + j;
+            } while (++j < (b[threadIdx.x] & 7));
+            __syncthreads();
+        }
+        q = q * 3 + threadIdx.x / 32;
+    }
+    a[threadIdx.x] = own;
 }
