@@ -218,11 +218,12 @@ static bool allocate(struct uniform *uniform)
            uniform->branches && uniform->seen && uniform->stack && uniform->after;
 }
 
+/* A barrier counts warps: an H100 stops with an illegal instruction where parts of one arrive apart. */
 static bool waits_for(const struct ptx_instruction *instruction, enum extent extent)
 {
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
-    bool is_warp = class == PTX_CLASS_WARP || ptx_has_modifier(instruction, PTX_MOD_WARP);
-    return extent == EXTENT_WARP ? is_warp : class == PTX_CLASS_BARRIER && !is_warp;
+    bool is_barrier = class == PTX_CLASS_BARRIER && !ptx_has_modifier(instruction, PTX_MOD_WARP);
+    return is_barrier || (extent == EXTENT_WARP && (class == PTX_CLASS_WARP || class == PTX_CLASS_BARRIER));
 }
 
 static bool has_any(const struct analysis *analysis, enum extent extent)

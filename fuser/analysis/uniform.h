@@ -9,8 +9,9 @@
 
 #include "fuser/analysis/analysis.h"
 
-/* Sets the summary's is_uneven. NULL, or why blocks of this launch cannot run whole in a fused kernel: a warp
- * collective that some threads of a warp may not come by, with the PTX line. Needs domains_find. */
+/* Sets the summary's is_uneven. NULL, or why blocks of this launch cannot run whole in a fused kernel: a
+ * barrier or a warp collective that some threads of a warp may not come by, with the PTX line. Needs
+ * domains_find. */
 const char *uniform_check(struct analysis *analysis);
 
 #endif

@@ -396,10 +396,18 @@ static void barriers_under_a_test(int round)
     sum_blocks<<<BLOCKS, THREADS>>>(sums + 32, x, N);
 }
 
-static void barriers_after_leaving(int round)
+/* The last warp would arrive in two parts. */
+static void warps_parted_at_barriers(int round)
 {
     shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
     sum_blocks_leaving<<<BLOCKS, THREADS>>>(sums, x, N);
+}
+
+/* Whole warps leave. */
+static void barriers_after_leaving(int round)
+{
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    sum_blocks_leaving<<<BLOCKS, THREADS>>>(sums, x, N / 32 * 32);
     scale<<<BLOCKS, THREADS>>>(x, 0.5f, N);
     sum_blocks_leaving<<<BLOCKS - 1, THREADS>>>(sums + 32, x, N - 10);
 }
@@ -462,7 +470,7 @@ static void block_votes(int round)
 static void blocks_that_skip_barriers(int round)
 {
     shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
-    sum_blocks_leaving<<<BLOCKS - 2, THREADS>>>(sums, z, N - 2 * THREADS - 100);
+    sum_blocks_leaving<<<BLOCKS - 2, THREADS>>>(sums, z, (N - 2 * THREADS - 100) / 32 * 32);
     add_next_in_block<<<BLOCKS - 1, THREADS>>>(y, x, N);
 }
 
@@ -484,7 +492,7 @@ static void barriers_in_both_branches(int round)
 static void votes_before_leaving(int round)
 {
     shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
-    count_before_leaving<<<BLOCKS, THREADS>>>(y, x, N);
+    count_before_leaving<<<BLOCKS, THREADS>>>(y, x, N / 32 * 32);
 }
 
 static void aligned_shared(int round)
@@ -641,6 +649,7 @@ static const struct pattern {
     PATTERN(block_sums),
     PATTERN(barriers_under_a_test),
     PATTERN(barriers_after_leaving),
+    PATTERN(warps_parted_at_barriers),
     PATTERN(warp_sums),
     PATTERN(warps_that_leave),
     PATTERN(dynamic_shared),

@@ -52,8 +52,9 @@ half_floats fused
 from_one any
 last_element fused
 block_sums fused
-barriers_under_a_test fused
+barriers_under_a_test any
 barriers_after_leaving fused
+warps_parted_at_barriers apart
 warp_sums fused
 warps_that_leave apart
 dynamic_shared fused
