@@ -37,13 +37,13 @@ sound() {
 sound "$bench/shallow-shared" --size 32 --steps 6
 sound "$bench/chain-shared" --size 3000 --steps 6
 sound "$bench/vadd-shared" --size 5000 --steps 8 --form temporary
-sound "$bench/vadd-shared" --size 5000 --steps 8 --form inplace
+sound "$bench/vadd-shared" --size 5000 --steps 64 --form inplace
 [ "$(verified 4)" -ge 4 ] || fail "$(verified 4) uses verified"
 expect 0 "$kfuse" report "$work/app.kfplan"
 says 'verified on the last run' "$work/out"
 grep -Eq ' 3 +0 +20000  yes +g' "$work/out" || fail "the report has no verified group: $(cat "$work/out")"
 cp -r "$work/app.kfplan" "$work/good.kfplan"
-program="$bench/vadd-shared --size 5000 --steps 8 --form inplace"
+program="$bench/vadd-shared --size 5000 --steps 64 --form inplace"
 
 # code or arguments that are wrong: caught at the first use, and never used again
 for kind in wrong rotate; do
