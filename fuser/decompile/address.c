@@ -93,7 +93,7 @@ static bool add_result(struct code *code, struct linear *linear, uint32_t at, in
     bool is_wide = ptx_has_modifier(instruction, PTX_MOD_WIDE);
     bool is_odd = ptx_has_modifier(instruction, PTX_MOD_HI) || ptx_has_modifier(instruction, PTX_MOD_CC) ||
                   ptx_has_modifier(instruction, PTX_MOD_SAT);
-    int64_t number;
+    int64_t product, number;
     if (is_odd) return false;
     switch (instruction->opcode) {
     case PTX_OP_ADD:
@@ -110,13 +110,16 @@ static bool add_result(struct code *code, struct linear *linear, uint32_t at, in
         return add_parameter(code, linear, instruction, factor);
     case PTX_OP_SHL:
         return !widening && is_constant(&o[2], &number) && number >= 0 && number < 16 &&
-               add_operand(code, linear, &o[1], factor << number, at, false);
+               !__builtin_mul_overflow(factor, (int64_t)1 << number, &product) &&
+               add_operand(code, linear, &o[1], product, at, false);
     case PTX_OP_MUL:
         return !widening && is_constant(&o[2], &number) &&
-               add_operand(code, linear, &o[1], factor * number, at, widening_of(instruction, is_wide));
+               !__builtin_mul_overflow(factor, number, &product) &&
+               add_operand(code, linear, &o[1], product, at, widening_of(instruction, is_wide));
     case PTX_OP_MAD:
         return !widening && is_constant(&o[2], &number) &&
-               add_operand(code, linear, &o[1], factor * number, at, widening_of(instruction, is_wide)) &&
+               !__builtin_mul_overflow(factor, number, &product) &&
+               add_operand(code, linear, &o[1], product, at, widening_of(instruction, is_wide)) &&
                add_operand(code, linear, &o[3], factor, at, false);
     case PTX_OP_CVT:
         if (widening || instruction->type_count != 2 || ptx_type_bytes(instruction->types[0]) != 8)
