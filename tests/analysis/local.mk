@@ -10,6 +10,7 @@ launch_run = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
 	tests/analysis/launch_run.c tests/analysis/launch_run.h
 tests_analysis_test_soundness_SOURCES = $(launch_run) \
+	tests/analysis/members.c tests/analysis/members.h \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/analysis/test_soundness.c
 tests_analysis_test_soundness_LDADD = libfuser.la libengine.la

@@ -2,6 +2,8 @@
  * Compares observed accesses with relations. */
 #include "tests/analysis/soundness.h"
 
+#include "tests/analysis/members.h"
+
 #include <isl/point.h>
 #include <isl/space.h>
 #include <isl/val.h>
@@ -139,36 +141,61 @@ static unsigned check_equal(const struct soundness *soundness, const struct acce
 /* --- supersets
  * ----------------------------------------------------------------------------------------------------- */
 
-static bool is_in_relation(isl_map *relation, const struct soundness_event *event, int64_t byte,
-                           uint32_t width)
-{
-    isl_map *point = isl_map_copy(relation);
+/* What a line's events are held against; relation is NULL where nothing is known, or all is compared below.
+ */
+struct known {
+    const struct access *access;
+    struct members *relation, *effective;
+};
 
-    for (unsigned d = 0; d < ACCESS_THREAD_DIMENSIONS; d++)
-        point = isl_map_fix_si(point, isl_dim_in, d, event->thread[d]);
-    /* A part of a vector lies width bytes or less above its first byte. */
-    point = isl_map_lower_bound_si(point, isl_dim_out, 0, (int)(byte + event->bytes - width));
-    point = isl_map_upper_bound_si(point, isl_dim_out, 0, (int)byte);
-    bool found = isl_map_is_empty(point) == isl_bool_false;
-    isl_map_free(point);
-    return found;
+static struct known known_of(const struct soundness *soundness, const struct access *access,
+                             bool with_relation)
+{
+    struct known known = {.access = access,
+                          .effective = members_new(isl_set_copy(soundness->summary->effective))};
+
+    if (with_relation && access->relation) {
+        isl_map *relation = isl_map_copy(access->relation);
+        unsigned dimensions = (unsigned)isl_map_dim(relation, isl_dim_in);
+        relation = isl_map_project_out(relation, isl_dim_in, ACCESS_THREAD_DIMENSIONS,
+                                       dimensions - ACCESS_THREAD_DIMENSIONS); /* its iterations */
+        known.relation = members_new(isl_set_flatten(isl_map_wrap(relation)));
+    }
+    return known;
 }
 
-static bool is_effective(const struct access_summary *summary, const struct soundness_event *event)
+static void known_free(struct known *known)
 {
-    isl_set *set = isl_set_copy(summary->effective);
+    members_free(known->relation);
+    members_free(known->effective);
+}
 
-    for (unsigned d = 0; d < ACCESS_THREAD_DIMENSIONS; d++)
-        set = isl_set_fix_si(set, isl_dim_set, d, event->thread[d]);
-    bool found = isl_set_is_empty(set) == isl_bool_false;
-    isl_set_free(set);
-    return found;
+static bool is_in_relation(const struct known *known, const struct soundness_event *event, int64_t byte)
+{
+    int64_t point[ACCESS_THREAD_DIMENSIONS + 1];
+
+    for (unsigned d = 0; d < ACCESS_THREAD_DIMENSIONS; d++) point[d] = event->thread[d];
+    /* A part of a vector lies width bytes or less above its first byte. */
+    for (int64_t first = byte + event->bytes - known->access->width; first <= byte; first++) {
+        point[ACCESS_THREAD_DIMENSIONS] = first;
+        if (members_has(known->relation, point)) return true;
+    }
+    return false;
+}
+
+static bool is_effective(const struct known *known, const struct soundness_event *event)
+{
+    int64_t point[ACCESS_THREAD_DIMENSIONS];
+
+    for (unsigned d = 0; d < ACCESS_THREAD_DIMENSIONS; d++) point[d] = event->thread[d];
+    return members_has(known->effective, point);
 }
 
 /* NULL, or what is wrong with one event. */
-static const char *check_event(const struct soundness *soundness, const struct access *access,
-                               const struct soundness_event *event, bool in_relation)
+static const char *check_event(const struct soundness *soundness, const struct known *known,
+                               const struct soundness_event *event)
 {
+    const struct access *access = known->access;
     const struct access_base *base = &soundness->summary->bases[access->base];
     const struct soundness_base *place = &soundness->bases[access->base];
     int64_t byte = (int64_t)(event->address - place->address);
@@ -179,9 +206,8 @@ static const char *check_event(const struct soundness *soundness, const struct a
         return "not in the base's allocation";
     if (base->is_bounded && (byte < base->from || byte + event->bytes > base->to))
         return "beyond the base's hull";
-    if (in_relation && access->relation && !is_in_relation(access->relation, event, byte, access->width))
-        return "not in the relation";
-    if (event->is_write && !is_effective(soundness->summary, event)) return "not an effective thread";
+    if (known->relation && !is_in_relation(known, event, byte)) return "not in the relation";
+    if (event->is_write && !is_effective(known, event)) return "not an effective thread";
     return NULL;
 }
 
@@ -203,11 +229,13 @@ static unsigned check_line(const struct soundness *soundness, const struct sound
         return 1;
     }
     bool exact = access->relation && access->address_is_exact && access->domain_is_exact;
+    struct known known = known_of(soundness, access, !exact);
     for (size_t i = 0; i < count && wrong < MESSAGE_LIMIT; i++) {
-        const char *what = check_event(soundness, access, &events[i], !exact);
+        const char *what = check_event(soundness, &known, &events[i]);
         if (what) print_event(soundness, &events[i], what);
         wrong += what != NULL;
     }
+    known_free(&known);
     if (!exact) return wrong;
     *compared += 1;
     return wrong + check_equal(soundness, access, events, count);

@@ -2,6 +2,7 @@
 # The random-program referee: HACKING.md tells how to use it.
 check_PROGRAMS += tests/referee/referee tests/referee/player
 tests_referee_referee_SOURCES = \
+	tests/analysis/members.c tests/analysis/members.h \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/referee/compile.c \
 	tests/referee/generate.c tests/referee/generate.h \
