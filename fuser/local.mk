@@ -37,6 +37,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/halo.c fuser/analysis/halo.h \
 	fuser/analysis/halo_source.c fuser/analysis/halo_source.h \
 	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
+	fuser/analysis/join.c fuser/analysis/join.h fuser/analysis/joining.h \
+	fuser/analysis/join_order.c \
 	fuser/analysis/leave.c \
 	fuser/analysis/order.c fuser/analysis/order.h \
 	fuser/analysis/overlap.c \
@@ -49,11 +51,12 @@ libfuser_la_SOURCES += \
 
 # fused kernels
 libfuser_la_SOURCES += \
-	fuser/codegen/body.c fuser/codegen/body.h \
+	fuser/codegen/body.c fuser/codegen/body.h fuser/codegen/body_code.h \
 	fuser/codegen/codegen.h \
 	fuser/codegen/collect.c \
 	fuser/codegen/compile.c \
 	fuser/codegen/cubin.c fuser/codegen/cubin.h \
+	fuser/codegen/joined.c \
 	fuser/codegen/machine_code.c fuser/codegen/machine_code.h \
 	fuser/codegen/machine_code.def \
 	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \

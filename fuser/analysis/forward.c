@@ -24,12 +24,17 @@ static uint32_t access_count(const struct frame *frame, uint32_t member)
     return frame->members[member].summary->access_count;
 }
 
-/* The fused thread makes exactly this access, once, whenever its domain says so. */
-bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
+/* The fused thread makes exactly this access, once in each instance, whenever its domain says so. */
+static bool is_exact(const struct frame *frame, const struct placed_access *access)
 {
-    return access->access->is_once && access->access->address_is_exact && access->access->domain_is_exact &&
+    return access->access->address_is_exact && access->access->domain_is_exact &&
            !access->access->is_uncached_order && access->access->relation &&
            frame->remaps[access->member].kind != REMAP_STRIDE;
+}
+
+bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
+{
+    return access->access->is_once && is_exact(frame, access);
 }
 
 static bool may_touch(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
@@ -143,20 +148,57 @@ static bool written_between(struct frame *frame, const struct order *orders, con
     return false;
 }
 
+/* What it leaves in a register may be used elsewhere; if not, the reload stays: ptxas forwards what was
+ * stored, without contracting. */
+static bool may_pass(const struct frame *frame, const struct placed_access *from)
+{
+    return !frame_writes(from) || product_of_store(function_of(frame, from->member),
+                                                   from->access->instruction, NULL) != PRODUCT_BLOCKED;
+}
+
+static bool written_in_iteration(struct frame *frame, struct joining *joining,
+                                 const struct placed_access *from, const struct placed_access *to)
+{
+    for (uint32_t member = from->member; member <= to->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (!frame_writes(other) || other == from || !join_lies_between(joining, from, other, to))
+                continue;
+            if (join_may_touch(joining, other, to)) return true;
+        }
+    return false;
+}
+
+/* The latest access of an earlier member that certainly holds the load's bytes in each iteration of a joined
+ * loop. */
+static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
+                                                 const struct placed_access *load)
+{
+    for (uint32_t member = load->member; member-- > 0;)
+        for (uint32_t i = access_count(frame, member); i-- > 0;) {
+            const struct placed_access *from = &frame->accesses[member][i];
+            if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
+            if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
+            if (!join_covers(joining, from, load) || written_in_iteration(frame, joining, from, load))
+                continue;
+            return may_pass(frame, from) ? from : NULL;
+        }
+    return NULL;
+}
+
 /* The latest access of an earlier member that certainly holds the load's bytes in a register. */
 static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
-                                                  const struct placed_access *load)
+                                                  struct joining *joining, const struct placed_access *load)
 {
+    if (!load->access->is_once) return joined_source(frame, joining, load);
     for (uint32_t member = load->member; member-- > 0 && in_one_stage(frame, member, load->member);)
         for (uint32_t i = access_count(frame, member); i-- > 0;) {
             const struct placed_access *from = &frame->accesses[member][i];
             if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(frame, from)) continue;
             if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
-            if (written_between(frame, orders, from, load)) continue;
-            if (!frame_writes(from) || product_of_store(function_of(frame, member), from->access->instruction,
-                                                        NULL) != PRODUCT_BLOCKED)
-                return from;
-            return NULL; /* the reload stays: ptxas forwards what was stored, without contracting */
+            if (!join_keeps_order(joining, from, load) || written_between(frame, orders, from, load))
+                continue;
+            return may_pass(frame, from) ? from : NULL;
         }
     return NULL;
 }
@@ -184,17 +226,18 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
     group->forward_count++;
 }
 
-static void find_forwards(struct group *group, struct frame *frame, const struct order *orders)
+static void find_forwards(struct group *group, struct frame *frame, const struct order *orders,
+                          struct joining *joining)
 {
     for (uint32_t member = 1; member < frame->member_count; member++) {
         if (frame->remaps[member].kind == REMAP_STRIDE) continue;
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *load = &frame->accesses[member][i];
             const struct access *access = load->access;
-            if (access->kind != ACCESS_READ || !access->is_once || !access->address_is_exact ||
-                access->is_uncached_order || !access->relation)
+            if (access->kind != ACCESS_READ || !access->address_is_exact || access->is_uncached_order ||
+                !access->relation)
                 continue;
-            const struct placed_access *from = forward_source(frame, orders, load);
+            const struct placed_access *from = forward_source(frame, orders, joining, load);
             if (from) add_forward(group, frame, from, load);
         }
     }
@@ -248,14 +291,16 @@ static void find_drops(struct group *group, struct frame *frame, const struct or
         }
 }
 
-bool forward_find(struct group *group, struct frame *frame, const struct order *orders)
+bool forward_find(struct group *group, struct frame *frame, const struct order *orders,
+                  struct joining *joining)
 {
     uint32_t capacity = 1;
     for (uint32_t member = 0; member < frame->member_count; member++) capacity += access_count(frame, member);
     group->forwards = arena_calloc(group->arena, capacity, sizeof *group->forwards);
     group->drops = arena_calloc(group->arena, capacity, sizeof *group->drops);
     if (!group->forwards || !group->drops) return false;
-    find_forwards(group, frame, orders);
+    group->forward_count = group->drop_count = 0;
+    find_forwards(group, frame, orders, joining);
     find_drops(group, frame, orders);
     return true;
 }

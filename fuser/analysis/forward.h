@@ -5,10 +5,12 @@
 #define KFUSE_FUSER_ANALYSIS_FORWARD_H
 
 #include "fuser/analysis/frame.h"
+#include "fuser/analysis/join.h"
 #include "fuser/analysis/order.h"
 
 /* Fills the group's forwards and drops. False only when memory is out. */
-bool forward_find(struct group *group, struct frame *frame, const struct order *orders);
+bool forward_find(struct group *group, struct frame *frame, const struct order *orders,
+                  struct joining *joining);
 /* The fused thread makes exactly this access, once, whenever its domain says so. */
 bool forward_is_certain(const struct frame *frame, const struct placed_access *access);
 /* A load and a store of one scalar, whose raw bits the load's register takes as they are. */

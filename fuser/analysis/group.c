@@ -133,9 +133,12 @@ static bool decide(struct group *group, isl_ctx *ctx)
     bool done = orders && find_demotes(group) && find_barriers(group, &frame);
     for (uint32_t member = 0; done && member < group->member_count; member++)
         done = order_open(&orders[member], group->arena, group->members[member].summary->function);
+    struct joining *joining = done ? join_open(group, &frame) : NULL;
     struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
-    done = done && forward_find(group, &frame, orders);
+    done = joining && forward_find(group, &frame, orders, joining);
+    if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
     quota_end(&quota);
+    join_close(joining);
     quota = quota_begin(ctx, EXIT_OPERATIONS);
     done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
@@ -182,6 +185,21 @@ bool group_drops(const struct group *group, uint32_t member, uint32_t instructio
     for (uint32_t i = 0; i < group->drop_count; i++)
         if (group->drops[i].member == member && group->drops[i].instruction == instruction) return true;
     return false;
+}
+
+const struct group_join *group_join_of(const struct group *group, uint32_t member)
+{
+    for (uint32_t i = 0; i < group->join_count; i++)
+        if (member - group->joins[i].first_member < group->joins[i].member_count) return &group->joins[i];
+    return NULL;
+}
+
+bool group_is_repeated(const struct group *group, const struct group_forward *forward)
+{
+    const struct group_join *join = group_join_of(group, forward->to_member);
+    if (!join || join != group_join_of(group, forward->from_member)) return false;
+    const struct group_joined *to = &join->members[forward->to_member - join->first_member];
+    return to->segments[to->cfg->block_of[forward->to_instruction]] % 2;
 }
 
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member)

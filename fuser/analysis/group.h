@@ -33,7 +33,8 @@ struct remap {
 struct group_forward { /* the load gets its value in a register from an earlier access of the group, same
                           bytes */
     uint32_t from_member, from_instruction; /* a store (its stored value) or a load (its loaded value) */
-    uint32_t to_member, to_instruction; /* a load; both in no loop; widths, types' sizes and vectors equal */
+    uint32_t to_member, to_instruction; /* a load; widths, types' sizes and vectors equal. Both in no loop, or
+                                           both in one joined loop: then in each iteration */
     bool round_product; /* the stored value may be an unrounded product with no other use: give it .rn */
 };
 struct group_drop { /* a store that is overwritten by the same thread in the group, unread in between except
@@ -75,6 +76,23 @@ struct group_fetch {
     isl_set *covered; /* the cells for which the tile has it, the others load; NULL: all that load */
 };
 
+/* Members whose loops run together. Each has as many of them, in order; the code before the first is segment
+ * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l
+ * + 2. The fused kernel runs segment by segment, and in each the members in order; in a loop's segment every
+ * member's first iteration, then every member's second, and so on. A member that does not enter the loop, or
+ * has left it, is passed over. join.h */
+struct group_joined { /* one member */
+    const struct ptx_cfg *cfg;
+    uint32_t *segments; /* block -> its segment */
+    uint32_t *headers,
+        *latches; /* blocks, one a loop. The latch ends with the only jump back, and the only way out */
+};
+struct group_join {
+    uint32_t first_member, member_count, loop_count;
+    struct group_joined *members;
+    bool *is_even; /* one a loop: each thread goes round it as often in every member, or in none */
+};
+
 struct group {
     uint32_t member_count;
     const struct bound_launch *members;
@@ -90,6 +108,8 @@ struct group {
     uint32_t demote_count;
     struct group_exit *exits;
     uint32_t exit_count;
+    struct group_join *joins; /* in order, disjoint */
+    uint32_t join_count;
     struct group_stage *stages; /* halo; none: inner-thread */
     uint32_t stage_count;
     struct group_tile *tiles;
@@ -108,6 +128,10 @@ const struct group_forward *group_forward_to(const struct group *group, uint32_t
                                              uint32_t instruction);
 const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction);
 bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
+/* The join that the member is in, or NULL. */
+const struct group_join *group_join_of(const struct group *group, uint32_t member);
+/* The value passes in each iteration of a joined loop. */
+bool group_is_repeated(const struct group *group, const struct group_forward *forward);
 /* inner-thread, inner-block or halo */
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */

@@ -25,12 +25,15 @@ static __isl_give isl_set *effective_set(const struct frame *frame, uint32_t mem
     return isl_map_domain(isl_map_intersect_range(isl_map_copy(frame->maps[member]), threads));
 }
 
-/* Threads of `set` that write something in a member after this one, or are waited for. */
+/* Threads of `set` that write something in a member after this one, or one that is joined with it, or are
+ * waited for. */
 static bool is_busy_later(const struct group *group, const struct frame *frame, uint32_t member,
                           __isl_keep isl_set *set)
 {
     if (group->is_tied) return true;
-    for (uint32_t later = member + 1; later < frame->member_count; later++) {
+    const struct group_join *join = group_join_of(group, member);
+    for (uint32_t later = join ? join->first_member : member + 1; later < frame->member_count; later++) {
+        if (later == member) continue;
         isl_set *effective = effective_set(frame, later);
         isl_bool disjoint = isl_set_is_disjoint(effective, set);
         isl_set_free(effective);
@@ -58,6 +61,18 @@ static bool find_passage(const struct frame *frame, uint32_t member, const struc
 static bool is_within(__isl_keep isl_set *set, __isl_keep isl_set *other)
 {
     return isl_set_is_subset(set, other) == isl_bool_true;
+}
+
+/* They lie before all joined loops: where one is taken, no loop of the member is entered, and those who leave
+ * the kernel do so before the next member begins. */
+static bool come_first(const struct group *group, uint32_t member, uint32_t count, const bool *exits)
+{
+    const struct group_join *join = group_join_of(group, member);
+    if (!join) return true;
+    const struct group_joined *joined = &join->members[member - join->first_member];
+    for (uint32_t i = 0; i < count; i++)
+        if (exits[i] && joined->segments[joined->cfg->block_of[i]] > 0) return false;
+    return true;
 }
 
 static void add_exits(struct group *group, const struct frame *frame, uint32_t member, const bool *exits,
@@ -94,7 +109,8 @@ static __isl_give isl_set *settle_exits(struct group *group, struct frame *frame
 {
     const struct ptx_function *function = frame->members[member].summary->function;
     struct passage passage = {.exits = calloc(function->instruction_count + 1, sizeof(bool))};
-    if (passage.exits && find_passage(frame, member, order, &passage)) {
+    if (passage.exits && find_passage(frame, member, order, &passage) &&
+        come_first(group, member, function->instruction_count, passage.exits)) {
         isl_set *leave = isl_set_subtract(isl_set_intersect(isl_set_copy(arrive), run_set(frame, member)),
                                           isl_set_copy(passage.pass));
         if (isl_set_is_empty(leave) == isl_bool_true) {

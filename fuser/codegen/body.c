@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Second pass: prints the inline-assembly statement. Lines are made as plain PTX and quoted when written; the
  * byte OPERAND stands for the % of an operand number. */
-#include "fuser/codegen/body.h"
+#include "fuser/codegen/body_code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OPERAND "\001"
-
-struct writer {
-    const struct body *body;
-    FILE *out;
-    const char *indentation;
-    struct ptx_names names;
-    uint32_t first_coordinate; /* index of the operand behind parameter words */
-    char text[64];
-};
+#define OPERAND BODY_OPERAND
 
 const char *body_value_name(struct arena *arena, const struct body_value *value)
 {
@@ -51,7 +42,7 @@ static char constraint_of(uint32_t bytes)
 }
 
 /* One line of PTX as a line of the string constant. */
-static void write_quoted(struct writer *writer, const char *line)
+static void write_quoted(struct body_writer *writer, const char *line)
 {
     fprintf(writer->out, "%s    \"", writer->indentation);
     for (; *line; line++) {
@@ -77,8 +68,7 @@ static void write_quoted(struct writer *writer, const char *line)
     fputs("\\n\"\n", writer->out);
 }
 
-static void write_line(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void write_line(struct writer *writer, const char *format, ...)
+void body_code_line(struct body_writer *writer, const char *format, ...)
 {
     va_list arguments;
     char *line = NULL;
@@ -91,7 +81,7 @@ static void write_line(struct writer *writer, const char *format, ...)
 
 static const char *name_register(void *context, const struct ptx_function *function, int32_t reg)
 {
-    const struct writer *writer = context;
+    const struct body_writer *writer = context;
     (void)function;
     return writer->body->registers[reg];
 }
@@ -108,7 +98,7 @@ static bool is_extent(enum ptx_special special)
 
 static const char *name_special(void *context, enum ptx_special special)
 {
-    struct writer *writer = context;
+    struct body_writer *writer = context;
     const struct access_summary *summary = writer->body->group->members[writer->body->member].summary;
     if (special > PTX_SPECIAL_NCTAID_Z || !writer->body->specials[special]) return NULL;
     if (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z)
@@ -123,7 +113,7 @@ static const char *name_special(void *context, enum ptx_special special)
 
 static const char *name_label(void *context, const struct ptx_function *function, int32_t label)
 {
-    struct writer *writer = context;
+    struct body_writer *writer = context;
     (void)function;
     snprintf(writer->text, sizeof writer->text, "m%u_L%d", writer->body->member, label);
     return writer->text;
@@ -131,7 +121,7 @@ static const char *name_label(void *context, const struct ptx_function *function
 
 static const char *name_symbol(void *context, const char *symbol)
 {
-    struct writer *writer = context;
+    struct body_writer *writer = context;
     for (uint32_t i = 0; i < writer->body->table_count; i++)
         if (!strcmp(writer->body->tables[i].variable->name, symbol)) return writer->body->tables[i].name;
     for (uint32_t i = 0; i < writer->body->shared_count; i++)
@@ -144,7 +134,7 @@ static bool is_uneven(const struct body *body)
     return body->group->members[body->member].summary->is_uneven;
 }
 
-static void write_declarations(struct writer *writer)
+void body_code_declarations(struct body_writer *writer)
 {
     const struct body *body = writer->body;
     for (uint32_t i = 0; i < body->function->register_count; i++) {
@@ -161,69 +151,68 @@ static void write_declarations(struct writer *writer)
             }
             next++;
         }
-        write_line(writer, "%s;", line);
+        body_code_line(writer, "%s;", line);
         i = next - 1;
     }
     if (is_uneven(body)) {
         uint32_t member = body->member;
-        write_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
-        write_line(writer, "setp.eq.u32 %%m%u_gone, 0, 0;", member);
-        write_line(writer, "setp.ne.u32 %%m%u_here, 0, 0;", member);
+        body_code_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
+        body_code_line(writer, "setp.eq.u32 %%m%u_gone, 0, 0;", member);
+        body_code_line(writer, "setp.ne.u32 %%m%u_here, 0, 0;", member);
     }
     for (uint32_t i = 0; i < body->function->variable_count; i++) {
         const struct ptx_variable *variable = body->function->variables[i];
         if (variable->space == PTX_SHARED) continue;
-        write_line(writer, ".local .align %u .b8 m%u_%s[%llu];",
-                   variable->alignment ? variable->alignment : 1, body->member, variable->name,
-                   (unsigned long long)variable->size);
+        body_code_line(writer, ".local .align %u .b8 m%u_%s[%llu];",
+                       variable->alignment ? variable->alignment : 1, body->member, variable->name,
+                       (unsigned long long)variable->size);
     }
 }
 
 /* A predicate from an operand, and one for its use together with an instruction's own guard. */
-static uint32_t write_flag(struct writer *writer, const char *name, uint32_t index, uint32_t operand)
+static uint32_t write_flag(struct body_writer *writer, const char *name, uint32_t index, uint32_t operand)
 {
     uint32_t member = writer->body->member;
-    write_line(writer, ".reg .pred %%m%u_%s_%u, %%m%u_%s_%u_guard;", member, name, index, member, name,
-               index);
-    write_line(writer, "setp.ne.u32 %%m%u_%s_%u, " OPERAND "%u, 0;", member, name, index, operand);
+    body_code_line(writer, ".reg .pred %%m%u_%s_%u, %%m%u_%s_%u_guard;", member, name, index, member, name,
+                   index);
+    body_code_line(writer, "setp.ne.u32 %%m%u_%s_%u, " OPERAND "%u, 0;", member, name, index, operand);
     return operand + 1;
 }
 
 /* Operands are copied before anything else runs: an output may share its register with an input. */
-static uint32_t write_copies(struct writer *writer)
+uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
 {
     const struct body *body = writer->body;
-    uint32_t operand = body->output_count;
     for (uint32_t i = 0; i < body->word_count; i++, operand++) {
         uint32_t bits = body->words[i].register_bytes * 8;
-        write_line(writer, ".reg .b%u %%m%u_word_%u;", bits, body->member, i);
-        write_line(writer, "mov.b%u %%m%u_word_%u, " OPERAND "%u;", bits, body->member, i, operand);
+        body_code_line(writer, ".reg .b%u %%m%u_word_%u;", bits, body->member, i);
+        body_code_line(writer, "mov.b%u %%m%u_word_%u, " OPERAND "%u;", bits, body->member, i, operand);
     }
     for (uint32_t i = 0; i < body->input_count; i++, operand++) {
         uint32_t bits = body->inputs[i].bytes * 8;
-        write_line(writer, ".reg .b%u %%m%u_in_%u;", bits, body->member, i);
-        write_line(writer, "mov.b%u %%m%u_in_%u, " OPERAND "%u;", bits, body->member, i, operand);
+        body_code_line(writer, ".reg .b%u %%m%u_in_%u;", bits, body->member, i);
+        body_code_line(writer, "mov.b%u %%m%u_in_%u, " OPERAND "%u;", bits, body->member, i, operand);
     }
     for (uint32_t i = 0; i < body->fetch_count; i++) {
         uint32_t bits = body_fetch_bytes(body, body->fetches[i]) * 8;
-        write_line(writer, ".reg .b%u %%m%u_fetch_%u;", bits, body->member, i);
-        write_line(writer, "mov.b%u %%m%u_fetch_%u, " OPERAND "%u;", bits, body->member, i, operand++);
+        body_code_line(writer, ".reg .b%u %%m%u_fetch_%u;", bits, body->member, i);
+        body_code_line(writer, "mov.b%u %%m%u_fetch_%u, " OPERAND "%u;", bits, body->member, i, operand++);
         if (!body->fetches[i]->covered) continue;
         operand = write_flag(writer, "covered", i, operand);
-        write_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
-                   body->member, i);
+        body_code_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
+                       body->member, i);
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
         if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
         const char *name = coordinate_names[special - PTX_SPECIAL_TID_X];
-        write_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
-        write_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
+        body_code_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
+        body_code_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
     }
     return operand;
 }
 
-static const char *guard_text(const struct writer *writer, const struct ptx_instruction *instruction)
+const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction)
 {
     if (instruction->guard < 0) return "";
     return arena_printf(writer->body->arena, "@%s%s ", instruction->guard_negated ? "!" : "",
@@ -235,7 +224,7 @@ static const struct ptx_operand *element_of(const struct ptx_operand *operand, u
     return operand->kind == PTX_OPERAND_VECTOR ? &operand->elements[element] : operand;
 }
 
-static void write_parameter_load(struct writer *writer, const struct ptx_instruction *instruction)
+static void write_parameter_load(struct body_writer *writer, const struct ptx_instruction *instruction)
 {
     const struct body *body = writer->body;
     const struct ptx_operand *to = &instruction->operands[0], *address = &instruction->operands[1];
@@ -249,27 +238,42 @@ static void write_parameter_load(struct writer *writer, const struct ptx_instruc
         while (body->words[i].offset != offset || body->words[i].type != instruction->types[0] ||
                body->words[i].register_bytes != width)
             i++;
-        write_line(writer, "%smov.b%u %s, %%m%u_word_%u;", guard_text(writer, instruction), width * 8,
-                   body->registers[target->reg], body->member, i);
+        body_code_line(writer, "%smov.b%u %s, %%m%u_word_%u;", body_code_guard(writer, instruction),
+                       width * 8, body->registers[target->reg], body->member, i);
     }
 }
 
-static void write_forwarded_load(struct writer *writer, const struct ptx_instruction *instruction,
+/* The body of a member whose outputs are operands of this very statement, or NULL. */
+static const struct body *joined_body(const struct body_writer *writer, uint32_t member)
+{
+    const struct body *own = writer->body;
+    const struct group_join *join = group_join_of(own->group, own->member);
+    return join && join == group_join_of(own->group, member) ? own - own->member + member : NULL;
+}
+
+static void write_forwarded_load(struct body_writer *writer, const struct ptx_instruction *instruction,
                                  const struct group_forward *forward)
 {
     const struct body *body = writer->body;
-    for (uint32_t i = 0; i < body->input_count; i++) {
-        const struct body_value *value = &body->inputs[i];
+    const struct body *source = joined_body(writer, forward->from_member);
+    const struct body_value *values = source ? source->outputs : body->inputs;
+    for (uint32_t i = 0; i < (source ? source->output_count : body->input_count); i++) {
+        const struct body_value *value = &values[i];
         if (value->member != forward->from_member || value->instruction != forward->from_instruction)
             continue;
         const struct ptx_operand *target = element_of(&instruction->operands[0], value->element);
-        write_line(writer, "%smov.b%u %s, %%m%u_in_%u;", guard_text(writer, instruction), value->bytes * 8,
-                   body->registers[target->reg], body->member, i);
+        const char *guard = body_code_guard(writer, instruction), *to = body->registers[target->reg];
+        if (source)
+            body_code_line(writer, "%smov.b%u %s, " OPERAND "%u;", guard, value->bytes * 8, to,
+                           source->first_output + i);
+        else
+            body_code_line(writer, "%smov.b%u %s, %%m%u_in_%u;", guard, value->bytes * 8, to, body->member,
+                           i);
     }
 }
 
 /* After a load or before a store: its value goes into the variables of the fused kernel. */
-static void write_outputs(struct writer *writer, uint32_t index)
+static void write_outputs(struct body_writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
@@ -281,8 +285,8 @@ static void write_outputs(struct writer *writer, uint32_t index)
                                ? body->registers[source->reg]
                                : arena_strndup(body->arena, source->text.text, source->text.length);
         const char *type = source->kind == PTX_OPERAND_FLOAT ? "f" : "b";
-        write_line(writer, "%smov.%s%u " OPERAND "%u, %s;", guard_text(writer, instruction), type,
-                   body->outputs[i].bytes * 8, i, text);
+        body_code_line(writer, "%smov.%s%u " OPERAND "%u, %s;", body_code_guard(writer, instruction), type,
+                       body->outputs[i].bytes * 8, body->first_output + i, text);
     }
 }
 
@@ -295,7 +299,7 @@ static bool is_demoted(const struct body *body, uint32_t instruction)
     return false;
 }
 
-static const struct group_exit *find_exit(const struct body *body, uint32_t instruction)
+const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction)
 {
     for (uint32_t i = 0; i < body->group->exit_count; i++)
         if (body->group->exits[i].member == body->member && body->group->exits[i].instruction == instruction)
@@ -348,7 +352,7 @@ void body_write_barrier(const struct body *body, FILE *out)
 }
 
 /* guard: in place of its own; NULL: its own. */
-static void write_plain(struct writer *writer, uint32_t index, const char *guard)
+static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
     const struct body *body = writer->body;
     struct ptx_instruction instruction = body->function->instructions[index];
@@ -362,6 +366,7 @@ static void write_plain(struct writer *writer, uint32_t index, const char *guard
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;
+    writer->names.context = writer;
     if (guard) fputs(guard, text);
     ptx_print_instruction(text, body->function, &instruction, &writer->names);
     if (!fclose(text)) write_quoted(writer, line);
@@ -369,21 +374,21 @@ static void write_plain(struct writer *writer, uint32_t index, const char *guard
 }
 
 /* The guard of an instruction that runs only where the flag is set, too (or is not). */
-static const char *flagged_guard(struct writer *writer, const struct ptx_instruction *instruction,
+static const char *flagged_guard(struct body_writer *writer, const struct ptx_instruction *instruction,
                                  const char *name, uint32_t index, bool is_set)
 {
     struct arena *arena = writer->body->arena;
     const char *flag = arena_printf(arena, "%%m%u_%s_%u", writer->body->member, name, index);
     if (instruction->guard < 0) return arena_printf(arena, "@%s%s ", is_set ? "" : "!", flag);
-    write_line(writer, "xor.pred %s_guard, %s, %s;", flag, flag, flag);
-    write_line(writer, "%s%s.pred %s_guard, %s;", guard_text(writer, instruction), is_set ? "mov" : "not",
-               flag, flag);
+    body_code_line(writer, "xor.pred %s_guard, %s, %s;", flag, flag, flag);
+    body_code_line(writer, "%s%s.pred %s_guard, %s;", body_code_guard(writer, instruction),
+                   is_set ? "mov" : "not", flag, flag);
     return arena_printf(arena, "@%s_guard ", flag);
 }
 
 /* The value from the tile that has it; where none has, the load itself, first: its address may lie in the
  * register that it loads. */
-static void write_fetches(struct writer *writer, uint32_t index, uint32_t first)
+static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t first)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
@@ -391,17 +396,17 @@ static void write_fetches(struct writer *writer, uint32_t index, uint32_t first)
     while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
     if (body->fetches[first]->covered) {
         const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
-        write_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
+        body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
         for (uint32_t i = first + 1; i < end; i++)
-            write_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
+            body_code_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
         write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
     }
     for (uint32_t i = first; i < end; i++) {
         const char *guard = body->fetches[i]->covered ? flagged_guard(writer, instruction, "covered", i, true)
-                                                      : guard_text(writer, instruction);
-        write_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard,
-                   body_fetch_bytes(body, body->fetches[i]) * 8,
-                   body->registers[instruction->operands[0].reg], body->member, i);
+                                                      : body_code_guard(writer, instruction);
+        body_code_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard,
+                       body_fetch_bytes(body, body->fetches[i]) * 8,
+                       body->registers[instruction->operands[0].reg], body->member, i);
     }
 }
 
@@ -424,31 +429,34 @@ static int32_t fetch_to(const struct body *body, uint32_t instruction)
 /* A thread that has left a launch no longer counts at its barriers. In a member that threads may leave early,
  * those go on to arrive at barriers until all have left; every barrier tells whether they have. A warp's
  * threads come out of this one by one. */
-static void write_departure(struct writer *writer)
+static void write_departure(struct body_writer *writer)
 {
     uint32_t member = writer->body->member;
-    write_line(writer, "m%u_leave:", member);
-    write_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_gone;", member, member);
-    write_line(writer, "@!%%m%u_all_gone bra m%u_leave;", member, member);
+    body_code_line(writer, "m%u_leave:", member);
+    body_code_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_gone;", member, member);
+    body_code_line(writer, "@!%%m%u_all_gone bra m%u_leave;", member, member);
 }
 
-static void write_instruction(struct writer *writer, uint32_t index)
+void body_code_instruction(struct body_writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     const struct group_forward *forward = group_forward_to(body->group, body->member, index);
-    const struct group_exit *leave = find_exit(body, index);
+    const struct group_exit *leave = body_code_exit(body, index);
     int32_t fetch = fetch_to(body, index);
     bool is_store = ptx_is_store(instruction);
     if (is_store) write_outputs(writer, index);
     if (leave) {
-        if (leave->kind == GROUP_EXIT_ALL) write_line(writer, "%sexit;", guard_text(writer, instruction));
+        if (leave->kind == GROUP_EXIT_ALL)
+            body_code_line(writer, "%sexit;", body_code_guard(writer, instruction));
     } else if (ptx_is_return(instruction)) {
         bool is_last = index + 1 == body->function->instruction_count;
-        if (!is_last) write_line(writer, "%sbra m%u_end;", guard_text(writer, instruction), body->member);
+        if (!is_last)
+            body_code_line(writer, "%sbra m%u_end;", body_code_guard(writer, instruction), body->member);
     } else if (is_uneven(body) && is_block_barrier(instruction) &&
                !ptx_has_modifier(instruction, PTX_MOD_RED)) { /* none has left before one with a result */
-        write_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member, body->member);
+        body_code_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member,
+                       body->member);
     } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
         write_parameter_load(writer, instruction);
     } else if (forward) {
@@ -463,21 +471,22 @@ static void write_instruction(struct writer *writer, uint32_t index)
     if (!is_store) write_outputs(writer, index);
 }
 
-static void write_code(struct writer *writer)
+static void write_code(struct body_writer *writer)
 {
     const struct ptx_function *function = writer->body->function;
     for (uint32_t i = 0; i <= function->instruction_count; i++) {
         for (uint32_t label = 0; label < function->label_count; label++)
             if (function->labels[label].instruction == i)
-                write_line(writer, "m%u_L%u:", writer->body->member, label);
-        if (i < function->instruction_count) write_instruction(writer, i);
+                body_code_line(writer, "m%u_L%u:", writer->body->member, label);
+        if (i < function->instruction_count) body_code_instruction(writer, i);
     }
-    write_line(writer, "m%u_end:", writer->body->member);
+    body_code_line(writer, "m%u_end:", writer->body->member);
     if (is_uneven(writer->body)) write_departure(writer);
 }
 
 /* The C value that fills a register of the wider of both widths, extended as the load would. */
-static void write_word_operand(const struct writer *writer, const struct body_word *word, const char *name)
+static void write_word_operand(const struct body_writer *writer, const struct body_word *word,
+                               const char *name)
 {
     static const char *const extended[] = {[2] = "short", [4] = "int", [8] = "long long"};
     static const char *const narrow[] = {[1] = "signed char", [2] = "short", [4] = "int", [8] = "long long"};
@@ -491,20 +500,22 @@ static void write_word_operand(const struct writer *writer, const struct body_wo
                 extended[word->register_bytes], name);
 }
 
-static void write_operands(struct writer *writer, const char *(*word_name)(void *context, uint32_t index),
-                           void *context)
+const char *body_code_outputs(struct body_writer *writer, const char *separator)
 {
     const struct body *body = writer->body;
-    const char *separator = "";
-    fprintf(writer->out, "%s    :", writer->indentation);
     for (uint32_t i = 0; i < body->output_count; i++, separator = ",")
         fprintf(writer->out, "%s \"+%c\"(%s)", separator, constraint_of(body->outputs[i].bytes),
                 body_value_name(body->arena, &body->outputs[i]));
-    fprintf(writer->out, "\n%s    :", writer->indentation);
-    separator = " ";
+    return separator;
+}
+
+const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,
+                             void *context)
+{
+    const struct body *body = writer->body;
     for (uint32_t i = 0; i < body->word_count; i++, separator = ", ") {
         fputs(separator, writer->out);
-        write_word_operand(writer, &body->words[i], word_name(context, i));
+        write_word_operand(writer, &body->words[i], word_name(context, body, i));
     }
     for (uint32_t i = 0; i < body->input_count; i++, separator = ", ")
         fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body->inputs[i].bytes),
@@ -524,25 +535,33 @@ static void write_operands(struct writer *writer, const char *(*word_name)(void 
         fprintf(writer->out, "%s\"r\"(%s)", separator, coordinate_names[special - PTX_SPECIAL_TID_X]);
         separator = ", ";
     }
-    if (body->shared_count) /* names the array, which NVRTC would leave out otherwise */
-        fprintf(writer->out, "%s\"l\"(%s_shared)", separator, body->kernel);
-    fprintf(writer->out, "\n%s    : \"memory\");\n", writer->indentation);
+    if (!body->shared_count) return separator;
+    /* names the array, which NVRTC would leave out otherwise */
+    fprintf(writer->out, "%s\"l\"(%s_shared)", separator, body->kernel);
+    return ", ";
 }
 
-void body_write(const struct body *body, FILE *out, const char *indentation,
-                const char *(*word_name)(void *context, uint32_t index), void *context)
+struct body_writer body_code_open(const struct body *body, FILE *out, const char *indentation)
 {
-    struct writer writer = {.body = body, .out = out, .indentation = indentation};
-    writer.names = (struct ptx_names){.reg = name_register,
-                                      .special = name_special,
-                                      .label = name_label,
-                                      .symbol = name_symbol,
-                                      .context = &writer};
+    struct body_writer writer = {.body = body, .out = out, .indentation = indentation};
+    writer.names = (struct ptx_names){
+        .reg = name_register, .special = name_special, .label = name_label, .symbol = name_symbol};
+    return writer;
+}
+
+void body_write(const struct body *body, FILE *out, const char *indentation, body_word_name *word_name,
+                void *context)
+{
+    struct body_writer writer = body_code_open(body, out, indentation);
     fprintf(out, "%sasm volatile(\n", indentation);
-    write_line(&writer, "{");
-    write_declarations(&writer);
-    write_copies(&writer);
+    body_code_line(&writer, "{");
+    body_code_declarations(&writer);
+    body_code_copies(&writer, body->output_count);
     write_code(&writer);
-    write_line(&writer, "}");
-    write_operands(&writer, word_name, context);
+    body_code_line(&writer, "}");
+    fprintf(out, "%s    :", indentation);
+    body_code_outputs(&writer, "");
+    fprintf(out, "\n%s    :", indentation);
+    body_code_inputs(&writer, " ", word_name, context);
+    fprintf(out, "\n%s    : \"memory\");\n", indentation);
 }

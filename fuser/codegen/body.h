@@ -37,6 +37,7 @@ struct body {
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
+    uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
     bool is_wide;   /* stores only where the variable `own` is 1 */
@@ -55,10 +56,15 @@ struct body {
 /* Collects what the member's body needs; false with body->error set when it cannot be carried. */
 bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
                   const char *kernel);
-/* Writes the whole statement, each line behind the indentation. word_name: the C expression of the kernel
- * parameter that holds body->words[index]. */
-void body_write(const struct body *body, FILE *out, const char *indentation,
-                const char *(*word_name)(void *context, uint32_t index), void *context);
+/* The C expression of the kernel parameter that holds body->words[index]. */
+typedef const char *body_word_name(void *context, const struct body *body, uint32_t index);
+/* Writes the whole statement, each line behind the indentation. The group's bodies lie in one array, by
+ * member. */
+void body_write(const struct body *body, FILE *out, const char *indentation, body_word_name *word_name,
+                void *context);
+/* The same for all members of a join, in one statement; body: its first. Sets their first_output. */
+void joined_write(struct body *body, const struct group_join *join, FILE *out, const char *indentation,
+                  body_word_name *word_name, void *context);
 /* A barrier of the block before the member. */
 void body_write_barrier(const struct body *body, FILE *out);
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */

@@ -229,7 +229,9 @@ static bool collect_forwards(struct body *body)
             if (forward->from_member == body->member &&
                 !add_value(body, &body->outputs, &body->output_count, value))
                 return refuse(body, NULL, "out of memory");
-            if (forward->to_member == body->member &&
+            const struct group_join *join = group_join_of(body->group, body->member);
+            bool is_joined = join && join == group_join_of(body->group, forward->from_member);
+            if (forward->to_member == body->member && !is_joined &&
                 !add_value(body, &body->inputs, &body->input_count, value))
                 return refuse(body, NULL, "out of memory");
         }

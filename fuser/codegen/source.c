@@ -15,7 +15,6 @@ struct source {
     struct body *bodies;
     const char **names;        /* of kernel parameters, in order */
     uint32_t **word_parameter; /* [member][word] -> parameter */
-    const struct body *current;
 };
 
 static uint32_t align_up(uint32_t value, uint32_t alignment)
@@ -103,10 +102,10 @@ static bool collect(struct source *source)
     return true;
 }
 
-static const char *word_name(void *context, uint32_t index)
+static const char *word_name(void *context, const struct body *body, uint32_t index)
 {
     const struct source *source = context;
-    return source->names[source->word_parameter[source->current->member][index]];
+    return source->names[source->word_parameter[body->member][index]];
 }
 
 static uint32_t block_threads(const uint32_t block[3])
@@ -147,7 +146,7 @@ static void write_values(const struct body *body, FILE *out)
                 body_value_name(body->arena, &body->outputs[i]));
 }
 
-static void write_member(struct source *source, const struct body *body, FILE *out)
+static void write_heading(const struct body *body, FILE *out)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
     const struct ptx_function *function = body->function;
@@ -157,10 +156,22 @@ static void write_member(struct source *source, const struct body *body, FILE *o
             body->member, function->name, summary->grid[0], summary->grid[1], summary->grid[2],
             summary->block[0], summary->block[1], summary->block[2], function->line, last);
     write_values(body, out);
-    source->current = body;
+}
+
+static void write_member(struct source *source, const struct body *body, FILE *out)
+{
+    write_heading(body, out);
     uint32_t braces = remap_code_open(body, out);
     body_write(body, out, braces ? "        " : "    ", word_name, source);
     if (braces) fprintf(out, "        }\n    }\n");
+}
+
+static void write_join(struct source *source, const struct group_join *join, FILE *out)
+{
+    struct body *bodies = &source->bodies[join->first_member];
+    for (uint32_t i = 0; i < join->member_count; i++) write_heading(&bodies[i], out);
+    fprintf(out, "    /* their loops joined, iteration by iteration */\n");
+    joined_write(bodies, join, out, "    ", word_name, source);
 }
 
 static void write_tables(const struct body *body, FILE *out)
@@ -217,8 +228,13 @@ static bool write_kernel(struct source *source, FILE *out)
         uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
         if (group->stage_count) stage_code_open(group, stage, out);
         while (member < end) {
+            const struct group_join *join = group_join_of(group, member);
             if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
-            write_member(source, &source->bodies[member++], out);
+            if (join)
+                write_join(source, join, out);
+            else
+                write_member(source, &source->bodies[member], out);
+            member += join ? join->member_count : 1;
         }
         if (group->stage_count) stage_code_close(group, source->result->arena, stage, out);
     }

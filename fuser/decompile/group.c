@@ -185,6 +185,10 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
                                               .leave = arena_printf(text->arena, "m%u_end", text->member)};
     fprintf(out, "\n%*s/* member %u: %s", 4 * (int)depth, "", text->member, function->name);
     write_threads(text, out);
+    const struct group_join *join = group_join_of(text->group, text->member);
+    if (join)
+        fprintf(out, "; its loops run with those of members %u to %u, iteration by iteration", join->first_member,
+                join->first_member + join->member_count - 1);
     fprintf(out, " */\n");
     return decompile_kernel(out, text->arena, function, &options, reason);
 }

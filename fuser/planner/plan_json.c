@@ -102,9 +102,10 @@ static json_t *forwards_json(const struct search *search, const struct search_gr
         json_array_append_new(
             texts,
             json_string(arena_printf(
-                search->arena, "member %u line %u gets its value from member %u line %u%s",
+                search->arena, "member %u line %u gets its value from member %u line %u%s%s",
                 forward->to_member, line_of(planned, forward->to_member, forward->to_instruction),
                 forward->from_member, line_of(planned, forward->from_member, forward->from_instruction),
+                group_is_repeated(planned->group, forward) ? " in each iteration" : "",
                 forward->round_product ? " (product rounded)" : "")));
     }
     return texts;

@@ -1,11 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Three launches of stencils become one, with a border; three that read the same arrays another.
+# Three launches of stencils become one, with a border; three that read the same arrays another, with their loops joined
+# where the loop over k stands inside the thread.
 . "$top_srcdir/tests/tools/functions.sh"
-for part in x y; do
-    fuses "$bench/listings-shared" --nx 70 --ny 30 --nz 3 --steps 3 --part $part
+# listings PART COUNT ARGUMENT...: as many values pass by a neighbour's cell
+listings() {
+    part=$1
+    values=$2
+    shift 2
+    fuses "$bench/listings-shared" --nx 70 --ny 30 --steps 3 --part "$part" "$@"
     group=$(sed -n 's/.*"name": "\(g[0-9]*_kernel_[ac].*\)".*/\1/p' "$work/app.kfplan/plan.json" | head -n 1)
     "$kfuse" explain "$work/app.kfplan" "$group" >"$work/text"
-    [ $part = x ] && expected=12 || expected=0
-    [ "$(grep -c 'cells away' "$work/text")" = $expected ] || fail "part $part: $(cat "$work/text")"
-done
+    [ "$(grep -c 'cells away' "$work/text")" = "$values" ] || fail "part $part: $(cat "$work/text")"
+}
+listings x 12 --nz 3
+listings y 0 --nz 3
+listings y 0 --nz 7 --loop
+grep -q 'in each iteration' "$work/text" || fail "loops are not joined: $(cat "$work/text")"

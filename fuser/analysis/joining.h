@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside of join.c, which finds loops and joins them, and join_order.c, which answers what happens in their
+ * iterations. */
+#ifndef KFUSE_FUSER_ANALYSIS_JOINING_H
+#define KFUSE_FUSER_ANALYSIS_JOINING_H
+
+#include "fuser/analysis/join.h"
+
+#define JOINING_NO_SHAPE UINT32_MAX
+struct joining_access {
+    uint32_t segment;
+    uint32_t shape;    /* of an access in a joined loop; JOINING_NO_SHAPE: none, or anything */
+    bool is_innermost; /* in no loop inside the joined one */
+};
+enum joining_question {
+    JOINING_LATER,  /* some thread's a touches a byte in a later iteration than its b */
+    JOINING_SAME,   /* in the same iteration */
+    JOINING_COVERS, /* b's bytes of each iteration are a's */
+    JOINING_QUESTIONS
+};
+struct joining {
+    struct group *group;
+    struct frame *frame;
+    struct arena *arena;
+    struct joining_access **accesses; /* a member's, in program order; NULL: not looked at */
+    struct joining_shape {
+        uint32_t array, width;
+        isl_map *bytes; /* { F[bz, by, bx, tz, ty, tx, iteration] -> [byte] } from the start of the array */
+    } * shapes;
+    uint32_t shape_count, table_size;
+    unsigned char *answers[JOINING_QUESTIONS]; /* shape by shape: 0 not asked, 1 no, 2 yes */
+};
+
+/* Fills joining->accesses[member]; false when memory is out. */
+bool joining_describe(struct joining *joining, uint32_t member, const struct group_joined *joined);
+/* No two of their accesses that conflict change places; both are described, and p comes first. */
+bool joining_is_legal(struct joining *joining, uint32_t p, uint32_t q);
+/* The loop has as many iterations in both, in every thread: proved. */
+bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
+                     uint32_t loop);
+void joining_forget(struct joining *joining);
+
+#endif

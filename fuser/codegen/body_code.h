@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The parts of a statement of inline assembly, for the two that make one: body.c of one member, joined.c of
+ * several. */
+#ifndef KFUSE_FUSER_CODEGEN_BODY_CODE_H
+#define KFUSE_FUSER_CODEGEN_BODY_CODE_H
+
+#include "fuser/codegen/body.h"
+
+#define BODY_OPERAND "\001" /* stands for the % of an operand number */
+
+struct body_writer {
+    const struct body *body;
+    FILE *out;
+    const char *indentation;
+    struct ptx_names names;
+    char text[64];
+};
+struct body_writer body_code_open(const struct body *body, FILE *out, const char *indentation);
+/* One line of PTX. */
+void body_code_line(struct body_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void body_code_declarations(struct body_writer *writer);
+/* Copies inputs, which begin with this operand; the number of the one behind them. */
+uint32_t body_code_copies(struct body_writer *writer, uint32_t operand);
+/* The instruction as it is in the group: forwarded, dropped, rounded ... */
+void body_code_instruction(struct body_writer *writer, uint32_t index);
+/* `@%p ` or nothing */
+const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction);
+const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction);
+/* Operands in the order of their numbers; they take and return what separates them. */
+const char *body_code_outputs(struct body_writer *writer, const char *separator);
+const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,
+                             void *context);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Members whose loops are joined, as one statement: segment by segment (struct group_join). A way from one
+ * segment to a later one leaves the number of the block that it leads to in the register `at`; what lies
+ * between does not run, and the segment of that block begins with it. In a loop the predicate `in` says that
+ * the member goes round again. */
+#include "fuser/codegen/body_code.h"
+
+#include <string.h>
+
+#define OPERAND BODY_OPERAND
+
+struct joined {
+    struct body_writer writer; /* its body: the member that is written */
+    struct body *bodies;
+    const struct group_join *join;
+};
+
+static const struct group_joined *current(const struct joined *joined)
+{
+    return &joined->join->members[joined->writer.body - joined->bodies];
+}
+
+static uint32_t number(const struct joined *joined)
+{
+    return joined->writer.body->member;
+}
+
+static uint32_t exit_block(const struct ptx_cfg *cfg)
+{
+    return cfg->block_count - 1;
+}
+
+static uint32_t target_of(const struct ptx_cfg *cfg, const struct ptx_instruction *branch)
+{
+    uint32_t at = cfg->function->labels[branch->operands[0].label].instruction;
+    return at < cfg->function->instruction_count ? cfg->block_of[at] : exit_block(cfg);
+}
+
+/* --- ways from block to block ----------------------------------------------------------------------------
+ */
+
+static void write_leap(struct joined *joined, const char *guard, uint32_t segment, uint32_t target)
+{
+    body_code_line(&joined->writer, "%smov.u32 %%m%u_at, %u;", guard, number(joined), target);
+    body_code_line(&joined->writer, "%sbra m%u_S%u;", guard, number(joined), segment);
+}
+
+/* The block's last instruction jumps back in the loop that is written. */
+static bool is_latch(const struct joined *joined, uint32_t block, uint32_t segment)
+{
+    return segment % 2 && current(joined)->latches[segment / 2] == block;
+}
+
+/* Where a thread goes on that takes no jump at the block's end. */
+static void write_fall(struct joined *joined, uint32_t block, uint32_t segment)
+{
+    const struct group_joined *own = current(joined);
+    const struct ptx_block *info = &own->cfg->blocks[block];
+    const struct ptx_instruction *last =
+        info->count ? &own->cfg->function->instructions[info->first + info->count - 1] : NULL;
+    uint32_t next = block + 1;
+    if (is_latch(joined, block, segment)) {
+        body_code_line(&joined->writer, "bra m%u_S%u;", number(joined), segment);
+        return;
+    }
+    if (last && last->guard < 0 && (ptx_is_return(last) || last->opcode == PTX_OP_BRA)) return;
+    if (next == exit_block(own->cfg) || own->segments[next] != segment) write_leap(joined, "", segment, next);
+}
+
+/* The way back is the joined loop's own: `in` remembers it, or (LAST_OF_EVEN) it is taken at once. */
+enum latch_kind { LATCH_REMEMBERS, LATCH_NOTHING, LATCH_JUMPS };
+
+static void write_latch(struct joined *joined, const struct ptx_instruction *branch, uint32_t segment,
+                        enum latch_kind kind)
+{
+    const char *predicate = joined->writer.body->registers[branch->guard];
+    if (kind == LATCH_REMEMBERS)
+        body_code_line(&joined->writer, "%s.pred %%m%u_in, %s;", branch->guard_negated ? "not" : "mov",
+                       number(joined), predicate);
+    else if (kind == LATCH_JUMPS)
+        body_code_line(&joined->writer, "@%s%s bra m%u_J%u;", branch->guard_negated ? "!" : "", predicate,
+                       joined->bodies->member, segment);
+}
+
+static void write_block(struct joined *joined, uint32_t block, uint32_t segment, enum latch_kind latch)
+{
+    const struct group_joined *own = current(joined);
+    const struct ptx_function *function = own->cfg->function;
+    const struct ptx_block *info = &own->cfg->blocks[block];
+    body_code_line(&joined->writer, "m%u_B%u:", number(joined), block);
+    for (uint32_t i = info->first; i < info->first + info->count; i++) {
+        const struct ptx_instruction *instruction = &function->instructions[i];
+        const char *guard = body_code_guard(&joined->writer, instruction);
+        for (uint32_t label = 0; label < function->label_count; label++)
+            if (function->labels[label].instruction == i)
+                body_code_line(&joined->writer, "m%u_L%u:", number(joined), label);
+        bool is_last = i + 1 == info->first + info->count;
+        if (instruction->opcode == PTX_OP_PRAGMA && segment % 2 && block == own->headers[segment / 2])
+            continue; /* stands at the head of the joined loop */
+        if (is_last && is_latch(joined, block, segment))
+            write_latch(joined, instruction, segment, latch);
+        else if (body_code_exit(joined->writer.body, i))
+            body_code_instruction(&joined->writer, i);
+        else if (ptx_is_return(instruction))
+            write_leap(joined, guard, segment, exit_block(own->cfg));
+        else if (instruction->opcode == PTX_OP_BRA &&
+                 own->segments[target_of(own->cfg, instruction)] == segment &&
+                 target_of(own->cfg, instruction) != exit_block(own->cfg))
+            body_code_line(&joined->writer, "%sbra m%u_B%u;", guard, number(joined),
+                           target_of(own->cfg, instruction));
+        else if (instruction->opcode == PTX_OP_BRA)
+            write_leap(joined, guard, segment, target_of(own->cfg, instruction));
+        else
+            body_code_instruction(&joined->writer, i);
+    }
+    write_fall(joined, block, segment);
+}
+
+/* --- segments --------------------------------------------------------------------------------------------
+ */
+
+/* The block leaves the kernel, or does not jump, where the program jumped. */
+static bool jumps_to_nowhere(const struct joined *joined, uint32_t block, uint32_t successor)
+{
+    const struct ptx_block *info = &current(joined)->cfg->blocks[block];
+    if (!info->count || !body_code_exit(joined->writer.body, info->first + info->count - 1)) return false;
+    bool returns =
+        ptx_is_return(&current(joined)->cfg->function->instructions[info->first + info->count - 1]);
+    return returns ? successor == exit_block(current(joined)->cfg) : successor == info->successors[0];
+}
+
+/* `at` holds a block of this segment or a later one, by a way from an earlier segment; UINT32_MAX: one of
+ * several. */
+static uint32_t pending(const struct joined *joined, uint32_t segment)
+{
+    const struct group_joined *own = current(joined);
+    uint32_t found = UINT32_MAX;
+    for (uint32_t b = 0; b < exit_block(own->cfg); b++) {
+        const struct ptx_block *info = &own->cfg->blocks[b];
+        for (uint32_t s = 0; s < info->successor_count; s++) {
+            uint32_t target = info->successors[s];
+            bool is_end = target == exit_block(own->cfg);
+            if (own->segments[b] >= segment || (own->segments[target] < segment && !is_end)) continue;
+            if (jumps_to_nowhere(joined, b, target)) continue;
+            if (found != UINT32_MAX && found != target) return UINT32_MAX;
+            found = target;
+        }
+    }
+    return found;
+}
+
+/* Goes to the block of the segment that `at` holds, or past the segment. */
+static void write_entries(struct joined *joined, uint32_t segment)
+{
+    const struct group_joined *own = current(joined);
+    uint32_t only = pending(joined, segment);
+    for (uint32_t b = 0; b < exit_block(own->cfg); b++) {
+        bool is_entered = false;
+        for (uint32_t p = 0; p < own->cfg->blocks[b].predecessor_count; p++)
+            is_entered |= own->segments[own->cfg->blocks[b].predecessors[p]] != segment;
+        if (own->segments[b] != segment || !is_entered) continue;
+        if (only == b) {
+            body_code_line(&joined->writer, "bra m%u_B%u;", number(joined), b);
+            return;
+        }
+        if (only != UINT32_MAX) continue;
+        body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, %%m%u_at, %u;", number(joined), number(joined),
+                       b);
+        body_code_line(&joined->writer, "@%%m%u_in bra m%u_B%u;", number(joined), number(joined), b);
+    }
+    body_code_line(&joined->writer, "bra m%u_S%u;", number(joined), segment);
+}
+
+static void write_blocks(struct joined *joined, uint32_t segment, enum latch_kind latch)
+{
+    const struct group_joined *own = current(joined);
+    for (uint32_t b = 0; b < exit_block(own->cfg); b++)
+        if (own->segments[b] == segment) write_block(joined, b, segment, latch);
+    body_code_line(&joined->writer, "m%u_S%u:", number(joined), segment);
+}
+
+static void select_body(struct joined *joined, uint32_t index)
+{
+    joined->writer.body = &joined->bodies[index];
+}
+
+/* `in`: the member enters the loop. What comes after the loop is known then. */
+static void write_loop_entry(struct joined *joined, uint32_t loop)
+{
+    const struct group_joined *own = current(joined);
+    uint32_t header = own->headers[loop], m = number(joined);
+    if (pending(joined, 2 * loop + 1) == header)
+        body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, 0, 0;", m);
+    else
+        body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, %%m%u_at, %u;", m, m, header);
+    body_code_line(&joined->writer, "@%%m%u_in mov.u32 %%m%u_at, %u;", m, m, own->latches[loop] + 1);
+}
+
+static bool has_pragma(const struct group_join *join, uint32_t loop)
+{
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        const struct ptx_cfg *cfg = join->members[i].cfg;
+        const struct ptx_block *header = &cfg->blocks[join->members[i].headers[loop]];
+        for (uint32_t k = header->first; k < header->first + header->count; k++)
+            if (cfg->function->instructions[k].opcode == PTX_OP_PRAGMA) return true;
+    }
+    return false;
+}
+
+static void write_loop(struct joined *joined, uint32_t loop)
+{
+    const struct group_join *join = joined->join;
+    uint32_t segment = 2 * loop + 1, first = joined->bodies->member;
+    bool is_even = join->is_even[loop];
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(joined, i);
+        write_loop_entry(joined, loop);
+    }
+    if (is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_K%u;", first, first, segment);
+    body_code_line(&joined->writer, "m%u_J%u:", first, segment);
+    if (has_pragma(join, loop)) body_code_line(&joined->writer, ".pragma \"nounroll\";");
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(joined, i);
+        uint32_t m = number(joined);
+        bool is_last = i + 1 == join->member_count;
+        if (!is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
+        body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
+        write_blocks(joined, segment, !is_even ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
+    }
+    for (uint32_t i = 0; i < join->member_count && !is_even; i++)
+        body_code_line(&joined->writer, "@%%m%u_in bra m%u_J%u;", first + i, first, segment);
+    body_code_line(&joined->writer, "m%u_K%u:", first, segment);
+}
+
+static void write_segment(struct joined *joined, uint32_t segment)
+{
+    for (uint32_t i = 0; i < joined->join->member_count; i++) {
+        select_body(joined, i);
+        if (segment) write_entries(joined, segment);
+        write_blocks(joined, segment, LATCH_NOTHING);
+    }
+}
+
+/* --- the statement ---------------------------------------------------------------------------------------
+ */
+
+static void write_operands(struct joined *joined, body_word_name *word_name, void *context)
+{
+    const struct body_writer *writer = &joined->writer;
+    const char *separator = "";
+    fprintf(writer->out, "%s    :", writer->indentation);
+    for (uint32_t i = 0; i < joined->join->member_count; i++) {
+        select_body(joined, i);
+        separator = body_code_outputs(&joined->writer, separator);
+    }
+    fprintf(writer->out, "\n%s    :", writer->indentation);
+    separator = " ";
+    for (uint32_t i = 0; i < joined->join->member_count; i++) {
+        select_body(joined, i);
+        separator = body_code_inputs(&joined->writer, separator, word_name, context);
+    }
+    fprintf(writer->out, "\n%s    : \"memory\");\n", writer->indentation);
+}
+
+void joined_write(struct body *bodies, const struct group_join *join, FILE *out, const char *indentation,
+                  body_word_name *word_name, void *context)
+{
+    struct joined joined = {
+        .writer = body_code_open(bodies, out, indentation), .bodies = bodies, .join = join};
+    uint32_t operand = 0;
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        bodies[i].first_output = operand;
+        operand += bodies[i].output_count;
+    }
+    fprintf(out, "%sasm volatile(\n", indentation);
+    body_code_line(&joined.writer, "{");
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(&joined, i);
+        body_code_declarations(&joined.writer);
+        body_code_line(&joined.writer, ".reg .b32 %%m%u_at;", number(&joined));
+        body_code_line(&joined.writer, ".reg .pred %%m%u_in;", number(&joined));
+    }
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(&joined, i);
+        operand = body_code_copies(&joined.writer, operand);
+    }
+    for (uint32_t segment = 0; segment <= 2 * join->loop_count; segment++)
+        if (segment % 2)
+            write_loop(&joined, segment / 2);
+        else
+            write_segment(&joined, segment);
+    body_code_line(&joined.writer, "}");
+    write_operands(&joined, word_name, context);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Loops of several kernels joined iteration by iteration leave the memory that the kernels leave one after
+ * the other; where they may not be joined, they are not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/codegen/scene.h"
+
+#include <string.h>
+
+enum { N = 200, LEVELS = 11, BYTES = 4 * N * LEVELS };
+
+/* joins: members of each join, one digit a join; even: of the first join's loops, + where the members go
+ * round as often */
+static void expect(const struct scene *scene, const char *joins, const char *even, uint32_t forwards)
+{
+    struct scene_run run;
+    char text[2][16] = {"", ""};
+    scene_open(&run, scene);
+    assert_true(scene_compare(&run, scene));
+    for (uint32_t i = 0; i < run.group->join_count; i++)
+        text[0][i] = (char)('0' + run.group->joins[i].member_count);
+    for (uint32_t l = 0; run.group->join_count && l < run.group->joins->loop_count; l++)
+        text[1][l] = run.group->joins->is_even[l] ? '+' : '-';
+    assert_string_equal(text[0], joins);
+    assert_string_equal(text[1], even);
+    assert_int_equal(run.group->forward_count, forwards);
+    scene_close(&run);
+}
+
+#define ROW .grid = {2, 1, 1}, .block = {128, 1, 1}
+#define FLOATS                                                                                               \
+    {                                                                                                        \
+        BYTES, 'f'                                                                                           \
+    }
+#define ARRAYS {FLOATS, FLOATS, FLOATS, FLOATS, FLOATS}, .module = "loops.ptx"
+
+static void a_value_passes_in_each_iteration(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(2), POINTER(0), POINTER(3), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "2", "+", 1);
+}
+
+static void two_loads_of_one_level_are_one(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"double_column", ROW, {POINTER(2), POINTER(1), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(3), POINTER(0), POINTER(1), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "3", "+", 3);
+}
+
+static void columns_of_two_lengths(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(2), POINTER(0), POINTER(3), INT(N), INT(LEVELS - 4)}}},
+        ARRAYS};
+    expect(&scene, "2", "-", 1);
+    scene.launches[0].arguments[3].integer = LEVELS - 7; /* the second goes on alone */
+    expect(&scene, "", "", 0);
+    scene.launches[0].arguments[2].integer = N - 40; /* another stride: other threads' levels */
+    scene.launches[0].arguments[3].integer = LEVELS;
+    struct scene_run run;
+    scene_open(&run, &scene);
+    assert_non_null(run.group->refusal);
+    scene_close(&run);
+}
+
+static void what_is_in_another_iteration_is_not_joined(void **state)
+{
+    (void)state;
+    const struct scene up = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                              {"from_above", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                             ARRAYS};
+    expect(&up, "", "", 0);
+    const struct scene down = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                                {"downwards", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                               ARRAYS};
+    expect(&down, "", "", 0);
+}
+
+static void a_level_that_is_overwritten_later(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"from_below", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+                                 {"downwards", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}}},
+                                ARRAYS};
+    expect(&scene, "", "", 0);
+}
+
+static void a_sum_that_is_needed_before_the_loop(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"column_sum", ROW, {POINTER(0), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}},
+         {"column_scale", ROW, {POINTER(3), POINTER(1), POINTER(0), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "", "", 1);
+}
+
+static void code_before_and_behind_the_loop(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"column_scale", ROW, {POINTER(1), POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+         {"column_sum", ROW, {POINTER(0), POINTER(3), POINTER(1), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "2", "+", 2);
+}
+
+static void a_number_of_levels_that_depends_on_data(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"deep_column", ROW, {POINTER(0), POINTER(1), POINTER(4), INT(N)}},
+         {"add_column", ROW, {POINTER(2), POINTER(1), POINTER(3), INT(N), INT(LEVELS)}}},
+        {{BYTES * 2, 'f'}, {BYTES * 2, 'f'}, {BYTES * 2, 'f'}, {BYTES * 2, 'f'}, {BYTES, 'b'}},
+        .module = "loops.ptx"};
+    expect(&scene, "", "", 0);
+}
+
+static void a_loop_in_the_loop_and_levels_passed_over(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"powers", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(3), POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "3", "+", 2);
+}
+
+static void two_loops_each(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"two_loops", ROW, {POINTER(0), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}},
+         {"two_loops", ROW, {POINTER(3), POINTER(4), POINTER(1), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "", "", 0); /* the second's first loop reads what the first's second writes */
+    const struct scene apart = {
+        {{"two_loops", ROW, {POINTER(0), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}},
+         {"two_loops", ROW, {POINTER(3), POINTER(4), POINTER(0), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&apart, "2", "++", 1);
+}
+
+static void loops_that_nvcc_unrolled(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"double_levels", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                           {"add_levels", ROW, {POINTER(2), POINTER(0), POINTER(1), INT(N), INT(LEVELS)}}},
+                          ARRAYS};
+    expect(&scene, "2", "++", 10);
+    for (int levels = 0; levels < LEVELS; levels++) { /* with and without main loop and rest */
+        scene.launches[0].arguments[3].integer = scene.launches[1].arguments[4].integer = levels;
+        struct scene_run run;
+        scene_open(&run, &scene);
+        assert_true(scene_compare(&run, &scene));
+        assert_int_equal(run.group->join_count, levels > 0);
+        scene_close(&run);
+    }
+}
+
+static void products_of_rows_share_the_vector(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"dot_levels", ROW, {POINTER(0), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}},
+         {"dot_levels", ROW, {POINTER(3), POINTER(1), POINTER(4), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "2", "++", 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_passes_in_each_iteration),
+        cmocka_unit_test(two_loads_of_one_level_are_one),
+        cmocka_unit_test(columns_of_two_lengths),
+        cmocka_unit_test(what_is_in_another_iteration_is_not_joined),
+        cmocka_unit_test(a_level_that_is_overwritten_later),
+        cmocka_unit_test(a_sum_that_is_needed_before_the_loop),
+        cmocka_unit_test(code_before_and_behind_the_loop),
+        cmocka_unit_test(a_number_of_levels_that_depends_on_data),
+        cmocka_unit_test(a_loop_in_the_loop_and_levels_passed_over),
+        cmocka_unit_test(two_loops_each),
+        cmocka_unit_test(loops_that_nvcc_unrolled),
+        cmocka_unit_test(products_of_rows_share_the_vector),
+    };
+    return cmocka_run_group_tests_name("joined loops", tests, NULL, NULL);
+}
