@@ -260,14 +260,51 @@ static bool unread_until(const struct group *group, struct frame *frame, const s
     return true;
 }
 
+/* No thread reads in the same iteration what the store writes, before the overwriter does its work, but by
+ * forwards. */
+static bool unread_in_iteration(const struct group *group, struct frame *frame, struct joining *joining,
+                                const struct placed_access *store, const struct placed_access *overwriter)
+{
+    for (uint32_t member = store->member; member <= overwriter->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (other->access->kind == ACCESS_WRITE) continue;
+            enum overlap overlap = frame_overlap(frame, other, store);
+            if (overlap == OVERLAP_NONE || group_forward_to(group, member, other->access->instruction))
+                continue;
+            if (overlap != OVERLAP_SAME) return false;
+            if (join_lies_between(joining, store, other, overwriter) && join_may_touch(joining, other, store))
+                return false;
+        }
+    return true;
+}
+
+/* Of a store in a joined loop: an overwriter in each iteration. */
+static bool is_overwritten_in_iteration(const struct group *group, struct frame *frame,
+                                        struct joining *joining, const struct placed_access *store)
+{
+    for (uint32_t member = store->member + 1; member < frame->member_count; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *later = &frame->accesses[member][i];
+            if (later->access->kind != ACCESS_WRITE || !join_is_shared(joining, store, later) ||
+                !is_exact(frame, later) || !join_covers(joining, later, store))
+                continue;
+            if (unread_in_iteration(group, frame, joining, store, later)) return true;
+        }
+    return false;
+}
+
 static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
-                     const struct placed_access *store)
+                     struct joining *joining, const struct placed_access *store)
 {
     const struct access *access = store->access;
     if (access->kind != ACCESS_WRITE || !access->address_is_exact || access->is_uncached_order ||
         !access->relation || frame->remaps[store->member].kind == REMAP_STRIDE ||
         !ptx_is_store(instruction_of(frame, store)) || wants_memory(instruction_of(frame, store)))
         return false;
+    if (is_overwritten_in_iteration(group, frame, joining, store))
+        return product_of_store(function_of(frame, store->member), access->instruction, NULL) !=
+               PRODUCT_BLOCKED;
     for (uint32_t member = store->member + 1;
          member < frame->member_count && in_one_stage(frame, store->member, member); member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
@@ -281,12 +318,13 @@ static bool may_drop(const struct group *group, struct frame *frame, const struc
     return false;
 }
 
-static void find_drops(struct group *group, struct frame *frame, const struct order *orders)
+static void find_drops(struct group *group, struct frame *frame, const struct order *orders,
+                       struct joining *joining)
 {
     for (uint32_t member = 0; member < frame->member_count; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *store = &frame->accesses[member][i];
-            if (!may_drop(group, frame, orders, store)) continue;
+            if (!may_drop(group, frame, orders, joining, store)) continue;
             group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
         }
 }
@@ -301,6 +339,6 @@ bool forward_find(struct group *group, struct frame *frame, const struct order *
     if (!group->forwards || !group->drops) return false;
     group->forward_count = group->drop_count = 0;
     find_forwards(group, frame, orders, joining);
-    find_drops(group, frame, orders);
+    find_drops(group, frame, orders, joining);
     return true;
 }

@@ -173,6 +173,22 @@ static void loops_that_nvcc_unrolled(void **state)
     }
 }
 
+static void a_level_that_is_overwritten_is_not_stored(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(0), POINTER(0), POINTER(3), INT(N), INT(LEVELS)}},
+         {"powers", ROW, {POINTER(0), POINTER(0), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    struct scene_run run;
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->joins->member_count, 3);
+    assert_int_equal(run.group->drop_count, 1); /* powers passes over some levels */
+    scene_close(&run);
+}
+
 static void products_of_rows_share_the_vector(void **state)
 {
     (void)state;
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_loop_in_the_loop_and_levels_passed_over),
         cmocka_unit_test(two_loops_each),
         cmocka_unit_test(loops_that_nvcc_unrolled),
+        cmocka_unit_test(a_level_that_is_overwritten_is_not_stored),
         cmocka_unit_test(products_of_rows_share_the_vector),
     };
     return cmocka_run_group_tests_name("joined loops", tests, NULL, NULL);
