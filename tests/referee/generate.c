@@ -46,27 +46,60 @@ static void draw_theme(struct generator *generator)
     if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);
     theme->levels = random_of(random, 2, 3, 4);
     if (theme->stencils && random_chance(random, 75)) draw_steps(random, theme);
+    if (random_chance(random, 45)) {
+        theme->stencils = theme->columns = theme->blocks = theme->plain = 0;
+        theme->has_steps = false;
+        kernel_draw_scene(random, theme);
+    }
     theme->height = theme->length / theme->width;
     theme->has_tables = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
 
+/* Many programs have one allocation for most of their arrays. */
+static void draw_homes(struct generator *generator)
+{
+    struct random *random = &generator->random;
+    uint32_t percent = (uint32_t)random_of(random, 0, 0, 90, 70);
+    for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
+        generator->homes[a] = (struct launch_place){a, 0};
+        if (a >= generator->arrays.count || !random_chance(random, percent)) continue;
+        generator->homes[a] = (struct launch_place){POOL, generator->pool_size};
+        generator->pool_size += generator->arrays.sizes[a] + 16 * random_of(random, 0, 0, 1, 8);
+    }
+    if (generator->pool_size) say(generator, "alloc a%d %lld\n", POOL, (long long)generator->pool_size);
+}
+
+static int64_t draw_size(struct generator *generator)
+{
+    struct random *random = &generator->random;
+    const struct kernel_theme *theme = &generator->theme;
+    int64_t size = theme->length * (theme->value == 'd' ? 8 : 4);
+    size = (size + 15) / 16 * 16;
+    if (theme->columns || (theme->scene && random_chance(random, 80)))
+        size *= 4;
+    else if (theme->has_steps || theme->scene)
+        size += 512;
+    else
+        size *= random_of(random, 1, 1, 1, 2, 2, 4);
+    return size + (random_chance(random, 20) ? 16 * random_of(random, 1, 2, 33) : 0);
+}
+
 static void draw_arrays(struct generator *generator)
 {
     struct random *random = &generator->random;
-    int64_t size = generator->theme.length * (generator->theme.value == 'd' ? 8 : 4);
-    size = (size + 15) / 16 * 16;
-    bool has_others = random_chance(random, 10); /* memory that is not a plain allocation */
+    bool has_others = random_chance(random, 6); /* memory that is not a plain allocation */
+    for (uint32_t a = 0; a < generator->arrays.count; a++) generator->arrays.sizes[a] = draw_size(generator);
+    draw_homes(generator);
     for (uint32_t a = 0; a < generator->arrays.count; a++) {
-        generator->arrays.sizes[a] = size * random_of(random, 1, 1, 1, 2, 2, 4);
-        if (generator->theme.has_steps) generator->arrays.sizes[a] = size + 512;
-        if (generator->theme.columns) generator->arrays.sizes[a] = 4 * size;
-        if (random_chance(random, 20)) generator->arrays.sizes[a] += 16 * random_of(random, 1, 2, 33);
+        long long size = generator->arrays.sizes[a];
         const char *kind = !has_others || random_chance(random, 60) ? ""
                            : random_chance(random, 50)              ? " managed"
                                                                     : " async";
-        say(generator, "alloc a%u %lld%s\nfill a%u+0 %lld %c %u\n", a, (long long)generator->arrays.sizes[a],
-            kind, a, (long long)generator->arrays.sizes[a], say_data_type(generator, a + generator->number),
+        if (generator->homes[a].array == a) say(generator, "alloc a%u %lld%s\n", a, size, kind);
+        say(generator, "fill");
+        say_place(generator, &(struct launch_place){a, 0});
+        say(generator, " %lld %c %u\n", size, say_data_type(generator, a + generator->number),
             a + generator->number);
     }
 }
@@ -77,7 +110,7 @@ static void draw_streams(struct generator *generator)
     generator->stream_count = 1;
     if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
-    if (generator->theme.has_steps) generator->spread /= 4;
+    if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = random_chance(random, 40);
         say(generator, "stream s%u %d\n", s, !generator->is_blocking[s]);
@@ -89,6 +122,8 @@ static void draw_kernels(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->kernel_count = 2 + random_below(random, KERNELS_MOST - 1);
+    if (generator->theme.scene)
+        generator->kernel_count = generator->theme.scene_length + random_chance(random, 15);
     if (generator->theme.has_steps)
         generator->kernel_count = (uint32_t)random_of(random, 3, 4, 4, 4, 5, 6, 8);
     say(generator, "source\n");
@@ -119,7 +154,7 @@ static void draw_rounds(struct generator *generator)
     say_sequence(generator, sequence);
     say(generator, "replay\n");
     say_sequence(generator, sequence);
-    for (uint32_t round = 0, rounds = 10 + random_below(&generator->random, 5); round < rounds; round++) {
+    for (uint32_t round = 0, rounds = 18 + random_below(&generator->random, 7); round < rounds; round++) {
         *variant = *sequence;
         for (uint32_t i = 0, changes = (uint32_t)random_of(&generator->random, 1, 1, 1, 2); i < changes; i++)
             vary_something(generator, variant);
@@ -138,12 +173,19 @@ const char *generate_script(struct arena *arena, uint64_t seed, uint32_t number)
     generator.random.state ^= random_next(&generator.random);
     say(&generator, "program %u\n", number);
     draw_theme(&generator);
+    for (uint32_t k = 0; k < generator.theme.scene_length; k++)
+        say(&generator, "# %s\n", kernel_scene_text(&generator.theme, k));
     bool has_steps = generator.theme.has_steps;
     generator.arrays.count =
         has_steps ? 5 + random_below(&generator.random, 4) : 2 + random_below(&generator.random, 6);
     generator.arrays.lanes =
         generator.arrays.count >= 4 && random_chance(&generator.random, has_steps ? 10 : 70) ? LAUNCH_LANES
                                                                                              : 1;
+    if (generator.theme.scene) {
+        generator.arrays.count = KERNEL_SLOTS + random_below(&generator.random, 2);
+        generator.arrays.lanes = 1;
+        generator.arrays.turn = generator.theme.turn;
+    }
     generator.arrays.latest[1] = 1;
     draw_kernels(&generator);
     draw_arrays(&generator);

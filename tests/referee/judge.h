@@ -27,13 +27,17 @@ struct judge_program { /* one program of a batch */
     const struct script *script; /* of text; of the compiled text once there is one */
     const char *ptx, *image;     /* image: NULL, or the file of a fatbin */
     bool is_failed, is_fused;
-    struct witness_log log;     /* of what was watched */
-    uint32_t watched, compared; /* launches held against the analysis; accesses of them that are exact */
-    const char *why;            /* one line, of a failure; begins with a word for its kind */
+    bool has_barriers, has_border; /* used a group of inner-block fusion, of halo fusion */
+    struct witness_log log;        /* of what was watched */
+    uint32_t watched, compared;    /* launches held against the analysis; accesses of them that are exact */
+    const char *why;               /* one line, of a failure; begins with a word for its kind */
 };
 struct judge_refusal {
     const char *reason;
     uint64_t pairs;
+};
+struct judge_group { /* of the plan */
+    const char *name, *fusion;
 };
 struct batch {
     struct arena *arena;
@@ -41,6 +45,8 @@ struct batch {
     uint32_t count;
     struct judge_refusal refusals[256];
     uint32_t refusal_count;
+    struct judge_group groups[1024];
+    uint32_t group_count;
 };
 
 /* Reads every program of text. NULL with a message in error. The arena is the batch's. */

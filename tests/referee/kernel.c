@@ -50,6 +50,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
+        [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
     };
     static const char *const plane[KERNEL_MAPS] = {
@@ -111,6 +112,9 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
         kernel_say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
                    writer->kernel->value == 'd' ? "double" : "float");
         break;
+    case GUARD_IN_BLOCK:
+        kernel_say(writer, "if (threadIdx.x + %d < blockDim.x) ", access->c);
+        break;
     case GUARD_NONE:
     case KERNEL_GUARDS:
         break;
@@ -140,7 +144,8 @@ static bool is_vector(const struct writer *writer, const struct kernel_access *a
 
 const struct kernel_type *kernel_draw_type(struct writer *writer)
 {
-    if (writer->kernel->is_stencil || random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
+    if (writer->kernel->is_stencil || writer->kernel->scene ||
+        random_chance(writer->random, writer->kernel->is_plain ? 93 : 70))
         return writer->kernel->value == 'd'   ? double_type
                : writer->kernel->value == 'i' ? int_type
                                               : float_type;
@@ -200,7 +205,7 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
 static enum kernel_guard draw_guard(struct writer *writer)
 {
     if (random_chance(writer->random, writer->kernel->is_plain ? 93 : 78)) return GUARD_NONE;
-    return (enum kernel_guard)(1 + random_below(writer->random, KERNEL_GUARDS - 1));
+    return (enum kernel_guard)(1 + random_below(writer->random, GUARD_IN_BLOCK - 1));
 }
 
 void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
@@ -405,7 +410,9 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
 {
     if (!access) return;
     writer->is_written[access->pointer] = true;
-    uint32_t value = random_chance(writer->random, writer->kernel->role ? 95 : 70)
+    uint32_t value = random_chance(writer->random, writer->kernel->scene  ? 100
+                                                   : writer->kernel->role ? 95
+                                                                          : 70)
                          ? writer->values - 1
                          : random_below(writer->random, writer->values);
     const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
@@ -463,64 +470,6 @@ static void write_loop(struct writer *writer)
     kernel_say(writer, "; j++) v%u = v%u * (%s)s + (%s)%s;\n", to, to, type, type, "1");
 }
 
-/* Everybody's value, in shared memory: s and the number of the value that it is for. */
-static void write_shared(struct writer *writer, uint32_t to, uint32_t from)
-{
-    const char *type = kernel_value_type(writer);
-    if (writer->kernel->is_dynamic) {
-        kernel_say(writer, "%s *s%u = (%s *)d%u; __syncthreads();\n", type, to, type, writer->program);
-    } else {
-        kernel_say(writer, "__shared__ %s s%u[1024];\n", type, to);
-    }
-    kernel_say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
-    kernel_say(writer, "__syncthreads();\n");
-}
-
-/* Half of the threads add in each round; with the barrier under the test, those that have added are gone. */
-static void write_tree(struct writer *writer, uint32_t to)
-{
-    bool is_under = !writer->kernel->returns && random_chance(writer->random, 40);
-    const char *last = writer->kernel->returns ? " && i + k < n" : "";
-    kernel_say(writer, "for (int k = blockDim.x / 2; k; k /= 2) {\n");
-    writer->is_parted = is_under;
-    if (is_under)
-        kernel_say(writer,
-                   "if (threadIdx.x < k) { s%u[threadIdx.x] += s%u[threadIdx.x + k]; __syncthreads(); }\n",
-                   to, to);
-    else
-        kernel_say(writer,
-                   "if (threadIdx.x < k%s) s%u[threadIdx.x] += s%u[threadIdx.x + k];\n__syncthreads();\n",
-                   last, to, to);
-    kernel_say(writer, "}\n%s v%u = s%u[threadIdx.x];\n", kernel_value_type(writer), to, to);
-}
-
-static void write_exchange(struct writer *writer)
-{
-    if (!writer->values || writer->is_parted) return;
-    uint32_t from = random_below(writer->random, writer->values), to = writer->values++;
-    const char *type = kernel_value_type(writer);
-    bool returns = writer->kernel->returns;
-    if (!returns && random_chance(writer->random, 40)) {
-        kernel_say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
-                   random_of(writer->random, 1, 2, 16));
-        return;
-    }
-    if (!returns && random_chance(writer->random, 15)) {
-        kernel_say(writer, "%s v%u = (%s)__syncthreads_count(v%u > (%s)1);\n", type, to, type, from, type);
-        return;
-    }
-    write_shared(writer, to, from);
-    if (random_chance(writer->random, 40))
-        write_tree(writer, to);
-    else if (returns) /* those that have returned left nothing */
-        kernel_say(writer,
-                   "%s v%u = i - threadIdx.x + blockDim.x - 1 - threadIdx.x < n ? s%u[blockDim.x - 1 - "
-                   "threadIdx.x] : 0;\n",
-                   type, to, to);
-    else
-        kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, to);
-}
-
 /* Threads that data sends away. */
 static void write_leave(struct writer *writer)
 {
@@ -559,8 +508,8 @@ static void write_branch(struct writer *writer)
 static void write_body(struct writer *writer)
 {
     struct random *random = writer->random;
-    if (writer->kernel->role) {
-        kernel_write_step(writer);
+    if (writer->kernel->role || writer->kernel->scene) {
+        (writer->kernel->role ? kernel_write_step : kernel_write_scene)(writer);
         return;
     }
     for (uint32_t i = 0, count = 1 + random_below(random, 2); i < count || !writer->values; i++)
@@ -568,7 +517,7 @@ static void write_body(struct writer *writer)
     for (uint32_t i = 0, count = 1 + random_below(random, 5); i < count; i++) {
         uint32_t what = random_below(random, writer->kernel->is_plain ? 93 : 100);
         if (writer->kernel->shape == KERNEL_BLOCK && what < 45)
-            write_exchange(writer);
+            kernel_write_exchange(writer);
         else if (what < 56)
             kernel_write_compute(writer);
         else if (what < 60)
@@ -762,7 +711,11 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
     writer.theme = theme;
     writer.program = program;
     kernel->name = arena_printf(arena, "p%uk%u", program, index);
-    choose_shape(&writer, index);
+    kernel->scene = index < theme->scene_length ? index + 1 : 0;
+    if (kernel->scene)
+        kernel_choose_scene_shape(&writer);
+    else
+        choose_shape(&writer, index);
     write_shape(&writer);
     write_body(&writer);
     bool is_open = kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK ||

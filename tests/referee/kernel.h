@@ -38,6 +38,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
                   MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
+                  MAP_WARP,     /* min(i - t % 32, n - 1) */
                   KERNEL_MAPS
 };
 enum kernel_guard {
@@ -48,6 +49,7 @@ enum kernel_guard {
     GUARD_BELOW,
     GUARD_FROM_OFFSET,
     GUARD_DATA,
+    GUARD_IN_BLOCK, /* t + c < b */
     KERNEL_GUARDS
 };
 
@@ -66,6 +68,13 @@ enum kernel_habit {                /* of all kernels of a time step */
                     HABIT_TWO,     /* two arrays are written */
                     HABIT_SHIFTED, /* sources write the next cell */
                     KERNEL_HABITS
+};
+
+enum kernel_fit { /* of a scene's arrays */
+                  FIT_ANY,
+                  FIT_WHOLE,  /* whole blocks */
+                  FIT_WARPS,  /* whole warps, not whole blocks */
+                  FIT_CROOKED /* blocks that are no power of two, or large */
 };
 
 struct kernel_type {
@@ -97,9 +106,11 @@ struct kernel {
     bool is_backward;       /* a line that counts down */
     bool is_dynamic;        /* has its shared arrays in dynamic shared memory */
     enum kernel_role role;  /* of a stencil */
-    bool has_struct;        /* pointer 0, n and s come in one */
-    char scalars[8];        /* the others, in their order: letters of n, m, o, h, s, t */
-    char scalar_types[8];   /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
+    uint32_t scene;         /* 0, or from 1 its place in the theme's scene */
+    unsigned char slots[KERNEL_POINTERS]; /* 0, or from 1 which array of the scene a pointer is to */
+    bool has_struct;                      /* pointer 0, n and s come in one */
+    char scalars[8];                      /* the others, in their order: letters of n, m, o, h, s, t */
+    char scalar_types[8];                 /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
 
     struct kernel_pointer pointers[KERNEL_POINTERS];
     struct kernel_access accesses[KERNEL_ACCESSES];
@@ -122,12 +133,19 @@ struct kernel_theme {
     bool has_steps, is_flat; /* stencils have the roles of a time step, in this order; as planes */
     enum kernel_role order[4];
     enum kernel_habit habit;
+    const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
+    uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t levels;
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
 };
+enum { KERNEL_SCENE_MOST = 4, KERNEL_SLOTS = 6 };
 enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 8192 /* of a dynamic array */ };
+
+/* The length, the block and so on are what the scene needs. */
+void kernel_draw_scene(struct random *random, struct kernel_theme *theme);
+const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
 
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);

@@ -13,8 +13,10 @@ struct enumeration {
     void *context;
 };
 
-static bool is_wanted(const struct kernel_access *access, const struct kernel_numbers *numbers, int32_t i)
+static bool is_wanted(const struct kernel_access *access, const struct kernel_numbers *numbers,
+                      const struct point *at)
 {
+    int32_t i = at->x;
     switch (access->guard) {
     case GUARD_INNER:
         return i > 0 && i < numbers->n - 1;
@@ -26,6 +28,8 @@ static bool is_wanted(const struct kernel_access *access, const struct kernel_nu
         return i < access->d;
     case GUARD_FROM_OFFSET:
         return i >= numbers->o;
+    case GUARD_IN_BLOCK:
+        return at->thread % (int32_t)numbers->block[0] + access->c < (int32_t)numbers->block[0];
     case GUARD_NONE:
     case GUARD_DATA:
     case KERNEL_GUARDS:
@@ -83,6 +87,8 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         int64_t block = (int64_t)numbers->block[0] * numbers->block[1], t = at->thread % block;
         return clamp(i - t + (t + c) % block, 0, n - 1);
     }
+    case MAP_WARP:
+        return clamp(i - at->thread % (int32_t)numbers->block[0] % 32, 0, n - 1);
     case MAP_CONSTANT:
     case MAP_TURNED:
     case MAP_GATHER:
@@ -121,7 +127,7 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     int64_t size = kernel->pointers[access->pointer].type->size;
     /* A load of the module's own variable the compiler may make before it asks. */
     bool is_early = kernel->pointers[access->pointer].variable && !access->is_write;
-    if (!is_early && !is_wanted(access, enumeration->numbers, at->x)) return true;
+    if (!is_early && !is_wanted(access, enumeration->numbers, at)) return true;
     if (access->map == MAP_GATHER)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (access->c + 1) * size, true);
     bool is_plane = kernel->shape == KERNEL_PLANE;

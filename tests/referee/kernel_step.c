@@ -40,8 +40,7 @@ static void write_step_loads(struct writer *writer)
         kernel_write_load(writer, step_access(writer, 1, MAP_OWN, GUARD_NONE, false));
 }
 
-/* Of all that was loaded, so that the compiler keeps the loads. */
-static void write_mixture(struct writer *writer)
+void kernel_write_mixture(struct writer *writer)
 {
     static const char *const between[] = {" + ", " - ", " * s + ", " * s - "};
     uint32_t to = writer->values;
@@ -95,7 +94,7 @@ void kernel_write_step(struct writer *writer)
     write_step_loads(writer);
     for (uint32_t i = 0, count = random_below(random, 3); i < count; i++) kernel_write_compute(writer);
     if (random_chance(random, 8)) kernel_write_inline(writer);
-    if (random_chance(random, 85)) write_mixture(writer);
+    if (random_chance(random, 85)) kernel_write_mixture(writer);
     write_step_stores(writer);
     if (random_chance(random, writer->theme->habit == HABIT_COUNTED ? 30 : 2)) kernel_write_atomic(writer);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What draws the statements of a kernel, as CUDA C and as data: kernel.c, and kernel_step.c for those of a
- * time step. */
+ * What draws the statements of a kernel, as CUDA C and as data: kernel.c; kernel_step.c for those of a time
+ * step, kernel_scene.c for those of a scene, kernel_block.c where threads of a block meet. */
 #ifndef KFUSE_TESTS_REFEREE_KERNEL_WRITER_H
 #define KFUSE_TESTS_REFEREE_KERNEL_WRITER_H
 
@@ -20,6 +20,7 @@ struct writer {
     struct text text;
     uint32_t values; /* v0, v1 ... */
     bool is_parted;  /* barriers no longer wait for the whole block */
+    uint32_t kept;   /* 0, or 1 more than the number of a shared array that does not change any more */
     bool is_written[KERNEL_POINTERS];
     uint32_t program;
 };
@@ -37,6 +38,24 @@ void kernel_write_inline(struct writer *writer);
 void kernel_write_store(struct writer *writer, const struct kernel_access *access);
 void kernel_write_atomic(struct writer *writer);
 
+/* kernel_block.c */
+enum kernel_meeting {
+    MEETING_TURNED,
+    MEETING_TREE,
+    MEETING_PARTED_TREE, /* not all warps come by its barriers */
+    MEETING_WAYS,        /* on either side of a branch */
+    MEETING_LOADED,      /* for those only that have loaded more than 1; by warp, the program sees to that */
+    MEETING_KEPT         /* looks again at what was shared earlier */
+};
+void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting);
+void kernel_write_exchange(struct writer *writer);
+
+/* kernel_scene.c */
+void kernel_choose_scene_shape(struct writer *writer);
+void kernel_write_scene(struct writer *writer);
+
+/* Of all values, so that the compiler keeps the loads. */
+void kernel_write_mixture(struct writer *writer);
 /* kernel_step.c: reads 0 and 1, writes 2, often 3, and sometimes places of 2 again. */
 void kernel_write_step(struct writer *writer);
 

@@ -151,6 +151,8 @@ static uint32_t draw_array(const struct launch *launch, const struct launch_arra
                            struct random *random, uint32_t pointer)
 {
     uint32_t latest = arrays->latest[launch->lane];
+    if (launch->kernel->slots[pointer] && !random_chance(random, 3))
+        return (launch->kernel->slots[pointer] - 1 + arrays->turn) % arrays->count;
     if (launch->kernel->role) return draw_step_array(launch, arrays, random, pointer);
     if (!launch->kernel->is_stencil || random_chance(random, pointer == 1 ? 90 : 15))
         return array_in_lane(launch, arrays, random_below(random, arrays->count * 12));
@@ -164,7 +166,9 @@ static bool place_one(struct launch *launch, const struct launch_arrays *arrays,
     int64_t size = launch->kernel->pointers[pointer].type->size;
     int64_t from = reach->from[pointer], to = reach->to[pointer];
     uint32_t array = draw_array(launch, arrays, random, pointer);
-    bool is_start = random_chance(random, launch->kernel->role ? 94 : launch->kernel->is_plain ? 70 : 0);
+    bool is_start = random_chance(random, launch->kernel->slots[pointer] || launch->kernel->role ? 95
+                                          : launch->kernel->is_plain                             ? 70
+                                                                                                 : 0);
     uint32_t what = random_below(random, is_start ? 75 : 100);
     if (launch->kernel->pointers[pointer].variable) {
         launch->places[pointer] =

@@ -16,6 +16,7 @@ struct launch_arrays {
     uint32_t count;
     uint32_t lanes; /* launches of one lane draw every lanes-th array: lanes do not depend on each other */
     uint32_t latest[LAUNCH_LANES]; /* what the launch drawn last in a lane wrote; not the state of steps */
+    uint32_t turn;                 /* the array that is a scene's first */
     int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of the tables t and c */
 };
 struct launch {

@@ -198,7 +198,8 @@ static void write_reasons(FILE *out, const struct sums *sums, const char *mark, 
 {
     for (uint32_t i = 0; i < sums->reason_count; i++) {
         const char *text = sums->reasons[i].text;
-        bool is_marked = !strncmp(text, "(reason) ", 9) || !strncmp(text, "(group) ", 8);
+        bool is_marked = !strncmp(text, "(reason) ", 9) || !strncmp(text, "(group) ", 8) ||
+                         !strncmp(text, "(programs) ", 11);
         if (*mark ? strncmp(text, mark, strlen(mark)) != 0 : is_marked) continue;
         fprintf(out, "%s\t%llu\t%s\n", label, (unsigned long long)sums->reasons[i].pairs,
                 text + strlen(mark));
@@ -223,6 +224,7 @@ static void write_table(FILE *out, struct sums *sums, double minutes)
     fprintf(out, "launches held against the analysis\t%llu\n", (unsigned long long)sums->watched);
     fprintf(out, "accesses that claim to be exact, compared\t%llu\n", (unsigned long long)sums->compared);
     fprintf(out, "programs per minute\t%.0f\n", minutes > 0 ? (double)all / minutes : 0);
+    write_reasons(out, sums, "(programs) ", "programs that used a group of");
     write_reasons(out, sums, "(reason) ", "reasons that name two threads");
     write_reasons(out, sums, "(group) ", "groups");
     write_reasons(out, sums, "", "neighbouring launches");

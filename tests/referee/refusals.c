@@ -81,8 +81,12 @@ static void read_plan(struct batch *batch, const char *plan)
         snprintf(unproven, sizeof unproven, "(group) to be verified: %s", plain);
         judge_count_refusal(batch, unproven, 1);
         const char *fusion = json_string_value(json_object_get(group, "fusion"));
-        judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion ? fusion : "of no kind"),
-                            1);
+        const char *name = json_string_value(json_object_get(group, "name"));
+        fusion = arena_strdup(batch->arena, fusion ? fusion : "of no kind");
+        judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion), 1);
+        if (name && batch->group_count < sizeof batch->groups / sizeof *batch->groups)
+            batch->groups[batch->group_count++] =
+                (struct judge_group){arena_strdup(batch->arena, name), fusion};
     }
     json_array_foreach(json_object_get(root, "pairs"), index, pair)
     {
@@ -96,6 +100,19 @@ static void read_plan(struct batch *batch, const char *plan)
     json_decref(root);
 }
 
+static void note_use(const struct batch *batch, struct judge_program *program, const char *line)
+{
+    program->is_fused = true;
+    for (uint32_t i = 0; i < batch->group_count; i++) {
+        const struct judge_group *group = &batch->groups[i];
+        size_t length = strlen(group->name);
+        if (strncmp(line, "group ", 6) || strncmp(line + 6, group->name, length) || line[6 + length] != ' ')
+            continue;
+        program->has_barriers |= !strcmp(group->fusion, "inner-block");
+        program->has_border |= !strcmp(group->fusion, "halo");
+    }
+}
+
 static void read_line(struct batch *batch, const char *line)
 {
     unsigned program;
@@ -105,7 +122,7 @@ static void read_line(struct batch *batch, const char *line)
         sscanf(line, "verified g%*u_p%uk%*[^ ] uses %llu mismatches %llu", &program, &uses, &mismatches) == 3;
     for (uint32_t i = 0; i < batch->count && (is_use || is_verified); i++) {
         if (batch->programs[i].number != program) continue;
-        if (uses) batch->programs[i].is_fused = true;
+        if (uses) note_use(batch, &batch->programs[i], line);
         if (mismatches)
             batch_fail(batch, &batch->programs[i], "verify: %.*s", (int)strcspn(line, "\n"), line);
     }
@@ -123,4 +140,11 @@ void refusals_read(struct batch *batch, const char *plan, const char *statistics
     char *text = script_read_file(statistics);
     if (text) read_statistics(batch, text);
     free(text);
+    for (uint32_t i = 0; plan && i < batch->count; i++) {
+        const struct judge_program *program = &batch->programs[i];
+        if (program->has_barriers) judge_count_refusal(batch, "(programs) inner-block", 1);
+        if (program->has_border) judge_count_refusal(batch, "(programs) halo", 1);
+        if (program->has_barriers || program->has_border)
+            judge_count_refusal(batch, "(programs) any kind but inner-thread", 1);
+    }
 }

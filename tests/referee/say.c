@@ -89,9 +89,10 @@ static void say_bits(struct generator *generator, float value)
     say(generator, " f%x", bits);
 }
 
-static void say_pointer(struct generator *generator, const struct launch *launch, uint32_t pointer)
+void say_place(struct generator *generator, const struct launch_place *place)
 {
-    say(generator, " a%u%+lld", launch->places[pointer].array, (long long)launch->places[pointer].offset);
+    const struct launch_place *home = &generator->homes[place->array];
+    say(generator, " a%u%+lld", home->array, (long long)(home->offset + place->offset));
 }
 
 static void say_scalar(struct generator *generator, const struct launch *launch, uint32_t scalar)
@@ -121,13 +122,13 @@ static void say_launch(struct generator *generator, const struct launch *launch)
         kernel->is_dynamic ? KERNEL_SHARED_BYTES : 0, launch->stream);
     if (kernel->has_struct) {
         say(generator, " {");
-        say_pointer(generator, launch, 0);
+        say_place(generator, &launch->places[0]);
         say(generator, " i%d", numbers->n);
         say_bits(generator, numbers->s);
         say(generator, " }");
     }
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
-        if (!kernel->pointers[p].variable) say_pointer(generator, launch, p);
+        if (!kernel->pointers[p].variable) say_place(generator, &launch->places[p]);
     for (uint32_t i = 0; kernel->scalars[i]; i++) say_scalar(generator, launch, i);
     say(generator, "\n");
 }
@@ -150,8 +151,8 @@ static void say_stream(struct generator *generator, const struct item *item)
 /* Frees an array and allocates it again, at the same address or another. */
 static void say_allocate(struct generator *generator, const struct item *item)
 {
-    uint32_t array = item->place.array;
-    long long size = generator->arrays.sizes[array];
+    uint32_t array = generator->homes[item->place.array].array;
+    long long size = array == POOL ? generator->pool_size : generator->arrays.sizes[array];
     if (generator->stream_count > 1 || item->seed % 8 == 7) {
         say(generator, "sync\n");
         say_forget_order(generator);
@@ -181,26 +182,33 @@ static void say_item(struct generator *generator, const struct item *item)
         break;
     case ITEM_FILL:
         touch(generator, place->array, true, item->stream);
-        say(generator, "fill a%u%+lld %lld %c %u", place->array, (long long)place->offset,
-            (long long)item->bytes, say_data_type(generator, item->seed), item->seed);
+        say(generator, "fill");
+        say_place(generator, place);
+        say(generator, " %lld %c %u", (long long)item->bytes, say_data_type(generator, item->seed),
+            item->seed);
         say_stream(generator, item);
         break;
     case ITEM_SET:
         touch(generator, place->array, true, item->stream);
-        say(generator, "set a%u%+lld %lld %u", place->array, (long long)place->offset, (long long)item->bytes,
-            item->seed % 64);
+        say(generator, "set");
+        say_place(generator, place);
+        say(generator, " %lld %u", (long long)item->bytes, item->seed % 64);
         say_stream(generator, item);
         break;
     case ITEM_COPY:
         touch(generator, place->array, true, item->stream);
         touch(generator, source->array, false, item->stream);
-        say(generator, "copy a%u%+lld a%u%+lld %lld", place->array, (long long)place->offset, source->array,
-            (long long)source->offset, (long long)item->bytes);
+        say(generator, "copy");
+        say_place(generator, place);
+        say_place(generator, source);
+        say(generator, " %lld", (long long)item->bytes);
         say_stream(generator, item);
         break;
     case ITEM_READ:
         touch(generator, place->array, false, item->stream);
-        say(generator, "read a%u%+lld %lld", place->array, (long long)place->offset, (long long)item->bytes);
+        say(generator, "read");
+        say_place(generator, place);
+        say(generator, " %lld", (long long)item->bytes);
         say_stream(generator, item);
         forget_stream(generator, item->stream);
         break;

@@ -52,7 +52,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
     }
     if (kernel->shape == KERNEL_PLANE) choose_plane(generator, numbers);
     if (kernel->is_tall) {
-        numbers->block[1] = (uint32_t)random_of(random, 1, 2, 4, 8);
+        numbers->block[1] = (uint32_t)random_of(random, kernel->scene ? 2 : 1, 2, 4, 8);
         numbers->block[0] /= numbers->block[1];
     }
     if (kernel->is_wide && !kernel->is_exact) {
@@ -201,7 +201,7 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
     uint32_t launches = generator->kernel_count + random_below(random, 3);
-    uint32_t others = random_chance(random, 40) ? 0 : 14; /* percent */
+    uint32_t others = random_chance(random, generator->theme.scene ? 80 : 40) ? 0 : 14; /* percent */
     struct item item;
     for (uint32_t i = 0; i < launches; i++) {
         uint32_t k = i < generator->kernel_count ? i : random_below(random, generator->kernel_count);

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { FILLER = 40, KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
+enum { FILLER = 40, POOL = 41, KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
 
 enum item_kind {
     ITEM_LAUNCH,
@@ -50,7 +50,9 @@ struct generator {
     uint32_t kernel_count, stream_count;
     uint32_t spread; /* percent of the launches that are in any stream, not in the last one */
     struct launch_arrays arrays;
-    bool is_blocking[STREAMS_MOST]; /* the null stream waits for it and it for the null stream */
+    struct launch_place homes[LAUNCH_ARRAYS]; /* which allocation an array lies in, and where */
+    int64_t pool_size;                        /* of the allocation POOL; 0: there is none */
+    bool is_blocking[STREAMS_MOST];           /* the null stream waits for it and it for the null stream */
     /* What stream wrote an array last, and which ones have read it since; -1: none, or all is done. */
     int32_t writer[LAUNCH_ARRAYS];
     bool has_read[LAUNCH_ARRAYS][STREAMS_MOST];
@@ -83,6 +85,7 @@ void vary_something(struct generator *generator, struct sequence *sequence);
 
 /* say.c */
 __attribute__((format(printf, 2, 3))) void say(struct generator *generator, const char *format, ...);
+void say_place(struct generator *generator, const struct launch_place *place);
 char say_data_type(const struct generator *generator, uint32_t seed);
 void say_sequence(struct generator *generator, const struct sequence *sequence);
 /* The device has done all. */

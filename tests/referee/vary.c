@@ -10,7 +10,7 @@ void vary_data(struct generator *generator, struct sequence *sequence)
     for (uint32_t i = 0; i < sequence->count; i++) {
         struct item *item = &sequence->items[i];
         item->seed += 17;
-        if (item->kind != ITEM_LAUNCH || random_chance(&generator->random, 50)) continue;
+        if (item->kind != ITEM_LAUNCH || random_chance(&generator->random, 80)) continue;
         item->launch.numbers.s += 0.25f;
         item->launch.numbers.t -= 0.125f;
     }
@@ -208,7 +208,11 @@ void vary_something(struct generator *generator, struct sequence *sequence)
     if (!sequence->count) return;
     uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
     struct item *item = &sequence->items[at], other;
-    if (what < 6) {
+    if (what < 3) { /* what had begun ends here */
+        const struct item sync = {.kind = ITEM_SYNC};
+        sequence->count = at + 1;
+        sequence_insert(sequence, at + 1, &sync);
+    } else if (what < 7) {
         swap_items(sequence, at);
     } else if (what < 11) {
         memmove(item, item + 1, (sequence->count-- - at - 1) * sizeof *item);

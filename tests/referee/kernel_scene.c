@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Scenes: kernels that belong together, so that a program surely has what a kind of fusion must get right. */
+#include "tests/referee/kernel_writer.h"
+
+#include <string.h>
+
+/* A kernel is a letter for its shape (L a line, T one in blocks of two dimensions, B one that shares memory
+ * in its blocks; R: threads behind the end return at once, D: dynamic shared memory too) and statements: r or
+ * w, a digit, an element, perhaps a guard   reads or writes the array in this slot; with A behind it through
+ * another pointer to the array a and a digit                                  counts there, by atomics x y z
+ * u v k                                    see enum kernel_meeting: turned, tree, parted tree, ways, loaded,
+ * kept Elements: = own, + behind, - before, * near, b in the block, f the warp's first, | the column. Guards:
+ * ! odd, ? even, < below, % data, # inner, G both in one block. */
+struct kernel_scene {
+    const char *kernels[KERNEL_SCENE_MOST];
+    bool may_be_flat; /* as planes */
+    enum kernel_fit fit;
+};
+
+static const struct kernel_scene scenes[] = {
+    /* neighbours: what is read from a border */
+    {{"L r0= w1=", "L r1* w2="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1+ w2=", "L r2= w3="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1+ r1- w2=", "L r2* r0= w3="}, true, FIT_ANY},
+    {{"L r0= w1=<", "L r1* w2="}, true, FIT_ANY},
+    {{"L r0= w1= w1=!", "L r1+ w2="}, true, FIT_ANY},
+    {{"L r0= w1= a5", "L r1+ w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1+ w0="}, true, FIT_ANY},
+    {{"L r0= w1= w3=", "L r1+ w2= w3+"}, true, FIT_ANY},
+    /* and, within the blocks of the launches, something that tiles of another size cut in two */
+    {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
+    {{"L r0= w1=? w4=", "L r1+G r4+ w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1= w4=", "L r5= w1= r1=A w2=", "L r2+G r4+ w3="}, false, FIT_CROOKED},
+    /* blocks */
+    {{"L r0= w1=", "L r1= r1b w2=", "L r2= r2b w3="}, false, FIT_ANY},
+    {{"L r0= w1= w4=", "L r4= w1b", "L r1= r4= w2="}, false, FIT_WHOLE},
+    {{"B r0= x w1=", "B r1= x w2="}, false, FIT_ANY},
+    {{"B r0= x w1=", "B r1= x x k w2="}, false, FIT_ANY},
+    {{"BD r0= x x k w1=", "B r1= x k w2="}, false, FIT_ANY},
+    {{"BR r0= x x w1=", "B r1= x w2="}, false, FIT_WARPS},
+    {{"BR r0= u w1=", "B r1= x w2="}, false, FIT_WARPS},
+    {{"B r0= z w1=", "B r1= x w2="}, false, FIT_WARPS},
+    {{"B r0= w1= r2f v", "B r1= x w3="}, false, FIT_WARPS},
+    /* threads alone */
+    {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
+    {{"L r0| w1|", "L r1| w2|"}, false, FIT_ANY},
+    {{"T r0= w1=", "L r1= w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r2= w3=", "L r1= w4=", "L r3= w5="}, true, FIT_ANY},
+};
+
+/* Kinds of fusion share the programs out, not scenes. */
+void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
+{
+    enum { COUNT = sizeof scenes / sizeof *scenes };
+    const struct kernel_scene *scene = &scenes[random_below(random, COUNT)];
+    theme->scene = scene;
+    theme->is_flat = scene->may_be_flat && random_chance(random, 30);
+    theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
+    if (scene->fit == FIT_CROOKED) theme->block = (uint32_t)random_of(random, 96, 96, 160, 256);
+    if (scene->fit == FIT_WARPS && theme->block < 64) theme->block = 96;
+    int32_t block = (int32_t)theme->block;
+    if (scene->fit == FIT_WHOLE)
+        theme->length = block * random_of(random, 1, 2, 3);
+    else if (scene->fit == FIT_WARPS)
+        theme->length = block * random_of(random, 1, 2) + 32;
+    else
+        theme->length = random_of(random, 256, 300, 320, 384, 500);
+    theme->turn = random_below(random, KERNEL_SLOTS);
+    while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
+        theme->scene_length++;
+}
+
+const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index)
+{
+    return theme->scene->kernels[index];
+}
+
+static const char *text_of(const struct writer *writer)
+{
+    return kernel_scene_text(writer->theme, writer->kernel->scene - 1);
+}
+
+void kernel_choose_scene_shape(struct writer *writer)
+{
+    struct kernel *kernel = writer->kernel;
+    const char *text = text_of(writer);
+    kernel->shape = *text == 'B' ? KERNEL_BLOCK : writer->theme->is_flat ? KERNEL_PLANE : KERNEL_LINE;
+    kernel->is_tall = *text == 'T';
+    kernel->is_plain = true;
+    kernel->index = *text == 'B' ? 'i' : "iiil"[random_below(writer->random, 4)];
+    kernel->value = writer->theme->value;
+    kernel->returns = text[1] == 'R' || (*text != 'B' && random_chance(writer->random, 40));
+    kernel->is_dynamic = text[1] == 'D';
+}
+
+static uint32_t pointer_to(struct writer *writer, uint32_t slot, bool is_other)
+{
+    struct kernel *kernel = writer->kernel;
+    for (uint32_t p = 0; p < kernel->pointer_count && !is_other; p++)
+        if (kernel->slots[p] == slot + 1) return p;
+    if (kernel->pointer_count == KERNEL_POINTERS) return 0;
+    kernel->pointers[kernel->pointer_count].type = kernel_draw_type(writer);
+    kernel->slots[kernel->pointer_count] = (unsigned char)(slot + 1);
+    return kernel->pointer_count++;
+}
+
+/* In a plane, neighbours are to the right or below. */
+static void choose_element(struct writer *writer, struct kernel_access *access, char element)
+{
+    struct random *random = writer->random;
+    bool is_plane = writer->kernel->shape == KERNEL_PLANE;
+    if (element == '*') element = "+++--~~^"[random_below(random, 8)];
+    switch (element) {
+    case '+':
+        access->map = is_plane && random_chance(random, 60) ? MAP_OFFSET : MAP_SHIFT;
+        access->c = random_of(random, 1, 1, 1, 2, access->map == MAP_OFFSET ? 1 : 7);
+        break;
+    case '-':
+        access->map = MAP_CLAMP;
+        access->c = random_of(random, -1, -1, -3);
+        if (random_chance(random, 50)) break;
+        access->map = MAP_SHIFT;
+        access->c = -1;
+        access->guard = GUARD_INNER;
+        break;
+    case '~':
+        access->map = is_plane ? MAP_CLAMP : MAP_WRAP;
+        access->c = random_of(random, 1, 1, 5);
+        break;
+    case '^':
+        access->map = MAP_CLAMP;
+        access->c = random_of(random, 1, 2, -3);
+        break;
+    case 'b':
+        access->map = MAP_IN_BLOCK;
+        access->c = random_of(random, 1, 1, 2, 16, 31);
+        break;
+    case 'f':
+        access->map = MAP_WARP;
+        break;
+    case '|':
+        access->map = MAP_COLUMN;
+        access->c = 0;
+        access->trips = -1;
+        break;
+    default:
+        access->map = MAP_OWN;
+    }
+}
+
+static enum kernel_guard guard_of(char letter)
+{
+    static const char letters[] = "!?<%#G";
+    static const enum kernel_guard guards[] = {GUARD_ODD,  GUARD_EVEN,  GUARD_BELOW,
+                                               GUARD_DATA, GUARD_INNER, GUARD_IN_BLOCK};
+    const char *found = letter ? strchr(letters, letter) : NULL;
+    return found ? guards[found - letters] : GUARD_NONE;
+}
+
+static void write_access(struct writer *writer, const char *token)
+{
+    struct kernel *kernel = writer->kernel;
+    if (kernel->access_count + 2 > KERNEL_ACCESSES) return;
+    struct kernel_access *access = &kernel->accesses[kernel->access_count++];
+    size_t length = strcspn(token, " ");
+    bool is_other = token[length - 1] == 'A';
+    *access = (struct kernel_access){.pointer = pointer_to(writer, (uint32_t)(token[1] - '0'), is_other),
+                                     .guard = length > 3 ? guard_of(token[3]) : GUARD_NONE,
+                                     .is_write = *token == 'w'};
+    kernel_draw_constants(writer, access);
+    choose_element(writer, access, token[2]);
+    if (!access->is_write) {
+        kernel_write_load(writer, access);
+        return;
+    }
+    if (random_chance(writer->random, 30)) kernel_write_compute(writer);
+    kernel_write_mixture(writer);
+    kernel_write_store(writer, access);
+}
+
+static void write_token(struct writer *writer, const char *token)
+{
+    static const char meetings[] = "xyzuvk";
+    const char *found = strchr(meetings, *token);
+    if (*token == 'r' || *token == 'w') {
+        write_access(writer, token);
+    } else if (*token == 'a') {
+        uint32_t pointer = writer->kernel->pointer_count;
+        kernel_write_atomic(writer);
+        if (writer->kernel->pointer_count > pointer)
+            writer->kernel->slots[pointer] = (unsigned char)(token[1] - '0' + 1);
+    } else if (found) {
+        kernel_write_meeting(writer, (enum kernel_meeting)(found - meetings));
+    }
+}
+
+void kernel_write_scene(struct writer *writer)
+{
+    for (const char *token = strchr(text_of(writer), ' '); token; token = strchr(token, ' '))
+        write_token(writer, ++token);
+}
