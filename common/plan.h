@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "KFPLAN\0"
-enum { PLAN_VERSION = 1 };
+enum { PLAN_VERSION = 2 };
 
 struct plan_table { /* count entries of a fixed struct */
     uint64_t offset;
@@ -32,7 +32,7 @@ struct plan_header {
     struct hash128 plan_hash;  /* of plan.json beside it as the planner wrote it: an edited one is noticed */
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
-    struct plan_table modules, kernels, groups, steps, guards, masks, parameters, effects, variants;
+    struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -41,10 +41,15 @@ struct plan_module {
     struct hash128 hash; /* as in trace_module: image and JIT options */
 };
 
+struct plan_variable { /* of a kernel's module */
+    uint32_t name, reserved; /* offset in strings */
+};
+
 struct plan_kernel { /* a member or a launch passed over; its attributes must be as recorded */
     uint32_t module, name; /* name: offset in strings */
     uint32_t registers, static_shared, local_bytes, parameter_bytes;
     int32_t max_dynamic_shared, reserved;
+    uint32_t first_variable, variable_count; /* see plan_words_size */
 };
 
 enum plan_step_role { PLAN_MEMBER, PLAN_BEFORE, PLAN_AFTER };
@@ -64,7 +69,7 @@ struct plan_parameter { /* copies one piece of a member's parameter buffer into 
 
 enum plan_effect_kind { PLAN_WRITES, PLAN_STALE };
 /* Bytes [p+from, p+to) around those that the members write, or leave stale (none yet). is_exact: they write no byte
- * of the array outside; else any of the allocation. All that they write is listed, but for PLAN_WRITES_VARIABLES. */
+ * of the array outside; else any of the allocation. All that they write is listed. */
 struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;
@@ -83,7 +88,6 @@ struct plan_variant { /* one compiled form of a group; replay takes the first wh
 
 enum plan_group_flags {
     PLAN_NEEDS_VERIFICATION = 1,
-    PLAN_WRITES_VARIABLES = 2, /* members write variables of modules, too */
 };
 struct plan_group {
     uint32_t name; /* offset in strings */
@@ -94,8 +98,9 @@ struct plan_group {
     uint64_t projected_gain_ns; /* per use */
 };
 
-_Static_assert(sizeof(struct plan_header) == 304, "plan header");
-_Static_assert(sizeof(struct plan_kernel) == 32, "plan kernel");
+_Static_assert(sizeof(struct plan_header) == 320, "plan header");
+_Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
+_Static_assert(sizeof(struct plan_kernel) == 40, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_variant) == 72, "plan variant");
@@ -112,6 +117,7 @@ static inline uint64_t plan_check(const void *bytes, size_t size)
 struct plan {
     const struct plan_header *header;
     const struct plan_module *modules;
+    const struct plan_variable *variables;
     const struct plan_kernel *kernels;
     const struct plan_group *groups;
     const struct plan_step *steps;
@@ -124,6 +130,15 @@ struct plan {
     const unsigned char *code;
     size_t size;
 };
+/* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the kernel's
+ * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters and effects
+ * name words; masks cover the parameter buffer alone. */
+static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
+{
+    uint32_t count = plan->kernels[step->kernel].variable_count;
+    return count ? ((step->arguments_size + 7) & ~7u) + 8 * count : step->arguments_size;
+}
+
 /* Maps DIRECTORY/plan.bin and checks every offset, count and index in it, and that plan.json beside it, if there, is
  * unedited. False with a message in error (file, what
  * is wrong, what to do). Device and driver are left to the caller. */

@@ -19,8 +19,8 @@ struct build_table {
 struct plan_builder {
     struct arena *arena;
     struct plan_header header;
-    struct build_table modules, kernels, groups, steps, guards, masks, parameters, effects, variants, strings,
-        code;
+    struct build_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects,
+        variants, strings, code;
     bool failed;
 };
 
@@ -34,6 +34,7 @@ static const struct build_place {
         offsetof(struct plan_builder, name), offsetof(struct plan_header, name), sizeof(type)                \
     }
     PLACE(modules, struct plan_module),
+    PLACE(variables, struct plan_variable),
     PLACE(kernels, struct plan_kernel),
     PLACE(groups, struct plan_group),
     PLACE(steps, struct plan_step),
@@ -128,6 +129,19 @@ uint32_t plan_build_string(struct plan_builder *builder, const char *text)
 uint32_t plan_build_module(struct plan_builder *builder, struct hash128 hash)
 {
     return intern(builder, &builder->modules, &(struct plan_module){.hash = hash});
+}
+
+uint32_t plan_build_variables(struct plan_builder *builder, const char *const *names, uint32_t count)
+{
+    if (!count) return 0;
+    struct plan_variable *entries = arena_calloc(builder->arena, count, sizeof *entries);
+    if (!entries) builder->failed = true;
+    for (uint32_t i = 0; entries && i < count; i++) entries[i].name = plan_build_string(builder, names[i]);
+    const struct build_table *table = &builder->variables;
+    size_t size = count * sizeof *entries;
+    for (uint32_t at = 0; entries && at + count <= table->count; at++)
+        if (!memcmp(table->bytes + at * sizeof *entries, entries, size)) return at;
+    return append(builder, &builder->variables, entries, entries ? count : 0);
 }
 
 uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kernel *kernel)

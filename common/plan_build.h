@@ -22,6 +22,8 @@ void plan_build_source(struct plan_builder *builder, struct hash128 hash);
 /* Return the offset or index that the structs of plan.h want; interned. String 0 is "". */
 uint32_t plan_build_string(struct plan_builder *builder, const char *text);
 uint32_t plan_build_module(struct plan_builder *builder, struct hash128 hash);
+/* Variables of a kernel, in order: the first one's index. */
+uint32_t plan_build_variables(struct plan_builder *builder, const char *const *names, uint32_t count);
 uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kernel *kernel);
 
 /* Begins a group; what follows belongs to it. Returns its index. */

@@ -16,7 +16,8 @@
 
 enum {
     PLAN_PATH = 4096,
-    PARAMETERS_LIMIT = 32764 /* bytes of one launch's parameters, CUDA 12.1 and later */
+    PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
+    VARIABLES_LIMIT = 1024    /* of one kernel */
 };
 
 struct check { /* one file being checked */
@@ -71,6 +72,7 @@ static bool check_tables(const struct check *check)
     if (!is_table_inside(plan, &header->name, sizeof *plan->name))                                           \
         return reject(check, "has its table of " #name " outside the file");
     CHECK_TABLE(modules)
+    CHECK_TABLE(variables)
     CHECK_TABLE(kernels)
     CHECK_TABLE(groups)
     CHECK_TABLE(steps)
@@ -91,6 +93,7 @@ static void find_tables(struct plan *plan)
     const struct plan_header *header = plan->header;
 #define FIND_TABLE(name) plan->name = (const void *)(start + header->name.offset);
     FIND_TABLE(modules)
+    FIND_TABLE(variables)
     FIND_TABLE(kernels)
     FIND_TABLE(groups)
     FIND_TABLE(steps)
@@ -127,6 +130,7 @@ static bool check_names_and_kernels(const struct check *check)
 {
     const struct plan *plan = check->plan;
     const struct plan_table *strings = &plan->header->strings;
+    uint32_t variables = plan->header->variables.count;
     if (!strings->count || plan->strings[strings->count - 1])
         return reject(check, "has names without an end");
     for (uint32_t i = 0; i < plan->header->kernels.count; i++) {
@@ -134,25 +138,33 @@ static bool check_names_and_kernels(const struct check *check)
         if (kernel->module >= plan->header->modules.count)
             return reject(check, "kernel %u is of no module", i);
         if (!is_name(plan, kernel->name)) return reject(check, "kernel %u has no name", i);
+        if (kernel->variable_count > VARIABLES_LIMIT || kernel->first_variable > variables ||
+            kernel->variable_count > variables - kernel->first_variable)
+            return reject(check, "kernel %u has variables outside their table", i);
     }
+    for (uint32_t i = 0; i < variables; i++)
+        if (!is_name(plan, plan->variables[i].name)) return reject(check, "variable %u has no name", i);
     return true;
 }
 
-static bool is_inside_arguments(const struct plan_step *step, uint32_t offset, uint32_t size)
+static bool is_inside_words(const struct plan *plan, const struct plan_step *step, uint32_t offset,
+                            uint32_t size)
 {
-    return offset <= step->arguments_size && size <= step->arguments_size - offset;
+    uint32_t end = plan_words_size(plan, step);
+    return offset <= end && size <= end - offset;
 }
 
 /* steps: of the group; only the first `arrived` of them may be named. */
-static bool is_guard(const struct guard_check *guard, const struct plan_step *steps, uint32_t arrived)
+static bool is_guard(const struct plan *plan, const struct guard_check *guard, const struct plan_step *steps,
+                     uint32_t arrived)
 {
     bool is_value = guard->kind == GUARD_VALUE;
     bool is_size = guard->size == 1 || guard->size == 2 || guard->size == 4 || guard->size == 8;
     if (guard->kind >= GUARD_KINDS || guard->step_a >= arrived || guard->step_b >= arrived) return false;
     if (is_value && !is_size) return false;
-    if (!is_inside_arguments(&steps[guard->step_a], guard->offset_a, is_value ? guard->size : 8))
+    if (!is_inside_words(plan, &steps[guard->step_a], guard->offset_a, is_value ? guard->size : 8))
         return false;
-    return !guard_is_pair(guard->kind) || is_inside_arguments(&steps[guard->step_b], guard->offset_b, 8);
+    return !guard_is_pair(guard->kind) || is_inside_words(plan, &steps[guard->step_b], guard->offset_b, 8);
 }
 
 static bool check_guards(struct check *check, uint32_t first, uint32_t count, const struct plan_step *steps,
@@ -162,7 +174,7 @@ static bool check_guards(struct check *check, uint32_t first, uint32_t count, co
     if (!take_range(first, count, plan->header->guards.count, &check->guards))
         return reject(check, "has guards outside their table");
     for (uint32_t i = 0; i < count; i++)
-        if (!is_guard(&plan->guards[first + i], steps, arrived))
+        if (!is_guard(plan, &plan->guards[first + i], steps, arrived))
             return reject(check, "guard %u is malformed", first + i);
     return true;
 }
@@ -212,7 +224,7 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
     for (uint32_t i = 0; i < variant->parameter_count; i++) {
         const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + i];
         if (parameter->step >= group->step_count ||
-            !is_inside_arguments(&steps[parameter->step], parameter->source_offset, parameter->size) ||
+            !is_inside_words(plan, &steps[parameter->step], parameter->source_offset, parameter->size) ||
             parameter->destination_offset > variant->parameter_bytes ||
             parameter->size > variant->parameter_bytes - parameter->destination_offset)
             return reject(check, "parameter %u lies outside its buffer", variant->first_parameter + i);
@@ -226,7 +238,7 @@ static bool check_effects(const struct check *check, const struct plan_group *gr
     for (uint32_t i = group->first_effect; i < group->first_effect + group->effect_count; i++) {
         const struct plan_effect *effect = &plan->effects[i];
         if (effect->kind > PLAN_STALE || effect->step >= group->step_count || effect->from > effect->to ||
-            !is_inside_arguments(&plan->steps[group->first_step + effect->step], effect->offset, 8))
+            !is_inside_words(plan, &plan->steps[group->first_step + effect->step], effect->offset, 8))
             return reject(check, "effect %u is malformed", i);
     }
     return true;

@@ -25,7 +25,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/sources.c \
 	fuser/analysis/ssa.c fuser/analysis/ssa.h \
 	fuser/analysis/uniform.c fuser/analysis/uniform.h \
-	fuser/analysis/value.c
+	fuser/analysis/value.c \
+	fuser/analysis/variables.c fuser/analysis/variables.h
 
 # conflicts between launches, groups
 libfuser_la_SOURCES += \
@@ -64,7 +65,8 @@ libfuser_la_SOURCES += \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/settle.c fuser/codegen/settle.h \
 	fuser/codegen/source.c fuser/codegen/source.h \
-	fuser/codegen/stage_code.c fuser/codegen/stage_code.h
+	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
+	fuser/codegen/variables.c
 
 # kernels as C for people
 libfuser_la_SOURCES += \

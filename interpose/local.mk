@@ -26,6 +26,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/track_memory.c \
 	interpose/track_module.c \
 	interpose/track_stream.c \
+	interpose/variables.c interpose/variables.h \
 	interpose/verify.c interpose/verify.h \
 	interpose/verify_memory.c interpose/verify_memory.h \
 	interpose/verify_rest.c interpose/verify_rest.h

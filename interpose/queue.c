@@ -11,6 +11,7 @@
 #include "interpose/timer.h"
 #include "interpose/token.h"
 #include "interpose/track.h"
+#include "interpose/variables.h"
 #include "interpose/verify.h"
 
 #include <stdio.h>
@@ -21,8 +22,9 @@ struct held {
     struct match_launch launch;
     CUfunction function;
     CUstream stream;
-    unsigned char *arguments; /* queue.buffer_size bytes */
-    uint64_t ticket;          /* counts held launches; 0 is none */
+    unsigned char *arguments; /* queue.buffer_size bytes: the words of the step (plan_words_size) */
+    uint32_t words_size;
+    uint64_t ticket; /* counts held launches; 0 is none */
 };
 struct group {
     CUfunction *code; /* by variant */
@@ -266,7 +268,7 @@ static inline bool take_by(take_function *take)
     uint32_t depth = queue.state.depth;
     struct held *held = &queue.held[depth];
     queue.arguments[depth] = held->arguments;
-    queue.sizes[depth] = held->launch.arguments_size;
+    queue.sizes[depth] = held->words_size;
     held->launch.arguments = held->arguments;
     queue.view.steps = depth + 1;
     return take(queue.match, &queue.state, &held->launch, &queue.view);
@@ -338,6 +340,16 @@ static bool is_holdable(CUstream stream, bool is_first)
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+static __attribute__((noinline)) bool append_variables(struct held *held, const struct track_kernel *kernel,
+                                                       uint32_t index)
+{
+    uint32_t at = (held->words_size + 7) & ~7u, bytes = 8 * queue.plan->kernels[index].variable_count;
+    if (at + bytes > queue.buffer_size || track_current_context() != queue.context) return false;
+    memset(held->arguments + held->words_size, 0, at - held->words_size);
+    held->words_size = at + bytes;
+    return variables_put(index, kernel, held->function, held->arguments + at);
+}
+
 /* Copies the launch behind those that are held. */
 static inline __attribute__((always_inline)) bool append(const struct record_shape *shape,
                                                          const struct track_kernel *kernel, uint32_t index)
@@ -352,7 +364,8 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
     memcpy(held->launch.grid, shape->grid, sizeof held->launch.grid);
     memcpy(held->launch.block, shape->block, sizeof held->launch.block);
     held->launch.dynamic_shared = shape->dynamic_shared;
-    held->launch.arguments_size = (uint32_t)size;
+    held->launch.arguments_size = held->words_size = (uint32_t)size;
+    if (queue.plan->kernels[index].variable_count && !append_variables(held, kernel, index)) return false;
     held->ticket = ++queue.tickets;
     queue.count++;
     return true;
@@ -490,8 +503,8 @@ static bool reserve(const struct plan *plan)
     for (uint32_t i = 0; i < groups; i++)
         if (plan->groups[i].step_count > steps) steps = plan->groups[i].step_count;
     for (uint32_t i = 0; i < plan->header->steps.count; i++)
-        if (plan->steps[i].arguments_size > queue.buffer_size)
-            queue.buffer_size = plan->steps[i].arguments_size;
+        if (plan_words_size(plan, &plan->steps[i]) > queue.buffer_size)
+            queue.buffer_size = plan_words_size(plan, &plan->steps[i]);
     for (uint32_t i = 0; i < plan->header->variants.count; i++)
         if (plan->variants[i].parameter_bytes > queue.parameters_size)
             queue.parameters_size = plan->variants[i].parameter_bytes;
@@ -512,7 +525,7 @@ static bool reserve(const struct plan *plan)
 bool queue_start(const struct plan *plan)
 {
     queue.match = match_create(plan);
-    if (!queue.match || !reserve(plan) || !starts_create(plan)) return false;
+    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan)) return false;
     queue.plan = plan;
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};

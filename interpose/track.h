@@ -22,6 +22,8 @@ bool track_memory_remove(uint64_t start, struct track_range *removed);
 bool track_memory_find(uint64_t address, struct track_range *range);
 /* For guards: plain device allocations only. The context is not used. */
 bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
+/* The same, or a variable of a module. */
+bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size);
 /* Every range, in order of address, from a copy. */
 void track_memory_each(void (*visit)(const struct track_range *range));
 
@@ -62,6 +64,7 @@ void track_module_alias(void *handle, void *known);
 void track_module_remove(void *handle);
 struct track_module *track_module_find(void *handle);
 bool track_module_is_loaded(struct hash128 hash);
+extern _Atomic uint64_t track_unloads; /* times that the program has unloaded a module */
 /* The PTX and cubin that a run-time compilation made, or the output of the linker (ptx NULL). */
 void track_module_made(const void *cubin, size_t size, const char *ptx);
 

@@ -106,6 +106,15 @@ bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, 
     return true;
 }
 
+bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size)
+{
+    struct track_range range;
+    if (!track_memory_find(address, &range)) return false;
+    *start = range.start;
+    *size = range.size;
+    return range.kind == TRACE_MEMORY_DEVICE || range.kind == TRACE_MEMORY_VARIABLE;
+}
+
 void track_memory_each(void (*visit)(const struct track_range *range))
 {
     pthread_rwlock_rdlock(&memory.lock);

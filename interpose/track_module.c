@@ -36,6 +36,7 @@ static struct {
     uint32_t module_count, kernel_count;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Atomic(struct track_handle_table *) track_handles;
+_Atomic uint64_t track_unloads;
 
 /* --- identity --- */
 
@@ -248,6 +249,7 @@ void track_module_remove(void *handle)
     pthread_mutex_lock(&registry.lock);
     HASH_FIND_PTR(registry.handles, &handle, entry);
     struct track_module *module = entry ? entry->module : NULL;
+    atomic_fetch_add(&track_unloads, 1);
     if (module) unbind_kernels(module);
     /* With the module go its aliases: a handle to it that is still valid is met again at its next launch. */
     for (entry = registry.handles; module && entry; entry = next) {

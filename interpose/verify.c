@@ -162,7 +162,6 @@ static bool has_many_contexts(void)
 static const char *collect_written(const struct verify_use *use)
 {
     const struct plan_group *group = &verify.plan->groups[use->group];
-    if (group->flags & PLAN_WRITES_VARIABLES) return "it writes variables of a module";
     if (!group->effect_count) return "the plan does not say what it writes: plan again";
     verify_memory_clear(&verify.memory);
     for (uint32_t i = 0; i < group->effect_count; i++) {
@@ -172,7 +171,7 @@ static const char *collect_written(const struct verify_use *use)
         uint64_t from = pointer + (uint64_t)effect->from, to = pointer + (uint64_t)effect->to;
         if (!effect->is_exact || effect->kind != PLAN_WRITES)
             return "the plan does not know exactly what it writes";
-        if (!track_memory_plain(NULL, from, &start, &size) || to < from || to - start > size)
+        if (!track_memory_written(from, &start, &size) || to < from || to - start > size)
             return "it writes memory that is not a plain device allocation";
         verify_memory_add(&verify.memory, from, to);
     }
@@ -185,7 +184,7 @@ static void collect_watched(const struct verify_use *use)
     for (uint32_t at = 0; at + 8 <= use->parameters_size; at += 8) {
         uint64_t pointer, start, size;
         memcpy(&pointer, use->parameters + at, sizeof pointer);
-        if (track_memory_plain(NULL, pointer, &start, &size))
+        if (track_memory_written(pointer, &start, &size))
             verify_memory_watch(&verify.memory, start, start + size, verify.limit);
     }
 }

@@ -145,13 +145,23 @@ static bool find_relevant(struct analysis *analysis)
 
 /* --- relations --------------------------------------------------------------------------------------- */
 
+/* Where a fused kernel finds the base's address among the launch's words. */
+static uint32_t word_of(const struct access_summary *summary, const struct base *base)
+{
+    if (base->kind != BASE_VARIABLE) return base->argument_offset;
+    for (uint32_t v = 0; v < summary->variables.count; v++)
+        if (strcmp(summary->variables.items[v]->name, base->variable) == 0)
+            return variables_offset(summary->function, v);
+    return ACCESS_NO_WORD;
+}
+
 static uint32_t summary_base(struct analysis *analysis, const struct base *base)
 {
     struct access_summary *summary = analysis->summary;
     struct access_base found = {.kind = base->kind == BASE_ARGUMENT   ? ACCESS_BASE_ARGUMENT
                                         : base->kind == BASE_VARIABLE ? ACCESS_BASE_VARIABLE
                                                                       : ACCESS_BASE_UNKNOWN,
-                                .argument_offset = base->argument_offset,
+                                .argument_offset = word_of(summary, base),
                                 .variable = base->variable,
                                 .is_bounded = true};
 
@@ -495,7 +505,7 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;
-    bool done = run_passes(&analysis);
+    bool done = variables_find(summary->arena, input->function, &summary->variables) && run_passes(&analysis);
     *retry = done && writes_trusted_variable(&analysis);
     if (!done) summary->refusal = analysis.refusal ? analysis.refusal : "out of memory";
     free_isl(&analysis);

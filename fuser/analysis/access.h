@@ -8,7 +8,7 @@
 #ifndef KFUSE_FUSER_ANALYSIS_ACCESS_H
 #define KFUSE_FUSER_ANALYSIS_ACCESS_H
 
-#include "ptx/ptx.h"
+#include "fuser/analysis/variables.h"
 
 #include <isl/aff.h>
 #include <isl/map.h>
@@ -37,10 +37,13 @@ struct launch_input {
     uint32_t variable_count;
 };
 
+enum { ACCESS_NO_WORD = UINT32_MAX };
 enum access_base_kind { ACCESS_BASE_ARGUMENT, ACCESS_BASE_VARIABLE, ACCESS_BASE_UNKNOWN };
 struct access_base {
     enum access_base_kind kind;
-    uint32_t argument_offset; /* ARGUMENT: of the pointer in the parameter buffer */
+    /* Of the pointer among the launch's words: ARGUMENT: in the parameter buffer; VARIABLE: behind it (variables.h), or
+     * ACCESS_NO_WORD for a table of the mathematical library, which a fused kernel has itself. */
+    uint32_t argument_offset;
     const char *variable;     /* VARIABLE: name */
     /* Hull of all accesses through it, bytes relative to the base: [from, to). is_bounded false: anything in the
      * allocation that the pointer lies in. Neither read nor written, [0, 0): the kernel's flow depends on the pointer's
@@ -48,6 +51,12 @@ struct access_base {
     int64_t from, to;
     bool is_bounded, is_read, is_written;
 };
+
+/* The fused kernel finds the base's address in a word of the launch. */
+static inline bool access_has_word(const struct access_base *base)
+{
+    return base->kind != ACCESS_BASE_UNKNOWN && base->argument_offset != ACCESS_NO_WORD;
+}
 
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 struct access {
@@ -87,6 +96,7 @@ struct access_summary {
     const char *whole_block;
     bool is_uneven;             /* whole_block: threads may leave before a barrier that others wait at */
     const char *no_whole_block; /* NULL, or why the blocks of this very launch cannot be run so */
+    struct variables variables;  /* that the kernel names */
     struct access *accesses;     /* global memory only, in program order */
     uint32_t access_count;
     struct access_base *bases;

@@ -8,6 +8,8 @@
 
 #define OPERAND BODY_OPERAND
 
+static const char PLACE[] = "place inside a variable";
+
 const char *body_value_name(struct arena *arena, const struct body_value *value)
 {
     return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
@@ -122,10 +124,14 @@ static const char *name_label(void *context, const struct ptx_function *function
 static const char *name_symbol(void *context, const char *symbol)
 {
     struct body_writer *writer = context;
+    if (symbol == PLACE) return arena_printf(writer->body->arena, "%%m%u_place", writer->body->member);
     for (uint32_t i = 0; i < writer->body->table_count; i++)
         if (!strcmp(writer->body->tables[i].variable->name, symbol)) return writer->body->tables[i].name;
     for (uint32_t i = 0; i < writer->body->shared_count; i++)
         if (!strcmp(writer->body->shared[i].variable->name, symbol)) return writer->body->shared[i].name;
+    for (uint32_t i = 0; i < writer->body->variable_count; i++)
+        if (!strcmp(writer->body->variables[i].variable->name, symbol))
+            return writer->body->variables[i].name;
     return arena_printf(writer->body->arena, "m%u_%s", writer->body->member, symbol);
 }
 
@@ -154,6 +160,7 @@ void body_code_declarations(struct body_writer *writer)
         body_code_line(writer, "%s;", line);
         i = next - 1;
     }
+    if (body->variable_count) body_code_line(writer, ".reg .b64 %%m%u_place;", body->member);
     if (is_uneven(body)) {
         uint32_t member = body->member;
         body_code_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
@@ -351,6 +358,38 @@ void body_write_barrier(const struct body *body, FILE *out)
                                  : "\n    __syncthreads();\n");
 }
 
+/* Memory of a constant of the program, which is global memory for others. */
+static struct ptx_span moved_mnemonic(struct arena *arena, const struct ptx_instruction *instruction)
+{
+    const char *space = instruction->opcode == PTX_OP_CVTA ? ".global" : ".global.nc";
+    struct ptx_span without = change_mnemonic(arena, instruction->mnemonic, ".const", NULL);
+    bool is_to = ptx_has_modifier(instruction, PTX_MOD_TO);
+    return is_to ? change_mnemonic(arena, change_mnemonic(arena, without, ".to", NULL), NULL, ".to.global")
+                 : change_mnemonic(arena, without, NULL, space);
+}
+
+/* The address of a variable lies in a register: one that is not its beginning is computed first. */
+static void write_variable_sums(struct body_writer *writer, struct ptx_instruction *instruction)
+{
+    const struct body *body = writer->body;
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct ptx_operand *operand = &instruction->operands[o];
+        if (operand->kind != PTX_OPERAND_SYMBOL || !operand->variable || operand->value == 0 ||
+            !variables_is_one(operand->variable))
+            continue;
+        body_code_line(writer, "add.s64 %%m%u_place, %s, %lld;", body->member,
+                       name_symbol(writer, operand->symbol), (long long)operand->value);
+        struct ptx_operand *operands =
+            arena_calloc(body->arena, instruction->operand_count, sizeof *operands);
+        if (!operands) return;
+        memcpy(operands, instruction->operands, instruction->operand_count * sizeof *operands);
+        operands[o].symbol = PLACE;
+        operands[o].value = 0;
+        instruction->operands = operands;
+        return;
+    }
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
@@ -358,6 +397,8 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     struct ptx_instruction instruction = body->function->instructions[index];
     char *line = NULL;
     size_t length;
+    if (body->variable_count) write_variable_sums(writer, &instruction);
+    if (body->is_moved[index]) instruction.mnemonic = moved_mnemonic(body->arena, &instruction);
     if (guard) instruction.guard = -1;
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);

@@ -21,6 +21,12 @@ struct body_table {
     const struct ptx_variable *variable;
     const char *name;
 };
+/* A variable of the program's module, used in its place: its address is a word of the launch. */
+struct body_variable {
+    const struct ptx_variable *variable;
+    uint32_t word;
+    const char *name; /* of the register that holds the address */
+};
 /* A shared variable of a member: bytes of the fused kernel's one shared array, which all members use in turn.
  */
 struct body_shared {
@@ -44,6 +50,10 @@ struct body {
     bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
     struct body_table *tables;
     uint32_t table_count;
+    struct body_variable *variables;
+    uint32_t variable_count;
+    bool *is_moved; /* an instruction: constant memory that it uses is the program's, which is global memory
+                       here */
     struct body_shared *shared;
     uint32_t shared_count;
     uint64_t shared_bytes;  /* of all */
@@ -56,6 +66,13 @@ struct body {
 /* Collects what the member's body needs; false with body->error set when it cannot be carried. */
 bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
                   const char *kernel);
+/* --- variables.c: part of body_collect */
+/* Gives every variable of the module a word; false with body->error set. */
+bool body_collect_variables(struct body *body);
+/* False with body->error set. */
+bool body_refuse(struct body *body, const struct ptx_instruction *instruction, const char *why);
+bool body_add_word(struct body *body, struct body_word word);
+
 /* The C expression of the kernel parameter that holds body->words[index]. */
 typedef const char *body_word_name(void *context, const struct body *body, uint32_t index);
 /* Writes the whole statement, each line behind the indentation. The group's bodies lie in one array, by

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool refuse(struct body *body, const struct ptx_instruction *instruction, const char *why)
+bool body_refuse(struct body *body, const struct ptx_instruction *instruction, const char *why)
 {
     body->error = arena_printf(body->arena, "kernel %s, line %u: %s (%.*s)", body->function->name,
                                instruction ? instruction->line : body->function->line, why,
@@ -14,7 +14,7 @@ static bool refuse(struct body *body, const struct ptx_instruction *instruction,
     return false;
 }
 
-static bool add_word(struct body *body, struct body_word word)
+bool body_add_word(struct body *body, struct body_word word)
 {
     for (uint32_t i = 0; i < body->word_count; i++)
         if (body->words[i].offset == word.offset && body->words[i].type == word.type &&
@@ -36,20 +36,20 @@ static bool collect_parameter_load(struct body *body, const struct ptx_instructi
     const struct ptx_operand *to = &instruction->operands[0], *address = &instruction->operands[1];
     uint32_t bytes = ptx_type_bytes(instruction->types[0]);
     if (address->kind != PTX_OPERAND_ADDRESS || address->reg >= 0 || !address->variable)
-        return refuse(body, instruction, "a parameter is read at an address that is not constant");
+        return body_refuse(body, instruction, "a parameter is read at an address that is not constant");
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-        return refuse(body, instruction, "a parameter of this type cannot be passed");
+        return body_refuse(body, instruction, "a parameter of this type cannot be passed");
     uint32_t count = to->kind == PTX_OPERAND_VECTOR ? to->element_count : 1;
     for (uint32_t i = 0; i < count; i++) {
         const struct ptx_operand *element = to->kind == PTX_OPERAND_VECTOR ? &to->elements[i] : to;
         if (element->kind == PTX_OPERAND_NONE) continue;
         uint32_t width = element->kind == PTX_OPERAND_REGISTER ? register_bytes(body, element) : 0;
         if (width != 2 && width != 4 && width != 8)
-            return refuse(body, instruction, "a parameter is read into a register of this type");
+            return body_refuse(body, instruction, "a parameter is read into a register of this type");
         struct body_word word = {.offset = address->variable->offset + (uint32_t)address->value + i * bytes,
                                  .type = instruction->types[0],
                                  .register_bytes = width};
-        if (!add_word(body, word)) return refuse(body, instruction, "out of memory");
+        if (!body_add_word(body, word)) return body_refuse(body, instruction, "out of memory");
     }
     return true;
 }
@@ -68,18 +68,12 @@ static bool collect_special(struct body *body, const struct ptx_instruction *ins
     bool is_lane = special == PTX_SPECIAL_LANEID ||
                    (special >= PTX_SPECIAL_LANEMASK_EQ && special <= PTX_SPECIAL_LANEMASK_GT);
     if (is_lane && is_whole) return true;
-    return refuse(body, instruction, "reads a special register that fusing would change");
+    return body_refuse(body, instruction, "reads a special register that fusing would change");
 }
 
 static bool is_parameter(const struct ptx_function *function, const struct ptx_variable *variable)
 {
     return variable >= function->parameters && variable < function->parameters + function->parameter_count;
-}
-
-static bool is_table(const struct ptx_variable *variable)
-{
-    return !strncmp(variable->name, "__cudart_", 9) && !variable->is_extern && !variable->relocation_count &&
-           variable->size && (variable->space == PTX_GLOBAL || variable->space == PTX_CONST);
 }
 
 static bool add_table(struct body *body, const struct ptx_variable *variable)
@@ -121,7 +115,7 @@ static bool lay_out_shared(struct body *body)
             if (!is_dynamic) end = align_up(end, alignment);
             body->shared[i].name =
                 arena_printf(body->arena, "%s_shared+%llu", body->kernel, (unsigned long long)end);
-            if (!body->shared[i].name) return refuse(body, NULL, "out of memory");
+            if (!body->shared[i].name) return body_refuse(body, NULL, "out of memory");
             if (!is_dynamic) end += variable->size;
         }
     }
@@ -149,16 +143,17 @@ static bool collect_operand(struct body *body, const struct ptx_instruction *ins
     if (operand->kind == PTX_OPERAND_SPECIAL && !collect_special(body, instruction, operand->special))
         return false;
     if (operand->kind == PTX_OPERAND_SYMBOL || (operand->kind == PTX_OPERAND_ADDRESS && operand->symbol)) {
-        if (!operand->variable) return refuse(body, instruction, "names a function or an unknown symbol");
+        if (!operand->variable)
+            return body_refuse(body, instruction, "names a function or an unknown symbol");
         if (is_parameter(body->function, operand->variable)) {
             if (instruction->space != PTX_PARAM)
-                return refuse(body, instruction, "takes the address of a parameter");
-        } else if (is_table(operand->variable)) {
-            if (!add_table(body, operand->variable)) return refuse(body, instruction, "out of memory");
+                return body_refuse(body, instruction, "takes the address of a parameter");
+        } else if (variables_is_table(operand->variable)) {
+            if (!add_table(body, operand->variable)) return body_refuse(body, instruction, "out of memory");
         } else if (operand->variable->space == PTX_SHARED) {
-            if (!add_shared(body, operand->variable)) return refuse(body, instruction, "out of memory");
-        } else if (operand->variable->space != PTX_LOCAL) {
-            return refuse(body, instruction, "uses a variable of the module");
+            if (!add_shared(body, operand->variable)) return body_refuse(body, instruction, "out of memory");
+        } else if (operand->variable->space != PTX_LOCAL && !variables_is_one(operand->variable)) {
+            return body_refuse(body, instruction, "names a variable of another kind");
         }
     }
     for (uint32_t i = 0; i < operand->element_count; i++)
@@ -169,7 +164,7 @@ static bool collect_operand(struct body *body, const struct ptx_instruction *ins
 static bool collect_instruction(struct body *body, const struct ptx_instruction *instruction)
 {
     if (instruction->opcode == PTX_OP_UNKNOWN || !ptx_opcode_info(instruction->opcode)->may_fuse)
-        return refuse(body, instruction, "an instruction that cannot stand in a fused kernel");
+        return body_refuse(body, instruction, "an instruction that cannot stand in a fused kernel");
     if (instruction->guard >= 0) body->registers[instruction->guard] = "";
     for (uint32_t i = 0; i < instruction->operand_count; i++)
         if (!collect_operand(body, instruction, &instruction->operands[i])) return false;
@@ -185,15 +180,15 @@ static bool name_registers(struct body *body)
     const struct ptx_function *function = body->function;
     for (uint32_t i = 0; i < function->register_count; i++) {
         if (!body->registers[i]) continue;
-        if (function->registers[i].vector > 1) return refuse(body, NULL, "a vector register");
+        if (function->registers[i].vector > 1) return body_refuse(body, NULL, "a vector register");
         const char *name = function->registers[i].name;
         if (*name == '%') name++;
         body->registers[i] = arena_printf(body->arena, "%%m%u_%s_%u", body->member, name, i);
-        if (!body->registers[i]) return refuse(body, NULL, "out of memory");
+        if (!body->registers[i]) return body_refuse(body, NULL, "out of memory");
     }
     for (uint32_t i = 0; i < function->variable_count; i++)
         if (function->variables[i]->space != PTX_LOCAL && function->variables[i]->space != PTX_SHARED)
-            return refuse(body, NULL, "declares a variable that is neither local nor shared");
+            return body_refuse(body, NULL, "declares a variable that is neither local nor shared");
     return true;
 }
 
@@ -228,12 +223,12 @@ static bool collect_forwards(struct body *body)
                                        value_bytes(source, from)};
             if (forward->from_member == body->member &&
                 !add_value(body, &body->outputs, &body->output_count, value))
-                return refuse(body, NULL, "out of memory");
+                return body_refuse(body, NULL, "out of memory");
             const struct group_join *join = group_join_of(body->group, body->member);
             bool is_joined = join && join == group_join_of(body->group, forward->from_member);
             if (forward->to_member == body->member && !is_joined &&
                 !add_value(body, &body->inputs, &body->input_count, value))
-                return refuse(body, NULL, "out of memory");
+                return body_refuse(body, NULL, "out of memory");
         }
     }
     return true;
@@ -246,7 +241,7 @@ static bool collect_tiles(struct body *body)
     body->is_wide =
         group->remaps[body->member].kind == REMAP_CELLS && group->remaps[body->member].coordinates;
     body->fetches = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->fetches);
-    if (!body->fetches) return refuse(body, NULL, "out of memory");
+    if (!body->fetches) return body_refuse(body, NULL, "out of memory");
     for (uint32_t i = 0; i < group->fetch_count; i++)
         if (group->fetches[i].to_member == body->member)
             body->fetches[body->fetch_count++] = &group->fetches[i];
@@ -255,7 +250,7 @@ static bool collect_tiles(struct body *body)
         if (tile->member != body->member) continue;
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
         if (!add_value(body, &body->outputs, &body->output_count, value))
-            return refuse(body, NULL, "out of memory");
+            return body_refuse(body, NULL, "out of memory");
     }
     return true;
 }
@@ -282,13 +277,15 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     body->member = member;
     body->kernel = kernel;
     body->function = group->members[member].summary->function;
-    if (body->function->unreadable) return refuse(body, NULL, body->function->unreadable);
+    if (body->function->unreadable) return body_refuse(body, NULL, body->function->unreadable);
     body->registers = arena_calloc(arena, body->function->register_count + 1, sizeof(char *));
     body->round = arena_calloc(arena, body->function->instruction_count + 1, sizeof(bool));
-    if (!body->registers || !body->round) return refuse(body, NULL, "out of memory");
+    body->is_moved = arena_calloc(arena, body->function->instruction_count + 1, sizeof(bool));
+    if (!body->registers || !body->round || !body->is_moved) return body_refuse(body, NULL, "out of memory");
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
     for (uint32_t m = 0; m < member; m++) body->is_ragged |= group->members[m].summary->is_uneven;
-    return lay_out_shared(body) && name_registers(body) && collect_forwards(body) && collect_tiles(body);
+    return body_collect_variables(body) && lay_out_shared(body) && name_registers(body) &&
+           collect_forwards(body) && collect_tiles(body);
 }

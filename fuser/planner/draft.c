@@ -13,7 +13,7 @@ static bool is_independent(struct search *search, uint32_t earlier, uint32_t lat
 /* A pointer may lie in one array and be used for another, as in x - 1 for an array that counts from 1. */
 static bool leaves_array(const struct access_base *base, const struct array_binding *binding)
 {
-    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded &&
+    return base->kind != ACCESS_BASE_UNKNOWN && base->is_bounded &&
            (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
 }
 

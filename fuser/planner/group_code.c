@@ -55,11 +55,11 @@ static uint32_t find_aliases(const struct search_group *planned, struct codegen_
     for (uint32_t m = 1; m < planned->member_count; m++) {
         const struct bound_launch *bound = &planned->bound[m];
         for (uint32_t b = 0; b < bound->summary->base_count; b++) {
-            bool found = bound->summary->bases[b].kind != ACCESS_BASE_ARGUMENT;
+            bool found = !access_has_word(&bound->summary->bases[b]);
             for (uint32_t n = 0; n < m && !found; n++) {
                 const struct bound_launch *other = &planned->bound[n];
                 for (uint32_t c = 0; c < other->summary->base_count && !found; c++) {
-                    if (other->summary->bases[c].kind != ACCESS_BASE_ARGUMENT) continue;
+                    if (!access_has_word(&other->summary->bases[c])) continue;
                     if (other->bindings[c].array != bound->bindings[b].array) continue;
                     if (other->bindings[c].offset != bound->bindings[b].offset) continue;
                     found = true;

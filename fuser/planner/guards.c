@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
- * one of them written, stay apart; every array lies in a tracked allocation. How far every step reaches from
- * its pointers is known: the search takes no others. */
+ * one of them written, stay apart; every array lies in a tracked allocation; launches that share a variable
+ * use one instance of its module. How far every step reaches from its pointers is known: the search takes no
+ * others. */
 #include "fuser/planner/guards.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
     int64_t from, to; /* of its accesses */
-    bool is_written;
+    bool is_written, is_variable;
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
@@ -44,18 +45,16 @@ static void collect_pointers(struct making *making)
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             const struct access_base *base = &bound.summary->bases[b];
             const struct array_binding *binding = &bound.bindings[b];
-            if (base->kind != ACCESS_BASE_ARGUMENT) {
-                making->conditions->writes_variables |=
-                    base->is_written && making->group->roles[s] == PLAN_MEMBER;
-                continue;
-            }
-            making->pointers[making->pointer_count++] = (struct pointer){.step = s,
-                                                                         .offset = base->argument_offset,
-                                                                         .array = binding->array,
-                                                                         .array_offset = binding->offset,
-                                                                         .from = base->from,
-                                                                         .to = base->to,
-                                                                         .is_written = base->is_written};
+            if (!access_has_word(base)) continue;
+            making->pointers[making->pointer_count++] =
+                (struct pointer){.step = s,
+                                 .offset = base->argument_offset,
+                                 .array = binding->array,
+                                 .array_offset = binding->offset,
+                                 .from = base->from,
+                                 .to = base->to,
+                                 .is_variable = base->kind == ACCESS_BASE_VARIABLE,
+                                 .is_written = base->is_written};
         }
     }
 }
@@ -94,8 +93,10 @@ static void collect_arrays(struct making *making)
     }
 }
 
+/* Variables are none of the allocations, in which all other arrays lie. */
 static void keep_inside(struct making *making, const struct array_use *use)
 {
+    if (use->first->is_variable) return;
     struct guard_check check = {.kind = GUARD_INSIDE,
                                 .step_a = (uint16_t)use->first->step,
                                 .step_b = (uint16_t)use->first->step,
@@ -108,6 +109,7 @@ static void keep_inside(struct making *making, const struct array_use *use)
 static void keep_apart(struct making *making, const struct array_use *a, const struct array_use *b)
 {
     if (!a->is_written && !b->is_written) return;
+    if (a->first->is_variable || b->first->is_variable) return;
     add_check(making, (struct guard_check){.kind = GUARD_DISJOINT,
                                            .step_a = (uint16_t)a->first->step,
                                            .offset_a = a->first->offset,

@@ -15,7 +15,6 @@ struct group_conditions {
     struct step_condition *steps; /* group->step_count */
     struct plan_effect *effects;  /* what the members write */
     uint32_t effect_count;
-    bool writes_variables; /* a member does: no effect says so */
 };
 
 /* In the search's arena; NULL when memory is out. */

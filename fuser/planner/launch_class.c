@@ -84,6 +84,9 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     if (class->summary)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
+    if (class->summary && !class->no_member && class->summary->variables.count &&
+        record->arguments_size != function->parameter_bytes)
+        class->no_member = "its arguments are not those of its PTX";
 }
 
 static struct launch_class *append_class(struct launch_classes *classes, const struct program_launch *launch)
@@ -196,7 +199,8 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     struct spared_kernel *kernel = &kernels[launch->record->kernel];
     bool with = has_dynamic_shared(launch);
     const struct launch_class *first = kernel->first[with];
-    if (is_between || first->refusal || may_be_member_elsewhere(first) || program_special_launch(launch->record))
+    if (is_between || first->refusal || may_be_member_elsewhere(first) ||
+        program_special_launch(launch->record))
         return classify(classes, launch);
     struct launch_class **spared = &kernel->spared[with];
     if (!*spared && (*spared = append_class(classes, launch))) {
@@ -266,14 +270,19 @@ static uint32_t variable_array(struct launch_classes *classes, uint32_t module, 
 }
 
 static struct array_binding bind_base(struct launch_classes *classes, const struct access_base *base,
-                                      const struct program_launch *launch)
+                                      uint32_t number)
 {
+    const struct program_launch *launch = &classes->program->launches[number];
     const struct array_binding unknown = {.array = UNKNOWN_ARRAY, .size = INT64_MAX};
     if (base->kind == ACCESS_BASE_UNKNOWN) return unknown;
     if (base->kind == ACCESS_BASE_VARIABLE) {
         uint32_t module = classes->program->kernels[launch->record->kernel].record->module;
         uint32_t array = variable_array(classes, module, base->variable);
-        return (struct array_binding){.array = array, .size = INT64_MAX, .is_plain = array != UNKNOWN_ARRAY};
+        const struct ptx_function *function = launch_class_of(classes, number)->summary->function;
+        const struct ptx_variable *variable = ptx_find_variable(function->module, base->variable);
+        bool is_known = array != UNKNOWN_ARRAY && variable && !variable->is_managed;
+        return (struct array_binding){
+            .array = array, .size = is_known ? (int64_t)variable->size : INT64_MAX, .is_plain = is_known};
     }
     for (uint32_t i = 0; i < launch->pointer_count; i++) {
         const struct program_pointer *pointer = &launch->pointers[i];
@@ -290,6 +299,6 @@ const struct array_binding *launch_bindings(struct launch_classes *classes, uint
     struct array_binding *bindings =
         arena_calloc(classes->program->arena, summary->base_count + 1, sizeof *bindings);
     for (uint32_t i = 0; bindings && i < summary->base_count; i++)
-        bindings[i] = bind_base(classes, &summary->bases[i], &classes->program->launches[launch]);
+        bindings[i] = bind_base(classes, &summary->bases[i], launch);
     return bindings;
 }

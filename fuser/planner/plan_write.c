@@ -58,6 +58,19 @@ static bool prepare_folder(const char *directory, char *error, size_t error_size
     return true;
 }
 
+/* Whose addresses the fused kernels want. */
+static void add_variables(struct search *search, struct plan_builder *builder, uint32_t launch,
+                          struct plan_kernel *planned)
+{
+    const struct access_summary *summary = search_class(search, launch)->summary;
+    const struct variables *variables = summary ? &summary->variables : NULL;
+    const char **names = variables ? arena_calloc(search->arena, variables->count + 1, sizeof *names) : NULL;
+    if (!names) return;
+    for (uint32_t i = 0; i < variables->count; i++) names[i] = variables->items[i]->name;
+    planned->first_variable = plan_build_variables(builder, names, variables->count);
+    planned->variable_count = variables->count;
+}
+
 static uint32_t add_kernel(struct search *search, struct plan_builder *builder, uint32_t launch)
 {
     const struct program *program = search->program;
@@ -72,6 +85,7 @@ static uint32_t add_kernel(struct search *search, struct plan_builder *builder, 
         .parameter_bytes = record->parameter_bytes,
         .max_dynamic_shared = record->max_dynamic_shared,
     };
+    add_variables(search, builder, launch, &planned);
     return plan_build_kernel(builder, &planned);
 }
 
@@ -125,8 +139,7 @@ static bool add_group(struct search *search, struct plan_builder *builder, const
     const struct group_conditions *conditions = guards_make(search, group);
     if (!conditions) return false;
     double gain = group->projected.original_ns - group->projected.fused_ns;
-    uint32_t flags = (conditions->writes_variables ? PLAN_WRITES_VARIABLES : 0) |
-                     (group->unproven ? PLAN_NEEDS_VERIFICATION : 0);
+    uint32_t flags = group->unproven ? PLAN_NEEDS_VERIFICATION : 0;
     plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)

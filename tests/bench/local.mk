@@ -23,14 +23,15 @@ dist_check_SCRIPTS += \
 	tests/bench/plan_wrong_code.sh \
 	tests/bench/preload.sh \
 	tests/bench/programs.sh \
+	tests/bench/reach.sh \
 	tests/bench/read_only.sh \
 	tests/bench/shallow.sh \
 	tests/bench/stream_capture.sh \
 	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
-EXTRA_DIST += tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/corners tests/bench/patterns tests/bench/threads
+EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
+cuda_tests += tests/bench/attack tests/bench/corners tests/bench/patterns tests/bench/reach tests/bench/threads
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

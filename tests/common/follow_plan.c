@@ -27,6 +27,7 @@ static struct plan copy_to_heap(const struct plan *plan)
     MOVE(steps)
     MOVE(guards)
     MOVE(masks)
+    MOVE(variables)
     MOVE(parameters)
     MOVE(effects)
     MOVE(variants)
@@ -43,16 +44,20 @@ static uint64_t follow(const struct plan *plan)
     for (uint32_t i = 0; i < plan->header->groups.count; i++) {
         const struct plan_group *group = &plan->groups[i];
         const struct plan_step *steps = &plan->steps[group->first_step];
-        const unsigned char *arguments[64] = {0};
+        unsigned char *words[64] = {0};
         uint32_t sizes[64] = {0};
         sum += strlen(plan->strings + group->name);
         for (uint32_t s = 0; s < group->step_count && s < 64; s++) {
             const struct plan_kernel *kernel = &plan->kernels[steps[s].kernel];
             sum += strlen(plan->strings + kernel->name) + plan->modules[kernel->module].hash.low;
             for (uint32_t b = 0; b < 2 * steps[s].arguments_size; b++) sum += plan->masks[steps[s].mask + b];
-            arguments[s] = plan->masks + steps[s].mask;
-            sizes[s] = steps[s].arguments_size;
-            struct guard_view view = {arguments, sizes, s + 1, is_allocated, NULL};
+            for (uint32_t v = 0; v < kernel->variable_count; v++)
+                sum += strlen(plan->strings + plan->variables[kernel->first_variable + v].name);
+            sizes[s] = plan_words_size(plan, &steps[s]);
+            words[s] = calloc(1, sizes[s] + 1);
+            if (!words[s]) abort();
+            memcpy(words[s], plan->masks + steps[s].mask, steps[s].arguments_size);
+            struct guard_view view = {(const unsigned char *const *)words, sizes, s + 1, is_allocated, NULL};
             sum += guard_holds(plan->guards + steps[s].first_guard, steps[s].guard_count, &view);
         }
         for (uint32_t v = 0; v < group->variant_count; v++) {
@@ -64,11 +69,12 @@ static uint64_t follow(const struct plan *plan)
             for (uint32_t p = 0; p < variant->parameter_count; p++) {
                 const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + p];
                 memcpy(fused + parameter->destination_offset,
-                       plan->masks + steps[parameter->step].mask + parameter->source_offset, parameter->size);
+                       words[parameter->step] + parameter->source_offset, parameter->size);
             }
             free(fused);
         }
         for (uint32_t e = 0; e < group->effect_count; e++) sum += plan->effects[group->first_effect + e].step;
+        for (uint32_t s = 0; s < 64; s++) free(words[s]);
     }
     return sum;
 }

@@ -38,13 +38,17 @@ static struct plan_builder *build_sample(struct arena *arena)
     uint32_t module = plan_build_module(builder, hash_bytes("module", 6));
     struct plan_kernel scale = {
         .module = module, .name = plan_build_string(builder, "scale"), .parameter_bytes = 16};
-    struct plan_kernel add = {
-        .module = module, .name = plan_build_string(builder, "add"), .parameter_bytes = 16};
+    static const char *const variables[] = {"factors", "table"};
+    struct plan_kernel add = {.module = module,
+                              .name = plan_build_string(builder, "add"),
+                              .parameter_bytes = 16,
+                              .first_variable = plan_build_variables(builder, variables, 2),
+                              .variable_count = 2};
     uint32_t first = plan_build_kernel(builder, &scale), second = plan_build_kernel(builder, &add);
     struct guard_check value_is = {.kind = GUARD_VALUE, .size = 4, .offset_a = 12, .value = {3}};
     struct guard_check same = {.kind = GUARD_DIFFERENCE, .step_a = 0, .step_b = 1, .offset_b = 8};
     struct guard_check inside = {.kind = GUARD_INSIDE, .value = {0, 4096}};
-    struct plan_parameter parameters[] = {{0, 0, 0, 16}, {1, 8, 16, 8}};
+    struct plan_parameter parameters[] = {{0, 0, 0, 16}, {1, 24, 16, 8}};
     struct plan_variant variant = {
         .grid = {8, 1, 1}, .block = {256, 1, 1}, .parameter_bytes = 24, .registers = 20};
     struct plan_step steps[] = {step_of(first), step_of(second)};
@@ -256,6 +260,11 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(kernels, plan_kernel, 1, module, 1),
         FIELD(kernels, plan_kernel, 1, name, 0),
         FIELD(kernels, plan_kernel, 1, name, 100000),
+        FIELD(kernels, plan_kernel, 1, first_variable, 1),
+        FIELD(kernels, plan_kernel, 1, first_variable, 0xffffffff),
+        FIELD(kernels, plan_kernel, 1, variable_count, 3),
+        FIELD(kernels, plan_kernel, 1, variable_count, 0xffffffff),
+        FIELD(variables, plan_variable, 1, name, 100000),
         FIELD(groups, plan_group, 0, name, 0),
         FIELD(groups, plan_group, 0, step_count, 0),
         FIELD(groups, plan_group, 0, step_count, 6),
@@ -280,7 +289,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(guards, guard_check, 0, offset_a, 13),
         FIELD(guards, guard_check, 0, step_a, 1), /* step 1 has not arrived when step 0 is checked */
         FIELD(guards, guard_check, 1, step_b, 2),
-        FIELD(guards, guard_check, 1, offset_b, 9),
+        FIELD(guards, guard_check, 1, offset_b, 25),
         FIELD(guards, guard_check, 1, offset_b, 0xfffffffc),
         FIELD(parameters, plan_parameter, 0, step, 2),
         FIELD(parameters, plan_parameter, 0, source_offset, 1),
@@ -289,7 +298,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(parameters, plan_parameter, 1, destination_offset, 0xfffffff8),
         FIELD(effects, plan_effect, 0, kind, 2),
         FIELD(effects, plan_effect, 0, step, 2),
-        FIELD(effects, plan_effect, 0, offset, 9),
+        FIELD(effects, plan_effect, 0, offset, 25),
         FIELD(effects, plan_effect, 0, from, 4097),
         FIELD(variants, plan_variant, 0, code, 4),
         FIELD(variants, plan_variant, 0, code, 1 << 20),

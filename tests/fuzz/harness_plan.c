@@ -48,7 +48,7 @@ static void match_group(const struct match *match, const struct plan *plan, cons
     for (uint32_t i = 0; i < group->step_count && i < LAUNCHES; i++) {
         const struct plan_step *step = &plan->steps[group->first_step + i];
         arguments[i] = plan->masks + step->mask + step->arguments_size;
-        sizes[i] = step->arguments_size;
+        sizes[i] = step->arguments_size; /* guards on variables read beyond, and fail */
         struct match_launch launch = {.kernel = step->kernel,
                                       .dynamic_shared = step->dynamic_shared,
                                       .arguments_size = step->arguments_size,

@@ -20,6 +20,7 @@ struct kernel {
     char name[128];
     size_t offsets[PARAMETERS], sizes[PARAMETERS];
     unsigned count;
+    CUmodule module;
 };
 
 static struct {
@@ -384,6 +385,22 @@ EXPORT CUresult cuModuleUnload(CUmodule module)
     return CUDA_SUCCESS;
 }
 
+/* A variable lies in each instance of the module at an address of its own. */
+EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
+{
+    fake_log("cuModuleGetGlobal_v2 %s", name);
+    if (strcmp(name, "v")) return CUDA_ERROR_NOT_FOUND;
+    if (address) *address = 0x500000 + (CUdeviceptr)module;
+    if (size) *size = 64;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction function)
+{
+    *module = ((struct kernel *)function)->module;
+    return *module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 static void spell_parameters(struct kernel *kernel)
 {
     const char *at = strchr(kernel->name, ':');
@@ -400,10 +417,10 @@ static void spell_parameters(struct kernel *kernel)
 
 EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    (void)module;
     pthread_mutex_lock(&fake.lock);
     struct kernel *kernel = &fake.kernels[fake.kernel_count++ % KERNELS];
     memset(kernel, 0, sizeof *kernel);
+    kernel->module = module;
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
     spell_parameters(kernel);
     pthread_mutex_unlock(&fake.lock);

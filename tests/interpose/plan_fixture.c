@@ -75,18 +75,35 @@ static const struct pattern patterns[] = {
      2,
      16,
      {{0, 0, 0, 8}, {1, 0, 8, 8}}},
+    {FIXTURE_DD,
+     "dd",
+     "dd:8,8",
+     2,
+     "dd",
+     {PLAN_MEMBER, PLAN_MEMBER},
+     {NO_GUARD, {.kind = GUARD_DIFFERENCE, .step_a = 0, .offset_a = 8, .step_b = 1, .offset_b = 8}},
+     2,
+     16,
+     {{0, 0, 0, 8}, {1, 8, 8, 8}}},
 };
 
 static struct plan_kernel kernel_of(const struct fixture *fixture, struct plan_builder *builder, char letter)
 {
-    const char *name = letter == 'a' ? FIXTURE_A : letter == 'b' ? FIXTURE_B : FIXTURE_C;
+    const char *name = letter == 'a'   ? FIXTURE_A
+                       : letter == 'b' ? FIXTURE_B
+                       : letter == 'c' ? FIXTURE_C
+                                       : FIXTURE_D;
+    const char *variable = fixture->variable ? fixture->variable : "v";
+    uint32_t variables = letter == 'd';
     const char *image = fixture->image ? fixture->image : FIXTURE_IMAGE;
     return (struct plan_kernel){.module = plan_build_module(builder, hash_bytes(image, strlen(image))),
                                 .name = plan_build_string(builder, name),
                                 .registers = fixture->registers ? fixture->registers : 16,
                                 .parameter_bytes = letter == 'a'   ? 12
                                                    : letter == 'b' ? 16
-                                                                   : 8};
+                                                                   : 8,
+                                .first_variable = plan_build_variables(builder, &variable, variables),
+                                .variable_count = variables};
 }
 
 static void add_group(const struct fixture *fixture, struct plan_builder *builder,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Plans for tests of replay, made by hand for the fake driver. One module, kernels a(pointer, int),
- * b(pointer, pointer) and c(pointer), each launched with 4 blocks of 32 threads. */
+ * b(pointer, pointer), c(pointer) and d(pointer), which uses the variable v, each launched with 4 blocks of
+ * 32 threads. */
 #ifndef KFUSE_TESTS_PLAN_FIXTURE_H
 #define KFUSE_TESTS_PLAN_FIXTURE_H
 
@@ -10,8 +11,10 @@
 #define FIXTURE_A     "a:8,4"
 #define FIXTURE_B     "b:8,8"
 #define FIXTURE_C     "_Z1cPf:8"
+#define FIXTURE_D     "d:8"
 
 enum fixture_groups {
+    FIXTURE_DD = 32, /* d d, with one v: dd(pointer of the first, address of v) */
     FIXTURE_AB = 1,  /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
     FIXTURE_ABC = 2, /* a b c: abc(pointer, pointer) of a and c */
     FIXTURE_BCB = 4, /* b c b with c passed over, before: bb(pointer, pointer) */
@@ -25,9 +28,10 @@ struct fixture {
     uint32_t driver_version; /* 0: the fake driver's */
     uint32_t flags;          /* of the groups */
     uint32_t written; /* bytes that the first launch of each group writes at its first pointer; 0: not said */
-    uint32_t registers; /* of the kernels; 0: what the fake driver says */
-    int compared;       /* what a's int must be; 0: anything */
-    const char *image;  /* NULL: FIXTURE_IMAGE */
+    uint32_t registers;   /* of the kernels; 0: what the fake driver says */
+    int compared;         /* what a's int must be; 0: anything */
+    const char *image;    /* NULL: FIXTURE_IMAGE */
+    const char *variable; /* of d; NULL: v */
 };
 /* Writes directory/plan.bin and plan.json; exits when that fails. */
 void fixture_write(const struct fixture *fixture, const char *directory);

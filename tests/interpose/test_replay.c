@@ -163,6 +163,57 @@ static void allocation_guards(void)
     CHECK(fake_count() == 1);
 }
 
+/* --- variables of modules --- */
+
+static void launch_d(CUfunction d, CUdeviceptr pointer)
+{
+    void *arguments[] = {&pointer};
+    OK(launch(d, NULL, arguments));
+}
+
+/* d's variable is that of the module from which the launched handle is; the driver is asked once a handle. */
+static void variables_by_address(void)
+{
+    CUmodule other;
+    CUfunction d, d_of_other;
+    char text[64];
+    start_program();
+    OK(cuModuleGetFunction(&d, module, FIXTURE_D));
+    fake_clear();
+    launch_d(d, 0x1000);
+    launch_d(d, 0x2000);
+    CHECK_LINE(0, "cuModuleGetGlobal_v2 v");
+    snprintf(text, sizeof text, "launch dd 4,1,1 32,1,1 0 0 1000 %lx", 0x500000 + (unsigned long)module);
+    CHECK_LINE(1, text);
+    launch_d(d, 0x1000);
+    launch_d(d, 0x2000);
+    CHECK_LINE(2, text);
+    OK(cuModuleLoadData(&other, FIXTURE_IMAGE));
+    OK(cuModuleGetFunction(&d_of_other, other, FIXTURE_D));
+    fake_clear();
+    launch_d(d, 0x1000); /* two variables: apart */
+    launch_d(d_of_other, 0x2000);
+    launch_d(d_of_other, 0x3000);
+    CHECK_LINE(0, "cuModuleGetGlobal_v2 v");
+    CHECK_LINE(1, "launch d 4,1,1 32,1,1 0 0 1000");
+    snprintf(text, sizeof text, "launch dd 4,1,1 32,1,1 0 0 2000 %lx", 0x500000 + (unsigned long)other);
+    CHECK_LINE(2, text);
+}
+
+static void variables_unknown(void)
+{
+    CUfunction d;
+    start_program();
+    OK(cuModuleGetFunction(&d, module, FIXTURE_D));
+    fake_clear();
+    launch_d(d, 0x1000);
+    launch_d(d, 0x2000);
+    CHECK_LINE(0, "cuModuleGetGlobal_v2 w");
+    CHECK_LINE(1, "launch d 4,1,1 32,1,1 0 0 1000");
+    CHECK_LINE(2, "launch d 4,1,1 32,1,1 0 0 2000");
+    CHECK(fake_count() == 3);
+}
+
 /* --- order --- */
 
 static void walls(void)
@@ -404,6 +455,16 @@ static void plan_over(void)
     use_plan(&(struct fixture){.groups = FIXTURE_BCB | FIXTURE_BCA});
 }
 
+static void plan_dd(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_DD});
+}
+
+static void plan_dw(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_DD, .variable = "w"});
+}
+
 static void plan_short_timer(void)
 {
     plan_ab();
@@ -435,6 +496,8 @@ int main(int argc, char **argv)
         {"longest_wins", longest_wins, plan_ab_abc, NULL},
         {"passed_over", passed_over, plan_over, NULL},
         {"allocation_guards", allocation_guards, plan_cc, NULL},
+        {"variables_by_address", variables_by_address, plan_dd, NULL},
+        {"variables_unknown", variables_unknown, plan_dw, NULL},
         {"walls", walls, plan_ab, NULL},
         {"unknown_entry_flushes", unknown_entry_flushes, plan_ab, NULL},
         {"other_streams", other_streams, plan_ab, NULL},

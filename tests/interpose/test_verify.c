@@ -267,11 +267,6 @@ static void plan_without_effects(void)
     use_plan(0, 0);
 }
 
-static void plan_with_variables(void)
-{
-    use_plan(256, PLAN_WRITES_VARIABLES);
-}
-
 /* More than the allocation has. */
 static void plan_too_wide(void)
 {
@@ -309,7 +304,6 @@ static bool file_has(const char *name, const char *text)
         exit(1);                                                                                             \
     }
 AFTER(says_twice, "verified", "verified ab uses 2 mismatches 0 bytes 256\n")
-AFTER(says_variables, "verified", "uses 0 mismatches 0 bytes 0 because it writes variables of a module")
 AFTER(says_effects, "verified", "because the plan does not say what it writes")
 AFTER(says_wide, "verified", "because it writes memory that is not a plain device allocation")
 AFTER(says_small, "verified", "because it needs 2 MiB on the host, KFUSE_VERIFY_MIB is 1")
@@ -328,7 +322,6 @@ int main(int argc, char **argv)
         {"waits_for_unknown_calls", waits_for_unknown_calls, plan_good, NULL},
         {"calls_wait", calls_wait, plan_good, NULL},
         {"gives_up", gives_up, plan_short_wait, says_thread},
-        {"variables", members_only, plan_with_variables, says_variables},
         {"no_effects", members_only, plan_without_effects, says_effects},
         {"too_wide", members_only, plan_too_wide, says_wide},
         {"small_memory", members_only, plan_small_memory, says_small},

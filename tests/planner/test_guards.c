@@ -142,7 +142,6 @@ static void test_one_array(void **state)
     assert_int_equal(planned.conditions->effects[0].from, 0);
     assert_int_equal(planned.conditions->effects[0].to, BYTES);
     assert_true(planned.conditions->effects[0].is_exact);
-    assert_false(planned.conditions->writes_variables);
     clear(&planned);
 }
 

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What kernels reach beside the arrays of their arguments: variables and constants of their module. One pattern a mode, some
+ * rounds of each. --vary changes what a plan of the run without it must not take for granted. */
+#include "bench/bench.h"
+#include "tests/bench/modes.h"
+
+enum { N = 1000, THREADS = 128, BLOCKS = 8, ROUNDS = 6 };
+
+struct weights {
+    float left, right;
+    int shift;
+    float more[8];
+};
+__constant__ float factor;
+__constant__ weights weight;
+static __constant__ float of_file[4] = {0.5f, 0.25f, 2.0f, 1.5f};
+__device__ float saved[N];
+__device__ int total;
+__device__ float4 pairs[N];
+__managed__ float shared_factor = 1.5f;
+
+static float *x, *y, *z;
+static int vary;
+
+/* --- kernels --- */
+
+#define INDEX                                                                                                \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                                                           \
+    if (i >= n) return
+
+__global__ void fill(float *a, float base, int n)
+{
+    INDEX;
+    a[i] = base + 0.5f * (i % 37);
+}
+
+__global__ void by_factor(float *a, int n)
+{
+    INDEX;
+    a[i] = a[i] * factor;
+}
+
+__global__ void by_weights(float *out, const float *a, int n)
+{
+    INDEX;
+    float sum = a[i] * weight.left;
+    for (int k = 0; k < 8; k++) sum += weight.more[k];
+    out[i] = sum * weight.right;
+}
+
+__global__ void by_own_weight(float *a, int n)
+{
+    INDEX;
+    a[i] = a[i] * weight.more[i % 8] + of_file[i / 4 % 4];
+}
+
+/* Which constant is a matter of data. */
+__global__ void by_drawn_weight(float *a, int n)
+{
+    INDEX;
+    a[i] = a[i] + weight.more[(int)a[i] & 7];
+}
+
+__global__ void by_shared(float *a, int n)
+{
+    INDEX;
+    a[i] = a[i] * shared_factor;
+}
+
+__global__ void save(const float *a, int n)
+{
+    INDEX;
+    saved[i] = a[i] + 1.0f;
+}
+
+__global__ void restore(float *a, int n)
+{
+    INDEX;
+    a[i] = saved[i] * 0.5f;
+}
+
+__global__ void restore_neighbour(float *a, int n)
+{
+    INDEX;
+    a[i] = saved[(i + 1) % n] * 0.5f;
+}
+
+__global__ void count_above(const float *a, float limit, int n)
+{
+    INDEX;
+    if (a[i] > limit) atomicAdd(&total, 1);
+}
+
+__global__ void to_pairs(const float *a, int n)
+{
+    INDEX;
+    pairs[i] = make_float4(a[i], 2.0f * a[i], 3.0f, 4.0f);
+}
+
+__global__ void from_pairs(float *a, int n)
+{
+    INDEX;
+    float4 p = pairs[i];
+    a[i] = p.x + p.y + p.z + p.w;
+}
+
+/* --- patterns: one round each --- */
+
+static weights draw(int round)
+{
+    weights drawn = {0.5f + round, 1.0f / (1 + round), round, {}};
+    for (int k = 0; k < 8; k++) drawn.more[k] = 0.25f * k - round + (vary ? 3.0f : 0.0f);
+    return drawn;
+}
+
+static void constants(int round)
+{
+    const float value = 1.0f + 0.25f * round + (vary ? 1.0f : 0.0f);
+    const weights drawn = draw(round);
+    CHECK(cudaMemcpyToSymbol(factor, &value, sizeof value));
+    CHECK(cudaMemcpyToSymbol(weight, &drawn, sizeof drawn));
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    by_weights<<<BLOCKS, THREADS>>>(y, x, N);
+    by_own_weight<<<BLOCKS, THREADS>>>(y, N);
+}
+
+/* Between launches of which the first would be held. */
+static void constants_set_between(int round)
+{
+    float value = 1.0f + 0.25f * round;
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    CHECK(cudaMemcpyToSymbol(factor, &value, sizeof value));
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    by_factor<<<BLOCKS, THREADS>>>(y, N);
+    value += vary ? 0.5f : 0.25f;
+    CHECK(cudaMemcpyToSymbolAsync(factor, &value, sizeof value, 0, cudaMemcpyHostToDevice));
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void constants_drawn(int round)
+{
+    const weights drawn = draw(round);
+    CHECK(cudaMemcpyToSymbol(weight, &drawn, sizeof drawn));
+    by_drawn_weight<<<BLOCKS, THREADS>>>(x, N);
+    by_weights<<<BLOCKS, THREADS>>>(y, x, N);
+}
+
+static void variables(int round)
+{
+    save<<<BLOCKS, THREADS>>>(x, N);
+    restore<<<BLOCKS, THREADS>>>(y, N);
+    save<<<BLOCKS, THREADS>>>(y, vary ? N / 2 : N);
+    if (round % 2) CHECK(cudaMemcpyFromSymbol(z, saved, N * sizeof *z, 0, cudaMemcpyDeviceToDevice));
+    restore<<<BLOCKS, THREADS>>>(x, N);
+}
+
+/* What another thread has written. */
+static void variables_of_neighbours(int round)
+{
+    (void)round;
+    save<<<BLOCKS, THREADS>>>(x, N);
+    restore_neighbour<<<BLOCKS, THREADS>>>(y, N);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void counters(int round)
+{
+    int counted = 0;
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    count_above<<<BLOCKS, THREADS>>>(x, 0.5f * round, N);
+    count_above<<<BLOCKS, THREADS>>>(y, 0.25f * round, N);
+    CHECK(cudaMemcpyFromSymbol(&counted, total, sizeof counted));
+    fill<<<BLOCKS, THREADS>>>(z, (float)counted, vary ? N / 2 : N);
+}
+
+static void vectors(int round)
+{
+    to_pairs<<<BLOCKS, THREADS>>>(x, N);
+    from_pairs<<<BLOCKS, THREADS>>>(y, vary ? N / 2 : N);
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+}
+
+/* An argument that points to what another launch knows by name. */
+static void addresses(int round)
+{
+    float *address = y;
+    if (vary && round % 2) CHECK(cudaGetSymbolAddress((void **)&address, saved));
+    save<<<BLOCKS, THREADS>>>(x, N);
+    fill<<<BLOCKS, THREADS>>>(address, (float)round, N);
+    restore<<<BLOCKS, THREADS>>>(z, N);
+}
+
+static void managed(int round)
+{
+    by_shared<<<BLOCKS, THREADS>>>(x, N);
+    by_shared<<<BLOCKS, THREADS>>>(x, N);
+    CHECK(cudaDeviceSynchronize());
+    shared_factor = 1.0f + round + vary;
+}
+
+#define PATTERN(name)                                                                                        \
+    {                                                                                                        \
+        #name, name                                                                                          \
+    }
+static const struct {
+    const char *name;
+    void (*round)(int round);
+} patterns[] = {
+    PATTERN(constants),
+    PATTERN(constants_set_between),
+    PATTERN(constants_drawn),
+    PATTERN(variables),
+    PATTERN(variables_of_neighbours),
+    PATTERN(counters),
+    PATTERN(vectors),
+    PATTERN(addresses),
+    PATTERN(managed),
+};
+
+static float *array(float base)
+{
+    float *memory;
+    CHECK(cudaMalloc((void **)&memory, N * sizeof *memory));
+    fill<<<BLOCKS, THREADS>>>(memory, base, N);
+    CHECK(cudaDeviceSynchronize());
+    return memory;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {NULL, 1, 1, NULL, 0, 0};
+    const char *name = "";
+    long seed = 0;
+    const struct option own[] = {
+        {"mode", NULL, &name, NULL, "name of the pattern"},
+        {"seed", &seed, NULL, NULL, "not used"},
+        {"vary", NULL, NULL, &vary, "other values, shapes and pointers"},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    bench_options(&bench, argc, argv, "What kernels reach beside the arrays of their arguments.", own);
+    const auto *pattern = find_mode("reach", patterns, name);
+    x = array(1.0f);
+    y = array(2.0f);
+    z = array(3.0f);
+    for (int round = 0; round < ROUNDS; round++) pattern->round(round);
+    CHECK(cudaDeviceSynchronize());
+    void *variable;
+    CHECK(cudaGetSymbolAddress(&variable, saved));
+    const struct result results[] = {
+        {"x", x, N * sizeof *x},
+        {"y", y, N * sizeof *y},
+        {"z", z, N * sizeof *z},
+        {"saved", variable, N * sizeof *x},
+    };
+    bench_results(&bench, results, sizeof results / sizeof results[0]);
+    return 0;
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Members that use variables and constants of the program's modules (reach.cu).
+# shellcheck disable=SC2034
+patterns=$top_builddir/tests/bench/reach
+table='
+constants fused
+constants_set_between fused
+constants_drawn any
+variables fused guarded
+variables_of_neighbours fused
+counters fused
+vectors fused guarded
+addresses fused guarded
+managed apart
+'
+. "$top_srcdir/tests/bench/check_patterns.sh"
