@@ -156,41 +156,58 @@ static bool may_pass(const struct frame *frame, const struct placed_access *from
                                                    from->access->instruction, NULL) != PRODUCT_BLOCKED;
 }
 
-static bool written_in_iteration(struct frame *frame, struct joining *joining,
-                                 const struct placed_access *from, const struct placed_access *to)
+static bool written_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
+                             const struct placed_access *to, uint32_t distance)
 {
     for (uint32_t member = from->member; member <= to->member; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *other = &frame->accesses[member][i];
-            if (!frame_writes(other) || other == from || !join_lies_between(joining, from, other, to))
-                continue;
-            if (join_may_touch(joining, other, to)) return true;
+            if (frame_writes(other) && join_meets_between(joining, from, other, to, distance)) return true;
         }
     return false;
 }
 
-/* The latest access of an earlier member that certainly holds the load's bytes in each iteration of a joined
- * loop. */
-static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
-                                                 const struct placed_access *load)
+/* It holds the load's bytes in each iteration but the first, which is found. */
+static bool holds_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
+                           const struct placed_access *load, uint32_t distance, uint32_t *first)
 {
-    for (uint32_t member = load->member; member-- > 0;)
-        for (uint32_t i = access_count(frame, member); i-- > 0;) {
-            const struct placed_access *from = &frame->accesses[member][i];
-            if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
-            if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
-            if (!join_covers(joining, from, load) || written_in_iteration(frame, joining, from, load))
-                continue;
-            return may_pass(frame, from) ? from : NULL;
-        }
+    int32_t shift = join_shift(joining, from, load, distance);
+    *first = 0;
+    if (!join_covers(joining, from, load, distance, 0)) {
+        if (shift >= 0 || instruction_of(frame, load)->guard >= 0) return false;
+        *first = (uint32_t)-shift;
+        if (!join_covers(joining, from, load, distance, *first)) return false;
+    }
+    return !written_in_turns(frame, joining, from, load, distance);
+}
+
+/* The latest access of an earlier member that certainly holds the load's bytes in the turns of a joined loop.
+ */
+static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
+                                                 const struct placed_access *load,
+                                                 struct group_forward *forward)
+{
+    for (uint32_t distance = 0; distance <= JOIN_MOST_LAG; distance++)
+        for (uint32_t member = load->member; member-- > 0;)
+            for (uint32_t i = access_count(frame, member); i-- > 0;) {
+                const struct placed_access *from = &frame->accesses[member][i];
+                uint32_t first;
+                if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
+                if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
+                if (!holds_in_turns(frame, joining, from, load, distance, &first)) continue;
+                *forward = (struct group_forward){.distance = distance, .first = first};
+                return may_pass(frame, from) ? from : NULL;
+            }
     return NULL;
 }
 
 /* The latest access of an earlier member that certainly holds the load's bytes in a register. */
 static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
-                                                  struct joining *joining, const struct placed_access *load)
+                                                  struct joining *joining, const struct placed_access *load,
+                                                  struct group_forward *forward)
 {
-    if (!load->access->is_once) return joined_source(frame, joining, load);
+    *forward = (struct group_forward){0};
+    if (!load->access->is_once) return joined_source(frame, joining, load, forward);
     for (uint32_t member = load->member; member-- > 0 && in_one_stage(frame, member, load->member);)
         for (uint32_t i = access_count(frame, member); i-- > 0;) {
             const struct placed_access *from = &frame->accesses[member][i];
@@ -204,20 +221,23 @@ static const struct placed_access *forward_source(struct frame *frame, const str
 }
 
 static void add_forward(struct group *group, struct frame *frame, const struct placed_access *from,
-                        const struct placed_access *load)
+                        const struct placed_access *load, struct group_forward turns)
 {
     struct group_forward *forward = &group->forwards[group->forward_count];
     *forward = (struct group_forward){.from_member = from->member,
                                       .from_instruction = from->access->instruction,
                                       .to_member = load->member,
-                                      .to_instruction = load->access->instruction};
+                                      .to_instruction = load->access->instruction,
+                                      .distance = turns.distance,
+                                      .first = turns.first};
     if (frame_writes(from)) {
         forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
                                                   NULL) == PRODUCT_ROUND;
     } else {
         /* a load that is itself forwarded: take the value from where it comes */
         const struct group_forward *root = group_forward_to(group, from->member, from->access->instruction);
-        if (root) { /* raw, or loads of one type all the way: both kinds compose */
+        if (root && !root->distance &&
+            !root->first) { /* raw, or loads of one type all the way: both kinds compose */
             forward->from_member = root->from_member;
             forward->from_instruction = root->from_instruction;
             forward->round_product = root->round_product;
@@ -237,10 +257,18 @@ static void find_forwards(struct group *group, struct frame *frame, const struct
             if (access->kind != ACCESS_READ || !access->address_is_exact || access->is_uncached_order ||
                 !access->relation)
                 continue;
-            const struct placed_access *from = forward_source(frame, orders, joining, load);
-            if (from) add_forward(group, frame, from, load);
+            struct group_forward turns;
+            const struct placed_access *from = forward_source(frame, orders, joining, load, &turns);
+            if (from) add_forward(group, frame, from, load, turns);
         }
     }
+}
+
+/* It never reads memory. */
+static bool is_served(const struct group *group, const struct placed_access *load)
+{
+    const struct group_forward *forward = group_forward_to(group, load->member, load->access->instruction);
+    return forward && !forward->first;
 }
 
 /* No thread reads what the store writes before the overwriter does its work, but by forwards. */
@@ -252,8 +280,7 @@ static bool unread_until(const struct group *group, struct frame *frame, const s
             const struct placed_access *other = &frame->accesses[member][i];
             if (other->access->kind == ACCESS_WRITE || other == store || other == overwriter) continue;
             enum overlap overlap = frame_overlap(frame, other, store);
-            if (overlap == OVERLAP_NONE || group_forward_to(group, member, other->access->instruction))
-                continue;
+            if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
             if (overlap == OVERLAP_SAME && !lies_between(orders, store, other, overwriter)) continue;
             return false;
         }
@@ -270,10 +297,8 @@ static bool unread_in_iteration(const struct group *group, struct frame *frame, 
             const struct placed_access *other = &frame->accesses[member][i];
             if (other->access->kind == ACCESS_WRITE) continue;
             enum overlap overlap = frame_overlap(frame, other, store);
-            if (overlap == OVERLAP_NONE || group_forward_to(group, member, other->access->instruction))
-                continue;
-            if (overlap != OVERLAP_SAME) return false;
-            if (join_lies_between(joining, store, other, overwriter) && join_may_touch(joining, other, store))
+            if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
+            if (overlap != OVERLAP_SAME || join_meets_between(joining, store, other, overwriter, 0))
                 return false;
         }
     return true;
@@ -287,7 +312,8 @@ static bool is_overwritten_in_iteration(const struct group *group, struct frame 
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *later = &frame->accesses[member][i];
             if (later->access->kind != ACCESS_WRITE || !join_is_shared(joining, store, later) ||
-                !is_exact(frame, later) || !join_covers(joining, later, store))
+                !is_exact(frame, later) || join_shift(joining, later, store, 0) != 0 ||
+                !join_covers(joining, later, store, 0, 0))
                 continue;
             if (unread_in_iteration(group, frame, joining, store, later)) return true;
         }

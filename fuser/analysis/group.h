@@ -36,6 +36,8 @@ struct group_forward { /* the load gets its value in a register from an earlier 
     uint32_t to_member, to_instruction; /* a load; widths, types' sizes and vectors equal. Both in no loop, or
                                            both in one joined loop: then in each iteration */
     bool round_product; /* the stored value may be an unrounded product with no other use: give it .rn */
+    uint32_t distance;  /* in a joined loop: the value of so many turns before */
+    uint32_t first;     /* and only from this iteration of the load's loop on: before, it loads */
 };
 struct group_drop { /* a store that is overwritten by the same thread in the group, unread in between except
                        by forwards */
@@ -77,20 +79,23 @@ struct group_fetch {
 };
 
 /* Members whose loops run together. Each has as many of them, in order; the code before the first is segment
- * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l
- * + 2. The fused kernel runs segment by segment, and in each the members in order; in a loop's segment every
- * member's first iteration, then every member's second, and so on. A member that does not enter the loop, or
- * has left it, is passed over. join.h */
+ * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l +
+ * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment in turns, in
+ * each of which every member runs one iteration: in turn t the one with number t less the member's lag. A
+ * member that does not enter the loop, or has left it, is passed over. What a member does before the loop may
+ * be late: then it runs in the turn of its first iteration. join.h */
 struct group_joined { /* one member */
     const struct ptx_cfg *cfg;
-    uint32_t *segments; /* block -> its segment */
-    uint32_t *headers,
-        *latches; /* blocks, one a loop. The latch ends with the only jump back, and the only way out */
+    uint32_t *segments;          /* block -> its segment */
+    uint32_t *headers, *latches; /* blocks, one a loop. A latch ends with the only jump back, and the only way
+                                    out; UINT32_MAX: the loop has no such block */
+    uint32_t *lags;              /* one a loop */
+    bool *is_late;               /* one a loop: segment 2l */
 };
 struct group_join {
     uint32_t first_member, member_count, loop_count;
     struct group_joined *members;
-    bool *is_even; /* one a loop: each thread goes round it as often in every member, or in none */
+    bool *is_even; /* one a loop: no lags, and each thread goes round it as often in every member, or in none */
 };
 
 struct group {

@@ -25,6 +25,7 @@ static uint32_t latch_of(const struct loop_forest *forest, const struct ptx_cfg 
 static bool is_left_by_latch(const struct loop_forest *forest, const struct ptx_cfg *cfg, int32_t loop,
                              uint32_t latch)
 {
+    if (latch == UINT32_MAX || forest->loop_of[latch] != loop) return false;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
         for (uint32_t s = 0; s < cfg->blocks[b].successor_count; s++)
@@ -36,7 +37,7 @@ static bool is_left_by_latch(const struct loop_forest *forest, const struct ptx_
     const struct ptx_instruction *last = &cfg->function->instructions[block->first + block->count - 1];
     return block->count && block->successor_count == 2 &&
            block->successors[0] == forest->loops[loop].header && block->successors[1] == latch + 1 &&
-           last->opcode == PTX_OP_BRA && last->guard >= 0 && forest->loop_of[latch] == loop;
+           last->opcode == PTX_OP_BRA && last->guard >= 0;
 }
 
 /* Everything that can be reached from loop l, and is in no joined loop, is in segment 2l + 2 or a later one.
@@ -79,18 +80,21 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     *joined = (struct group_joined){.cfg = cfg,
                                     .segments = arena_calloc(arena, cfg->block_count, sizeof(uint32_t)),
                                     .headers = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
-                                    .latches = arena_calloc(arena, forest->loop_count, sizeof(uint32_t))};
+                                    .latches = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
+                                    .lags = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
+                                    .is_late = arena_calloc(arena, forest->loop_count, sizeof(bool))};
     bool *seen = arena_calloc(arena, cfg->block_count, sizeof *seen);
     uint32_t *stack = arena_calloc(arena, cfg->block_count + 1, sizeof *stack);
-    if (!joined->segments || !joined->headers || !joined->latches || !seen || !stack) return false;
+    if (!joined->segments || !joined->headers || !joined->latches || !joined->lags || !joined->is_late ||
+        !seen || !stack)
+        return false;
     for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
         uint32_t header = forest->loops[loop].header, latch = latch_of(forest, cfg, header);
-        if (forest->loops[loop].parent != LOOPS_NONE || latch == UINT32_MAX) continue;
-        if (!is_left_by_latch(forest, cfg, loop, latch)) continue;
+        if (forest->loops[loop].parent != LOOPS_NONE) continue;
         for (uint32_t b = 0; b < cfg->block_count; b++)
             if (loops_contains(forest, loop, forest->loop_of[b])) joined->segments[b] = 2 * *loop_count + 1;
         joined->headers[*loop_count] = header;
-        joined->latches[(*loop_count)++] = latch;
+        joined->latches[(*loop_count)++] = is_left_by_latch(forest, cfg, loop, latch) ? latch : UINT32_MAX;
     }
     for (uint32_t loop = 0; loop < *loop_count; loop++)
         mark_reached(cfg, joined->headers[loop], 2 * loop + 2, joined->segments, seen, stack);
@@ -112,8 +116,9 @@ static bool extends_join(struct joining *joining, struct group_join *join, uint3
     if (!find_loops(joining->arena, joining->frame->members[member].summary->function, joined, &loop_count) ||
         loop_count != join->loop_count || !joining_describe(joining, member, joined))
         return false;
+    for (uint32_t loop = 0; loop < loop_count; loop++) joined->lags[loop] = joined[-1].lags[loop];
     for (uint32_t p = join->first_member; p < member; p++)
-        if (!joining_is_legal(joining, p, member)) return false;
+        if (!joining_settle(joining, join, p, member)) return false;
     join->member_count++;
     return true;
 }

@@ -19,42 +19,52 @@ static bool tables_grow(struct joining *joining)
     uint32_t old = joining->table_size, size = old ? old * 2 : 16;
     struct joining_shape *shapes =
         arena_grow(joining->arena, joining->shapes, joining->shape_count, size, sizeof *shapes);
-    if (!shapes) return false;
+    isl_set **distances = arena_calloc(joining->arena, (size_t)size * size, sizeof(isl_set *));
+    if (!shapes || !distances) return false;
+    for (uint32_t row = 0; row < old; row++)
+        memcpy(distances + (size_t)row * size, joining->distances + (size_t)row * old,
+               old * sizeof(isl_set *));
     joining->shapes = shapes;
-    for (int question = 0; question < JOINING_QUESTIONS; question++) {
-        unsigned char *table = arena_calloc(joining->arena, size, size);
-        if (!table) return false;
-        for (uint32_t row = 0; row < old; row++)
-            memcpy(table + (size_t)row * size, joining->answers[question] + (size_t)row * old, old);
-        joining->answers[question] = table;
-    }
+    joining->distances = distances;
     joining->table_size = size;
     return true;
 }
 
+/* Adds the offset of the base. */
+static __isl_give isl_map *from_array_start(__isl_take isl_map *bytes, int64_t offset)
+{
+    if (!bytes || offset == 0) return bytes;
+    isl_space *space = isl_space_range(isl_map_get_space(bytes));
+    isl_aff *shifted = isl_aff_var_on_domain(isl_local_space_from_space(space), isl_dim_set, 0);
+    shifted = isl_aff_add_constant_val(shifted, isl_val_int_from_si(isl_map_get_ctx(bytes), offset));
+    return isl_map_apply_range(bytes, isl_map_from_aff(shifted));
+}
+
 /* { F[.., iteration] -> [byte] }; the member's threads are the fused ones. NULL: any byte. */
-static __isl_give isl_map *iteration_bytes(const struct bound_launch *launch, const struct access *access)
+static __isl_give isl_map *iteration_bytes(const struct bound_launch *launch, const struct access *access,
+                                           bool is_in_loop)
 {
     isl_map *bytes = isl_map_copy(access->relation);
     isl_size count = bytes ? isl_map_dim(bytes, isl_dim_in) : 0;
-    if (count <= ITERATION) return isl_map_free(bytes);
-    bytes = isl_map_project_out(bytes, isl_dim_in, ITERATION + 1, (unsigned)count - ITERATION - 1);
+    if (!bytes) return NULL;
+    if (is_in_loop && count <= ITERATION) return isl_map_free(bytes);
+    if (is_in_loop) {
+        bytes = isl_map_project_out(bytes, isl_dim_in, ITERATION + 1, (unsigned)count - ITERATION - 1);
+    } else {
+        bytes = isl_map_project_out(bytes, isl_dim_in, ITERATION, (unsigned)count - ITERATION);
+        bytes = isl_map_fix_si(isl_map_add_dims(bytes, isl_dim_in, 1), isl_dim_in, ITERATION, 0);
+    }
     bytes = isl_map_set_tuple_name(bytes, isl_dim_in, "F");
     bytes = isl_map_set_dim_name(bytes, isl_dim_in, ITERATION, "i");
-    int64_t offset = launch->bindings[access->base].offset;
-    isl_val *constant = isl_val_int_from_si(isl_map_get_ctx(bytes), offset);
-    isl_aff *shifted = isl_aff_var_on_domain(
-        isl_local_space_from_space(isl_space_range(isl_map_get_space(bytes))), isl_dim_set, 0);
-    shifted = isl_aff_add_constant_val(shifted, constant);
-    return isl_map_coalesce(isl_map_apply_range(bytes, isl_map_from_aff(shifted)));
+    return isl_map_coalesce(from_array_start(bytes, launch->bindings[access->base].offset));
 }
 
-/* Takes bytes. False when memory is out. */
+/* False when memory is out. */
 static bool shape_intern(struct joining *joining, const struct bound_launch *launch,
-                         const struct access *access, uint32_t *index)
+                         const struct access *access, bool is_in_loop, uint32_t *index)
 {
     const struct array_binding *binding = &launch->bindings[access->base];
-    isl_map *bytes = iteration_bytes(launch, access);
+    isl_map *bytes = iteration_bytes(launch, access, is_in_loop);
     *index = JOINING_NO_SHAPE;
     if (!bytes) return true;
     for (uint32_t i = 0; i < joining->shape_count; i++) {
@@ -86,10 +96,9 @@ bool joining_describe(struct joining *joining, uint32_t member, const struct gro
         const struct access *access = &summary->accesses[i];
         isl_size count = access->relation ? isl_map_dim(access->relation, isl_dim_in) : 0;
         accesses[i].segment = joined->segments[joined->cfg->block_of[access->instruction]];
-        accesses[i].shape = JOINING_NO_SHAPE;
-        accesses[i].is_innermost = count == ITERATION + 1;
-        if (accesses[i].segment % 2 && !shape_intern(joining, launch, access, &accesses[i].shape))
-            return false;
+        bool is_in_loop = accesses[i].segment % 2;
+        accesses[i].is_innermost = is_in_loop && count == ITERATION + 1;
+        if (!shape_intern(joining, launch, access, is_in_loop, &accesses[i].shape)) return false;
     }
     joining->accesses[member] = accesses;
     return accesses;
@@ -98,36 +107,42 @@ bool joining_describe(struct joining *joining, uint32_t member, const struct gro
 void joining_forget(struct joining *joining)
 {
     for (uint32_t i = 0; i < joining->shape_count; i++) isl_map_free(joining->shapes[i].bytes);
-    joining->shape_count = 0;
+    for (size_t i = 0; i < (size_t)joining->table_size * joining->table_size; i++)
+        isl_set_free(joining->distances[i]);
+    joining->shape_count = joining->table_size = 0;
 }
 
-/* --- questions -------------------------------------------------------------------------------------------
+/* --- how many iterations apart ---------------------------------------------------------------------------
  */
 
-static bool meet(const struct joining_shape *a, const struct joining_shape *b, enum joining_question question)
+static __isl_give isl_set *find_distances(const struct joining_shape *a, const struct joining_shape *b)
 {
     isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
     for (int d = 0; d < ITERATION; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
-    pairs = question == JOINING_LATER ? isl_map_order_gt(pairs, isl_dim_in, ITERATION, isl_dim_out, ITERATION)
-                                      : isl_map_equate(pairs, isl_dim_in, ITERATION, isl_dim_out, ITERATION);
-    isl_bool empty = isl_map_is_empty(pairs);
-    isl_map_free(pairs);
+    pairs = isl_map_project_out(pairs, isl_dim_in, 0, ITERATION);
+    pairs = isl_map_project_out(pairs, isl_dim_out, 0, ITERATION);
+    pairs = isl_map_reset_tuple_id(isl_map_reset_tuple_id(pairs, isl_dim_in), isl_dim_out);
+    return isl_set_coalesce(isl_map_deltas(pairs));
+}
+
+/* Some thread touches a byte with b in an iteration that is low to high behind the one in which it does with
+ * a. */
+static bool are_apart(struct joining *joining, uint32_t a, uint32_t b, int32_t low, int32_t high)
+{
+    if (low > high) return false;
+    if (a == JOINING_NO_SHAPE || b == JOINING_NO_SHAPE) return true;
+    isl_set **known = &joining->distances[(size_t)a * joining->table_size + b];
+    if (!*known) *known = find_distances(&joining->shapes[a], &joining->shapes[b]);
+    isl_set *within = isl_set_copy(*known);
+    if (low > INT32_MIN) within = isl_set_lower_bound_si(within, isl_dim_set, 0, low);
+    if (high < INT32_MAX) within = isl_set_upper_bound_si(within, isl_dim_set, 0, high);
+    isl_bool empty = isl_set_is_empty(within);
+    isl_set_free(within);
     return empty != isl_bool_true;
 }
 
-static bool ask(struct joining *joining, uint32_t a, uint32_t b, enum joining_question question)
-{
-    const struct joining_shape *from = &joining->shapes[a], *to = &joining->shapes[b];
-    unsigned char *known = &joining->answers[question][(size_t)a * joining->table_size + b];
-    if (!*known && question == JOINING_COVERS)
-        *known = from->array == to->array && from->width == to->width &&
-                         (a == b || isl_map_is_subset(to->bytes, from->bytes) == isl_bool_true)
-                     ? 2
-                     : 1;
-    else if (!*known)
-        *known = meet(from, to, question) ? 2 : 1;
-    return *known == 2;
-}
+/* --- legality --------------------------------------------------------------------------------------------
+ */
 
 static const struct joining_access *access_of(const struct joining *joining,
                                               const struct placed_access *placed)
@@ -135,18 +150,35 @@ static const struct joining_access *access_of(const struct joining *joining,
     return &joining->accesses[placed->member][placed->index];
 }
 
-/* a before b becomes a after b for some instances of one thread. */
-static bool changes_places(struct joining *joining, const struct placed_access *a,
-                           const struct placed_access *b)
+/* The segment in which it runs: of what is late, the loop's. */
+static uint32_t segment_of(const struct group_joined *joined, uint32_t loop_count,
+                           const struct joining_access *access)
 {
-    const struct joining_access *own_a = access_of(joining, a), *own_b = access_of(joining, b);
-    if (own_a->segment != own_b->segment) return own_a->segment > own_b->segment;
-    if (own_a->segment % 2 == 0) return false;
-    return own_a->shape == JOINING_NO_SHAPE || own_b->shape == JOINING_NO_SHAPE ||
-           ask(joining, own_a->shape, own_b->shape, JOINING_LATER);
+    uint32_t loop = access->segment / 2;
+    bool is_late = access->segment % 2 == 0 && loop < loop_count && joined->is_late[loop];
+    return access->segment + is_late;
 }
 
-bool joining_is_legal(struct joining *joining, uint32_t p, uint32_t q)
+/* a of p keeps its place before b of q. Lets q lag, or begin late, where that helps. */
+static bool settle_pair(struct joining *joining, const struct group_join *join, const struct placed_access *a,
+                        const struct placed_access *b)
+{
+    struct group_joined *p = &join->members[a->member - join->first_member];
+    struct group_joined *q = &join->members[b->member - join->first_member];
+    const struct joining_access *own_a = access_of(joining, a), *own_b = access_of(joining, b);
+    uint32_t loop = own_b->segment / 2, first = segment_of(p, join->loop_count, own_a);
+    if (own_b->segment + 1 == first && own_b->segment % 2 == 0) q->is_late[loop] = true;
+    uint32_t second = segment_of(q, join->loop_count, own_b);
+    if (first != second) return first < second;
+    if (first % 2 == 0) return true;
+    for (; q->lags[loop] <= JOIN_MOST_LAG; q->lags[loop]++)
+        if (!are_apart(joining, own_a->shape, own_b->shape, INT32_MIN,
+                       (int32_t)p->lags[loop] - (int32_t)q->lags[loop] - 1))
+            return true;
+    return false;
+}
+
+bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q)
 {
     struct frame *frame = joining->frame;
     for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
@@ -155,7 +187,7 @@ bool joining_is_legal(struct joining *joining, uint32_t p, uint32_t q)
             if (!frame_writes(a) && !frame_writes(b)) continue;
             enum overlap overlap = frame_overlap(frame, a, b);
             if (overlap == OVERLAP_NONE) continue;
-            if (overlap != OVERLAP_SAME || changes_places(joining, a, b)) return false;
+            if (overlap != OVERLAP_SAME || !settle_pair(joining, join, a, b)) return false;
         }
     return true;
 }
@@ -165,6 +197,7 @@ static const struct joining_shape *witness_of(const struct joining *joining, uin
                                               const struct group_joined *joined, uint32_t loop)
 {
     const struct access_summary *summary = joining->frame->members[member].summary;
+    if (joined->latches[loop] == UINT32_MAX) return NULL;
     const struct dominators *dominators = dominators_build(joining->arena, joined->cfg);
     for (uint32_t i = 0; dominators && i < summary->access_count; i++) {
         const struct joining_access *own = &joining->accesses[member][i];
@@ -190,7 +223,10 @@ bool joining_is_even(const struct joining *joining, const struct group_join *joi
     isl_bool equal = isl_set_is_equal(iterations_a, iterations_b);
     isl_set_free(iterations_a);
     isl_set_free(iterations_b);
-    return equal == isl_bool_true;
+    const struct group_joined *first = &join->members[p - join->first_member];
+    const struct group_joined *second = &join->members[q - join->first_member];
+    return equal == isl_bool_true && !first->lags[loop] && !second->lags[loop] && !first->is_late[loop] &&
+           !second->is_late[loop];
 }
 
 /* --- join.h ----------------------------------------------------------------------------------------------
@@ -212,24 +248,49 @@ bool join_is_shared(const struct joining *joining, const struct placed_access *a
            own_b->is_innermost && own_a->shape != JOINING_NO_SHAPE && own_b->shape != JOINING_NO_SHAPE;
 }
 
+static const struct group_joined *joined_of(const struct joining *joining, const struct placed_access *access)
+{
+    const struct group_join *join = group_join_of(joining->group, access->member);
+    return &join->members[access->member - join->first_member];
+}
+
 bool join_keeps_order(const struct joining *joining, const struct placed_access *a,
                       const struct placed_access *b)
 {
-    return !common_join(joining, a, b) || access_of(joining, a)->segment <= access_of(joining, b)->segment;
+    const struct group_join *join = common_join(joining, a, b);
+    if (!join) return true;
+    const struct group_joined *p = joined_of(joining, a), *q = joined_of(joining, b);
+    uint32_t first = segment_of(p, join->loop_count, access_of(joining, a));
+    uint32_t second = segment_of(q, join->loop_count, access_of(joining, b));
+    if (first != second || first % 2 == 0) return first <= second;
+    return p->lags[first / 2] <= q->lags[first / 2];
+}
+
+int32_t join_shift(const struct joining *joining, const struct placed_access *outer,
+                   const struct placed_access *inner, uint32_t distance)
+{
+    uint32_t loop = access_of(joining, outer)->segment / 2;
+    return (int32_t)joined_of(joining, inner)->lags[loop] - (int32_t)joined_of(joining, outer)->lags[loop] -
+           (int32_t)distance;
 }
 
 bool join_covers(struct joining *joining, const struct placed_access *outer,
-                 const struct placed_access *inner)
+                 const struct placed_access *inner, uint32_t distance, uint32_t first)
 {
-    return ask(joining, access_of(joining, outer)->shape, access_of(joining, inner)->shape, JOINING_COVERS);
-}
-
-bool join_may_touch(struct joining *joining, const struct placed_access *a, const struct placed_access *b)
-{
-    const struct joining_access *own_a = access_of(joining, a), *own_b = access_of(joining, b);
-    if (frame_overlap(joining->frame, a, b) == OVERLAP_NONE) return false;
-    return own_a->shape == JOINING_NO_SHAPE || own_b->shape == JOINING_NO_SHAPE ||
-           ask(joining, own_a->shape, own_b->shape, JOINING_SAME);
+    uint32_t from = access_of(joining, outer)->shape, to = access_of(joining, inner)->shape;
+    const struct joining_shape *a = &joining->shapes[from], *b = &joining->shapes[to];
+    int32_t shift = join_shift(joining, outer, inner, distance);
+    if (a->array != b->array || a->width != b->width || !are_apart(joining, from, to, -shift, -shift))
+        return false;
+    if (from == to && shift == 0) return true;
+    isl_map *bytes = isl_map_lower_bound_si(isl_map_copy(b->bytes), isl_dim_in, ITERATION, (int)first);
+    isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(isl_space_domain(isl_map_get_space(bytes)));
+    isl_aff *iteration = isl_multi_aff_get_aff(moved, ITERATION);
+    moved = isl_multi_aff_set_aff(moved, ITERATION, isl_aff_add_constant_si(iteration, shift));
+    bytes = isl_map_apply_domain(bytes, isl_map_from_multi_aff(moved));
+    isl_bool covered = isl_map_is_subset(bytes, a->bytes);
+    isl_map_free(bytes);
+    return covered == isl_bool_true;
 }
 
 /* There is a way from a to b that does not go round the joined loop. */
@@ -264,16 +325,25 @@ found:
     return true;
 }
 
-bool join_lies_between(const struct joining *joining, const struct placed_access *first,
-                       const struct placed_access *between, const struct placed_access *last)
+bool join_meets_between(struct joining *joining, const struct placed_access *first,
+                        const struct placed_access *between, const struct placed_access *last,
+                        uint32_t distance)
 {
+    const struct group_join *join = group_join_of(joining->group, first->member);
+    const struct joining_access *own = access_of(joining, between);
+    uint32_t segment = access_of(joining, first)->segment, loop = segment / 2;
     if (between->member < first->member || between->member > last->member) return false;
-    if (access_of(joining, between)->segment != access_of(joining, first)->segment) return false;
-    if (between->member == first->member &&
-        !follows_in_iteration(joining, first->member, first->access->instruction,
-                              between->access->instruction))
-        return false;
-    return between->member != last->member ||
-           follows_in_iteration(joining, last->member, between->access->instruction,
-                                last->access->instruction);
+    if (segment_of(joined_of(joining, between), join->loop_count, own) != segment) return false;
+    if (frame_overlap(joining->frame, between, last) == OVERLAP_NONE) return false;
+    bool is_late = own->segment != segment; /* it runs before its member's iteration of that turn */
+    bool follows = between->member != first->member ||
+                   (!is_late && follows_in_iteration(joining, first->member, first->access->instruction,
+                                                     between->access->instruction));
+    bool precedes =
+        between->member != last->member || is_late ||
+        follows_in_iteration(joining, last->member, between->access->instruction, last->access->instruction);
+    int32_t lag =
+        (int32_t)joined_of(joining, between)->lags[loop] - (int32_t)joined_of(joining, last)->lags[loop];
+    return are_apart(joining, own->shape, access_of(joining, last)->shape, lag + (precedes ? 0 : 1),
+                     lag + (int32_t)distance - (follows ? 0 : 1));
 }

@@ -9,14 +9,8 @@
 #define JOINING_NO_SHAPE UINT32_MAX
 struct joining_access {
     uint32_t segment;
-    uint32_t shape;    /* of an access in a joined loop; JOINING_NO_SHAPE: none, or anything */
+    uint32_t shape;    /* JOINING_NO_SHAPE: any byte. Before a loop, as in iteration 0 of that */
     bool is_innermost; /* in no loop inside the joined one */
-};
-enum joining_question {
-    JOINING_LATER,  /* some thread's a touches a byte in a later iteration than its b */
-    JOINING_SAME,   /* in the same iteration */
-    JOINING_COVERS, /* b's bytes of each iteration are a's */
-    JOINING_QUESTIONS
 };
 struct joining {
     struct group *group;
@@ -28,13 +22,15 @@ struct joining {
         isl_map *bytes; /* { F[bz, by, bx, tz, ty, tx, iteration] -> [byte] } from the start of the array */
     } * shapes;
     uint32_t shape_count, table_size;
-    unsigned char *answers[JOINING_QUESTIONS]; /* shape by shape: 0 not asked, 1 no, 2 yes */
+    isl_set **distances; /* shape by shape, { [iteration of b - iteration of a] : one thread's touch a byte };
+                            NULL: not asked */
 };
 
 /* Fills joining->accesses[member]; false when memory is out. */
 bool joining_describe(struct joining *joining, uint32_t member, const struct group_joined *joined);
-/* No two of their accesses that conflict change places; both are described, and p comes first. */
-bool joining_is_legal(struct joining *joining, uint32_t p, uint32_t q);
+/* No two of their accesses that conflict change places; both are described, and p comes first. Where q must
+ * lag for that, or begin late, sets that. */
+bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q);
 /* The loop has as many iterations in both, in every thread: proved. */
 bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
                      uint32_t loop);

@@ -258,27 +258,6 @@ static const struct body *joined_body(const struct body_writer *writer, uint32_t
     return join && join == group_join_of(own->group, member) ? own - own->member + member : NULL;
 }
 
-static void write_forwarded_load(struct body_writer *writer, const struct ptx_instruction *instruction,
-                                 const struct group_forward *forward)
-{
-    const struct body *body = writer->body;
-    const struct body *source = joined_body(writer, forward->from_member);
-    const struct body_value *values = source ? source->outputs : body->inputs;
-    for (uint32_t i = 0; i < (source ? source->output_count : body->input_count); i++) {
-        const struct body_value *value = &values[i];
-        if (value->member != forward->from_member || value->instruction != forward->from_instruction)
-            continue;
-        const struct ptx_operand *target = element_of(&instruction->operands[0], value->element);
-        const char *guard = body_code_guard(writer, instruction), *to = body->registers[target->reg];
-        if (source)
-            body_code_line(writer, "%smov.b%u %s, " OPERAND "%u;", guard, value->bytes * 8, to,
-                           source->first_output + i);
-        else
-            body_code_line(writer, "%smov.b%u %s, %%m%u_in_%u;", guard, value->bytes * 8, to, body->member,
-                           i);
-    }
-}
-
 /* After a load or before a store: its value goes into the variables of the fused kernel. */
 static void write_outputs(struct body_writer *writer, uint32_t index)
 {
@@ -414,6 +393,55 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     free(line);
 }
 
+/* Where a forwarded value is: an operand, or the register of a turn before, or one that was copied from an
+ * operand. */
+static const char *value_text(struct body_writer *writer, const struct body *source, uint32_t index,
+                              const struct group_forward *forward)
+{
+    struct arena *arena = writer->body->arena;
+    if (!source) return arena_printf(arena, "%%m%u_in_%u", writer->body->member, index);
+    if (!forward->distance) return arena_printf(arena, OPERAND "%u", source->first_output + index);
+    return body_code_old(arena, &source->outputs[index], forward->distance);
+}
+
+const char *body_code_old(struct arena *arena, const struct body_value *value, uint32_t distance)
+{
+    return arena_printf(arena, "%%m%u_old_%u_%u_%u", value->member, value->instruction, value->element,
+                        distance);
+}
+
+/* In the first iterations the value is not there yet: then it loads. */
+static const char *write_first_load(struct body_writer *writer, uint32_t index,
+                                    const struct group_forward *forward)
+{
+    const struct group_join *join = group_join_of(writer->body->group, writer->body->member);
+    const struct group_joined *own = &join->members[writer->body->member - join->first_member];
+    uint32_t member = writer->body->member, loop = own->segments[own->cfg->block_of[index]] / 2;
+    body_code_line(writer, "setp.lt.u32 %%m%u_first, %%m%u_turn, %u;", member, join->first_member,
+                   forward->first + own->lags[loop]);
+    write_plain(writer, index, arena_printf(writer->body->arena, "@%%m%u_first ", member));
+    return arena_printf(writer->body->arena, "@!%%m%u_first ", member);
+}
+
+static void write_forwarded_load(struct body_writer *writer, uint32_t index,
+                                 const struct group_forward *forward)
+{
+    const struct body *body = writer->body;
+    const struct ptx_instruction *instruction = &body->function->instructions[index];
+    const struct body *source = joined_body(writer, forward->from_member);
+    const struct body_value *values = source ? source->outputs : body->inputs;
+    const char *guard =
+        forward->first ? write_first_load(writer, index, forward) : body_code_guard(writer, instruction);
+    for (uint32_t i = 0; i < (source ? source->output_count : body->input_count); i++) {
+        const struct body_value *value = &values[i];
+        if (value->member != forward->from_member || value->instruction != forward->from_instruction)
+            continue;
+        const struct ptx_operand *target = element_of(&instruction->operands[0], value->element);
+        body_code_line(writer, "%smov.b%u %s, %s;", guard, value->bytes * 8, body->registers[target->reg],
+                       value_text(writer, source, i, forward));
+    }
+}
+
 /* The guard of an instruction that runs only where the flag is set, too (or is not). */
 static const char *flagged_guard(struct body_writer *writer, const struct ptx_instruction *instruction,
                                  const char *name, uint32_t index, bool is_set)
@@ -501,7 +529,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
     } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
         write_parameter_load(writer, instruction);
     } else if (forward) {
-        write_forwarded_load(writer, instruction, forward);
+        write_forwarded_load(writer, index, forward);
     } else if (fetch >= 0) {
         write_fetches(writer, index, (uint32_t)fetch);
     } else if (is_store && body->is_wide && is_listed(body, index)) {

@@ -27,6 +27,8 @@ void body_code_instruction(struct body_writer *writer, uint32_t index);
 /* `@%p ` or nothing */
 const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction);
 const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction);
+/* The register that has what the value was so many turns before. */
+const char *body_code_old(struct arena *arena, const struct body_value *value, uint32_t distance);
 /* Operands in the order of their numbers; they take and return what separates them. */
 const char *body_code_outputs(struct body_writer *writer, const char *separator);
 const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,

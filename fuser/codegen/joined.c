@@ -36,12 +36,23 @@ static uint32_t target_of(const struct ptx_cfg *cfg, const struct ptx_instructio
     return at < cfg->function->instruction_count ? cfg->block_of[at] : exit_block(cfg);
 }
 
+/* A way to this block stays in the segment, and in the turn. */
+static bool stays(const struct group_joined *own, uint32_t target, uint32_t segment)
+{
+    return target != exit_block(own->cfg) && own->segments[target] == segment &&
+           (segment % 2 == 0 || target != own->headers[segment / 2]);
+}
+
 /* --- ways from block to block ----------------------------------------------------------------------------
  */
 
+/* To another segment, or in a loop's to the next turn. */
 static void write_leap(struct joined *joined, const char *guard, uint32_t segment, uint32_t target)
 {
-    body_code_line(&joined->writer, "%smov.u32 %%m%u_at, %u;", guard, number(joined), target);
+    bool is_back = segment % 2 && target == current(joined)->headers[segment / 2];
+    if (!is_back) body_code_line(&joined->writer, "%smov.u32 %%m%u_at, %u;", guard, number(joined), target);
+    if (!is_back && segment % 2)
+        body_code_line(&joined->writer, "%ssetp.ne.u32 %%m%u_in, 0, 0;", guard, number(joined));
     body_code_line(&joined->writer, "%sbra m%u_S%u;", guard, number(joined), segment);
 }
 
@@ -64,7 +75,7 @@ static void write_fall(struct joined *joined, uint32_t block, uint32_t segment)
         return;
     }
     if (last && last->guard < 0 && (ptx_is_return(last) || last->opcode == PTX_OP_BRA)) return;
-    if (next == exit_block(own->cfg) || own->segments[next] != segment) write_leap(joined, "", segment, next);
+    if (!stays(own, next, segment)) write_leap(joined, "", segment, next);
 }
 
 /* The way back is the joined loop's own: `in` remembers it, or (LAST_OF_EVEN) it is taken at once. */
@@ -103,9 +114,7 @@ static void write_block(struct joined *joined, uint32_t block, uint32_t segment,
             body_code_instruction(&joined->writer, i);
         else if (ptx_is_return(instruction))
             write_leap(joined, guard, segment, exit_block(own->cfg));
-        else if (instruction->opcode == PTX_OP_BRA &&
-                 own->segments[target_of(own->cfg, instruction)] == segment &&
-                 target_of(own->cfg, instruction) != exit_block(own->cfg))
+        else if (instruction->opcode == PTX_OP_BRA && stays(own, target_of(own->cfg, instruction), segment))
             body_code_line(&joined->writer, "%sbra m%u_B%u;", guard, number(joined),
                            target_of(own->cfg, instruction));
         else if (instruction->opcode == PTX_OP_BRA)
@@ -179,6 +188,13 @@ static void write_blocks(struct joined *joined, uint32_t segment, enum latch_kin
     body_code_line(&joined->writer, "m%u_S%u:", number(joined), segment);
 }
 
+/* A segment between loops. */
+static void write_code(struct joined *joined, uint32_t segment)
+{
+    if (segment) write_entries(joined, segment);
+    write_blocks(joined, segment, LATCH_NOTHING);
+}
+
 static void select_body(struct joined *joined, uint32_t index)
 {
     joined->writer.body = &joined->bodies[index];
@@ -193,7 +209,8 @@ static void write_loop_entry(struct joined *joined, uint32_t loop)
         body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, 0, 0;", m);
     else
         body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, %%m%u_at, %u;", m, m, header);
-    body_code_line(&joined->writer, "@%%m%u_in mov.u32 %%m%u_at, %u;", m, m, own->latches[loop] + 1);
+    if (own->latches[loop] != UINT32_MAX)
+        body_code_line(&joined->writer, "@%%m%u_in mov.u32 %%m%u_at, %u;", m, m, own->latches[loop] + 1);
 }
 
 static bool has_pragma(const struct group_join *join, uint32_t loop)
@@ -207,28 +224,107 @@ static bool has_pragma(const struct group_join *join, uint32_t loop)
     return false;
 }
 
-static void write_loop(struct joined *joined, uint32_t loop)
+/* How many turns back the value is used. */
+static uint32_t history_of(const struct joined *joined, const struct body_value *value)
+{
+    const struct group *group = joined->bodies->group;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < group->forward_count; i++) {
+        const struct group_forward *forward = &group->forwards[i];
+        if (forward->from_member == value->member && forward->from_instruction == value->instruction &&
+            forward->distance > most)
+            most = forward->distance;
+    }
+    return most;
+}
+
+/* At the beginning of a turn: values become those of a turn before. */
+static void write_rotation(struct joined *joined, uint32_t segment)
+{
+    const struct body *body = joined->writer.body;
+    const struct group_joined *own = current(joined);
+    for (uint32_t i = 0; i < body->output_count; i++) {
+        const struct body_value *value = &body->outputs[i];
+        if (own->segments[own->cfg->block_of[value->instruction]] != segment) continue;
+        for (uint32_t distance = history_of(joined, value); distance > 0; distance--) {
+            const char *to = body_code_old(body->arena, value, distance);
+            if (distance > 1)
+                body_code_line(&joined->writer, "mov.b%u %s, %s;", value->bytes * 8, to,
+                               body_code_old(body->arena, value, distance - 1));
+            else
+                body_code_line(&joined->writer, "mov.b%u %s, " OPERAND "%u;", value->bytes * 8, to,
+                               body->first_output + i);
+        }
+    }
+}
+
+static bool is_waiting(const struct joined *joined, uint32_t loop)
+{
+    return current(joined)->lags[loop] || current(joined)->is_late[loop];
+}
+
+/* A member that lags: goes past its turn, or begins. */
+static void write_wait(struct joined *joined, uint32_t loop)
+{
+    uint32_t m = number(joined), segment = 2 * loop + 1;
+    body_code_line(&joined->writer, "setp.eq.u32 %%m%u_now, %%m%u_wait, 0;", m, m);
+    body_code_line(&joined->writer, "@%%m%u_now bra m%u_W%u;", m, m, segment);
+    body_code_line(&joined->writer, "sub.u32 %%m%u_wait, %%m%u_wait, 1;", m, m);
+    body_code_line(&joined->writer, "setp.ne.u32 %%m%u_now, %%m%u_wait, 0;", m, m);
+    body_code_line(&joined->writer, "@%%m%u_now bra m%u_S%u;", m, m, segment);
+    if (current(joined)->is_late[loop]) write_code(joined, 2 * loop);
+    write_loop_entry(joined, loop);
+    body_code_line(&joined->writer, "m%u_W%u:", m, segment);
+}
+
+static void write_turn(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
-    uint32_t segment = 2 * loop + 1, first = joined->bodies->member;
+    uint32_t segment = 2 * loop + 1;
     bool is_even = join->is_even[loop];
-    for (uint32_t i = 0; i < join->member_count; i++) {
-        select_body(joined, i);
-        write_loop_entry(joined, loop);
-    }
-    if (is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_K%u;", first, first, segment);
-    body_code_line(&joined->writer, "m%u_J%u:", first, segment);
-    if (has_pragma(join, loop)) body_code_line(&joined->writer, ".pragma \"nounroll\";");
     for (uint32_t i = 0; i < join->member_count; i++) {
         select_body(joined, i);
         uint32_t m = number(joined);
         bool is_last = i + 1 == join->member_count;
+        if (is_waiting(joined, loop)) write_wait(joined, loop);
         if (!is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
         body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
         write_blocks(joined, segment, !is_even ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
     }
-    for (uint32_t i = 0; i < join->member_count && !is_even; i++)
+}
+
+static void write_loop(struct joined *joined, uint32_t loop)
+{
+    const struct group_join *join = joined->join;
+    uint32_t segment = 2 * loop + 1, first = joined->bodies->member;
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(joined, i);
+        if (!is_waiting(joined, loop)) {
+            write_loop_entry(joined, loop);
+            continue;
+        }
+        body_code_line(&joined->writer, "mov.u32 %%m%u_wait, %u;", first + i,
+                       current(joined)->lags[loop] + 1);
+        body_code_line(&joined->writer, "setp.ne.u32 %%m%u_in, 0, 0;", first + i);
+    }
+    if (join->is_even[loop])
+        body_code_line(&joined->writer, "@!%%m%u_in bra m%u_K%u;", first, first, segment);
+    body_code_line(&joined->writer, "mov.u32 %%m%u_turn, 0xffffffff;", first);
+    body_code_line(&joined->writer, "m%u_J%u:", first, segment);
+    if (has_pragma(join, loop)) body_code_line(&joined->writer, ".pragma \"nounroll\";");
+    body_code_line(&joined->writer, "add.u32 %%m%u_turn, %%m%u_turn, 1;", first, first);
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        select_body(joined, i);
+        write_rotation(joined, segment);
+    }
+    write_turn(joined, loop);
+    for (uint32_t i = 0; i < join->member_count && !join->is_even[loop]; i++) {
+        select_body(joined, i);
         body_code_line(&joined->writer, "@%%m%u_in bra m%u_J%u;", first + i, first, segment);
+        if (!is_waiting(joined, loop)) continue;
+        body_code_line(&joined->writer, "setp.ne.u32 %%m%u_now, %%m%u_wait, 0;", first + i, first + i);
+        body_code_line(&joined->writer, "@%%m%u_now bra m%u_J%u;", first + i, first, segment);
+    }
     body_code_line(&joined->writer, "m%u_K%u:", first, segment);
 }
 
@@ -236,9 +332,22 @@ static void write_segment(struct joined *joined, uint32_t segment)
 {
     for (uint32_t i = 0; i < joined->join->member_count; i++) {
         select_body(joined, i);
-        if (segment) write_entries(joined, segment);
-        write_blocks(joined, segment, LATCH_NOTHING);
+        bool is_late = segment / 2 < joined->join->loop_count && current(joined)->is_late[segment / 2];
+        if (!is_late) write_code(joined, segment);
     }
+}
+
+static void write_registers(struct joined *joined)
+{
+    const struct body *body = joined->writer.body;
+    uint32_t m = number(joined);
+    if (body == joined->bodies) body_code_line(&joined->writer, ".reg .b32 %%m%u_turn;", m);
+    body_code_line(&joined->writer, ".reg .b32 %%m%u_at, %%m%u_wait;", m, m);
+    body_code_line(&joined->writer, ".reg .pred %%m%u_in, %%m%u_now, %%m%u_first;", m, m, m);
+    for (uint32_t i = 0; i < body->output_count; i++)
+        for (uint32_t distance = history_of(joined, &body->outputs[i]); distance > 0; distance--)
+            body_code_line(&joined->writer, ".reg .b%u %s;", body->outputs[i].bytes * 8,
+                           body_code_old(body->arena, &body->outputs[i], distance));
 }
 
 /* --- the statement ---------------------------------------------------------------------------------------
@@ -277,8 +386,7 @@ void joined_write(struct body *bodies, const struct group_join *join, FILE *out,
     for (uint32_t i = 0; i < join->member_count; i++) {
         select_body(&joined, i);
         body_code_declarations(&joined.writer);
-        body_code_line(&joined.writer, ".reg .b32 %%m%u_at;", number(&joined));
-        body_code_line(&joined.writer, ".reg .pred %%m%u_in;", number(&joined));
+        write_registers(&joined);
     }
     for (uint32_t i = 0; i < join->member_count; i++) {
         select_body(&joined, i);

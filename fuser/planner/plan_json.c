@@ -94,6 +94,16 @@ static uint32_t line_of(const struct search_group *group, uint32_t member, uint3
     return group->bound[member].summary->function->instructions[instruction].line;
 }
 
+static const char *turns_text(const struct search *search, const struct group *group,
+                              const struct group_forward *forward)
+{
+    struct arena *arena = search->arena;
+    if (!group_is_repeated(group, forward)) return "";
+    const char *from = forward->distance ? arena_printf(arena, ", of %u before", forward->distance) : "";
+    const char *first = forward->first ? arena_printf(arena, ", but in the first %u", forward->first) : "";
+    return arena_printf(arena, " in each iteration%s%s", from, first);
+}
+
 static json_t *forwards_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
@@ -105,7 +115,7 @@ static json_t *forwards_json(const struct search *search, const struct search_gr
                 search->arena, "member %u line %u gets its value from member %u line %u%s%s",
                 forward->to_member, line_of(planned, forward->to_member, forward->to_instruction),
                 forward->from_member, line_of(planned, forward->from_member, forward->from_instruction),
-                group_is_repeated(planned->group, forward) ? " in each iteration" : "",
+                turns_text(search, planned->group, forward),
                 forward->round_product ? " (product rounded)" : "")));
     }
     return texts;

@@ -87,6 +87,26 @@ extern "C" __global__ void two_loops(float *y, float *z, const float *x, int n, 
     _Pragma("unroll 1") for (int k = 0; k < levels - 1; k++) AT(z) = y[(k + 1) * n + i];
 }
 
+/* between neighbouring levels */
+extern "C" __global__ void differences(float *z, const float *y, int n, int levels)
+{
+    COLUMN
+    _Pragma("unroll 1") for (int k = 1; k < levels; k++) AT(z) = AT(y) - y[(k - 1) * n + i];
+}
+
+/* what the levels below have become */
+extern "C" __global__ void rising(float *y, int n, int levels)
+{
+    COLUMN
+    _Pragma("unroll 1") for (int k = 1; k < levels; k++) AT(y) = AT(y) + y[(k - 1) * n + i];
+}
+
+extern "C" __global__ void first_level(float *z, const float *y, int n, int levels)
+{
+    COLUMN z[i] = y[i];
+    LEVELS AT(z) = AT(z) + AT(y);
+}
+
 /* --- unrolled by nvcc: a loop by 4, and the rest --- */
 extern "C" __global__ void double_levels(float *y, const float *x, int n, int levels)
 {
@@ -103,4 +123,9 @@ extern "C" __global__ void dot_levels(float *sum, const float *a, const float *x
     COLUMN float value = 0.0f;
     for (int k = 0; k < levels; k++) value += AT(a) * x[k];
     sum[i] = value;
+}
+
+extern "C" __global__ void level_differences(float *z, const float *y, int n, int levels)
+{
+    COLUMN for (int k = 1; k < levels; k++) AT(z) = AT(y) - y[(k - 1) * n + i];
 }

@@ -77,13 +77,83 @@ static void columns_of_two_lengths(void **state)
     scene_close(&run);
 }
 
-static void what_is_in_another_iteration_is_not_joined(void **state)
+/* lag: of the last member in its first loop; far: values that come from another turn; partly: not in the
+ * first ones */
+static void expect_turns(const struct scene *scene, uint32_t lag, bool is_late, uint32_t forwards,
+                         uint32_t far, uint32_t partly)
+{
+    struct scene_run run;
+    scene_open(&run, scene);
+    assert_true(scene_compare(&run, scene));
+    assert_int_equal(run.group->join_count, 1);
+    const struct group_joined *last = &run.group->joins->members[run.group->joins->member_count - 1];
+    assert_int_equal(last->lags[0], lag);
+    assert_int_equal(last->is_late[0], is_late);
+    assert_int_equal(run.group->forward_count, forwards);
+    for (uint32_t i = 0; i < run.group->forward_count; i++) {
+        far -= run.group->forwards[i].distance > 0;
+        partly -= run.group->forwards[i].first > 0;
+    }
+    assert_int_equal(far, 0);
+    assert_int_equal(partly, 0);
+    scene_close(&run);
+}
+
+static void a_level_above_needs_a_lag(void **state)
 {
     (void)state;
-    const struct scene up = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
-                              {"from_above", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
-                             ARRAYS};
-    expect(&up, "", "", 0);
+    const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                                 {"from_above", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                                ARRAYS};
+    expect_turns(&scene, 1, false, 1, 0, 0);
+}
+
+static void the_first_level_is_peeled_off(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"from_below", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(3), POINTER(0), POINTER(2), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect_turns(&scene, 1, false, 3, 2, 1); /* what it stores before its loop is in no turn's register */
+}
+
+static void the_level_below_is_kept(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                                 {"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                                ARRAYS};
+    expect_turns(&scene, 1, false, 2, 1, 0);
+    const struct scene both = {{{"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+                                {"differences", ROW, {POINTER(3), POINTER(2), INT(N), INT(LEVELS)}}},
+                               ARRAYS};
+    expect_turns(&both, 0, false, 2, 1, 1); /* level 0 of the second was there before */
+}
+
+static void a_level_that_changes_again(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                                 {"rising", ROW, {POINTER(0), INT(N), INT(LEVELS)}},
+                                 {"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                                ARRAYS};
+    expect_turns(&scene, 1, false, 3, 0, 0);
+}
+
+static void code_before_the_loop_waits(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                                 {"first_level", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
+                                ARRAYS};
+    expect_turns(&scene, 0, true, 1, 0, 0);
+}
+
+static void other_iterations_are_not_joined(void **state)
+{
+    (void)state;
     const struct scene down = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
                                 {"downwards", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
                                ARRAYS};
@@ -189,6 +259,24 @@ static void a_level_that_is_overwritten_is_not_stored(void **state)
     scene_close(&run);
 }
 
+static void unrolled_loops_a_level_apart(void **state)
+{
+    (void)state;
+    for (int levels = 2; levels <= 14; levels++) {
+        const struct scene scene = {
+            {{"double_levels", ROW, {POINTER(0), POINTER(1), INT(N), INT(levels)}},
+             {"level_differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(levels)}}},
+            {{BYTES * 2, 'f'}, {BYTES * 2, 'f'}, {BYTES * 2, 'f'}},
+            .module = "loops.ptx"};
+        struct scene_run run;
+        scene_open(&run, &scene);
+        assert_true(scene_compare(&run, &scene));
+        /* 8: by 4 twice, and by 4 once with a rest of 3 that reads what the second time wrote */
+        if (levels == 8 || levels == 12) assert_in_range(run.group->forward_count, 8, 16);
+        scene_close(&run);
+    }
+}
+
 static void products_of_rows_share_the_vector(void **state)
 {
     (void)state;
@@ -205,7 +293,12 @@ int main(void)
         cmocka_unit_test(a_value_passes_in_each_iteration),
         cmocka_unit_test(two_loads_of_one_level_are_one),
         cmocka_unit_test(columns_of_two_lengths),
-        cmocka_unit_test(what_is_in_another_iteration_is_not_joined),
+        cmocka_unit_test(a_level_above_needs_a_lag),
+        cmocka_unit_test(the_first_level_is_peeled_off),
+        cmocka_unit_test(the_level_below_is_kept),
+        cmocka_unit_test(a_level_that_changes_again),
+        cmocka_unit_test(code_before_the_loop_waits),
+        cmocka_unit_test(other_iterations_are_not_joined),
         cmocka_unit_test(a_level_that_is_overwritten_later),
         cmocka_unit_test(a_sum_that_is_needed_before_the_loop),
         cmocka_unit_test(code_before_and_behind_the_loop),
@@ -214,6 +307,7 @@ int main(void)
         cmocka_unit_test(two_loops_each),
         cmocka_unit_test(loops_that_nvcc_unrolled),
         cmocka_unit_test(a_level_that_is_overwritten_is_not_stored),
+        cmocka_unit_test(unrolled_loops_a_level_apart),
         cmocka_unit_test(products_of_rows_share_the_vector),
     };
     return cmocka_run_group_tests_name("joined loops", tests, NULL, NULL);
