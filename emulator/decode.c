@@ -271,8 +271,8 @@ static void decode_dynamic_shared(struct decoder *decoder)
     uint32_t alignment = code->dynamic_alignment;
     uint64_t start = ((uint64_t)code->shared_bytes + alignment - 1) / alignment * alignment;
     for (uint32_t i = 0; i < decoder->late_count; i++) *decoder->late[i] += start;
-    for (uint32_t i = 0; i < decoder->late_constant_count; i++)
-        code->constants[decoder->late_constants[i]].value += start;
+    for (uint32_t i = 0; i < code->constant_count; i++)
+        if (code->constants[i].is_late) code->constants[i].value += start;
 }
 
 static bool decode_is_order_sensitive(const struct step *step)

@@ -47,8 +47,6 @@ struct decoder {
     uint32_t shared_count, shared_capacity;
     uint64_t **late; /* values that get the size of static shared memory added */
     uint32_t late_count, late_capacity;
-    uint32_t *late_constants;
-    uint32_t late_constant_count, late_constant_capacity;
 };
 
 /* Notes why the kernel cannot run (the first reason counts). Returns false. */

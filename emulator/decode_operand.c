@@ -25,14 +25,9 @@ uint32_t decode_temporary(struct decoder *decoder, uint32_t width)
     return decode_slot(decoder, width);
 }
 
-uint32_t decode_constant(struct decoder *decoder, uint32_t width, uint64_t value)
+static uint32_t add_constant(struct decoder *decoder, uint32_t width, uint64_t value)
 {
     struct code *code = decoder->code;
-    if (width < 8 && width > 0) value &= (1ull << width * 8) - 1;
-    for (uint32_t i = 0; i < code->constant_count; i++) {
-        if (code->constants[i].width == width && code->constants[i].value == value)
-            return code->constants[i].slot;
-    }
     if (code->constant_count == decoder->constant_capacity) {
         decoder->constant_capacity = decoder->constant_capacity ? decoder->constant_capacity * 2 : 32;
         code->constants = arena_grow(decoder->arena, code->constants, code->constant_count,
@@ -41,6 +36,17 @@ uint32_t decode_constant(struct decoder *decoder, uint32_t width, uint64_t value
     struct code_slot constant = {.slot = decode_slot(decoder, width), .width = width, .value = value};
     code->constants[code->constant_count++] = constant;
     return constant.slot;
+}
+
+uint32_t decode_constant(struct decoder *decoder, uint32_t width, uint64_t value)
+{
+    const struct code *code = decoder->code;
+    if (width < 8 && width > 0) value &= (1ull << width * 8) - 1;
+    for (uint32_t i = 0; i < code->constant_count; i++) {
+        const struct code_slot *constant = &code->constants[i];
+        if (constant->width == width && constant->value == value && !constant->is_late) return constant->slot;
+    }
+    return add_constant(decoder, width, value);
 }
 
 static uint32_t decode_special(struct decoder *decoder, enum ptx_special special, uint32_t width)
@@ -167,18 +173,8 @@ void decode_late(struct decoder *decoder, uint64_t *value)
 
 static uint32_t decode_dynamic_constant(struct decoder *decoder, uint32_t width, uint64_t offset)
 {
-    if (decoder->late_constant_count == decoder->late_constant_capacity) {
-        decoder->late_constant_capacity =
-            decoder->late_constant_capacity ? decoder->late_constant_capacity * 2 : 8;
-        decoder->late_constants =
-            arena_grow(decoder->arena, decoder->late_constants, decoder->late_constant_count,
-                       decoder->late_constant_capacity, sizeof *decoder->late_constants);
-    }
-    /* one of its own, by a value that no other constant has until it is set */
-    uint32_t place = decoder->code->constant_count;
-    uint32_t slot = decode_constant(decoder, width, 0xdead0000 + place);
-    decoder->code->constants[place].value = offset;
-    decoder->late_constants[decoder->late_constant_count++] = place;
+    uint32_t slot = add_constant(decoder, width, offset);
+    decoder->code->constants[decoder->code->constant_count - 1].is_late = true;
     return slot;
 }
 

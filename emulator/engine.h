@@ -86,6 +86,7 @@ struct step {
 struct code_slot { /* a constant or a special register in the frame */
     uint32_t slot, width;
     uint64_t value; /* constants */
+    bool is_late;   /* constants: the start of dynamic shared memory is to be added; no other's */
     enum ptx_special special;
 };
 
