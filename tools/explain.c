@@ -54,8 +54,10 @@ static void print_gain(const json_t *group)
     print_microseconds(" apart, ", projected);
     printf(" fused (projected)");
     if (projected > 0) printf(", %.2fx", (double)original / (double)projected);
-    printf("; %lld bytes of traffic saved; %lld uses recorded\n", plan_file_number(group, "bytes_saved"),
-           plan_file_number(group, "uses"));
+    printf("; %lld bytes of traffic saved", plan_file_number(group, "bytes_saved"));
+    if (plan_file_number(group, "bytes_cached"))
+        printf(", %lld left to caches", plan_file_number(group, "bytes_cached"));
+    printf("; %lld uses recorded\n", plan_file_number(group, "uses"));
 }
 
 static void print_list(const json_t *group, const char *key, const char *title)

@@ -3,6 +3,7 @@
  * accesses (forward.c). */
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo.h"
+#include "fuser/analysis/reuse.h"
 #include "fuser/analysis/traffic.h"
 
 #include <stdio.h>
@@ -142,8 +143,11 @@ static bool decide(struct group *group, isl_ctx *ctx)
     quota = quota_begin(ctx, EXIT_OPERATIONS);
     done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
-    group->bytes_saved = traffic_saved(group);
+    done = done && (group->stage_count || reuse_find(group, &frame));
     copy_frame(group, &frame);
+    group->bytes_saved = traffic_saved(group);
+    group->bytes_cached = traffic_cached(group);
+    group->block_bytes = traffic_of_block(group);
     frame_clear(&frame);
     return done;
 }
@@ -200,6 +204,13 @@ bool group_is_repeated(const struct group *group, const struct group_forward *fo
     if (!join || join != group_join_of(group, forward->from_member)) return false;
     const struct group_joined *to = &join->members[forward->to_member - join->first_member];
     return to->segments[to->cfg->block_of[forward->to_instruction]] % 2;
+}
+
+bool group_caches(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->cached_count; i++)
+        if (group->cached[i].member == member && group->cached[i].instruction == instruction) return true;
+    return false;
 }
 
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member)

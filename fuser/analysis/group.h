@@ -43,6 +43,9 @@ struct group_drop { /* a store that is overwritten by the same thread in the gro
                        by forwards */
     uint32_t member, instruction;
 };
+struct group_cached { /* its block has just touched the same bytes for an earlier member: a cache serves it */
+    uint32_t member, instruction;
+};
 struct group_demote { /* ld.global.nc of an array that another member writes: a plain ld.global */
     uint32_t member, instruction;
 };
@@ -109,6 +112,8 @@ struct group {
     uint32_t forward_count;
     struct group_drop *drops;
     uint32_t drop_count;
+    struct group_cached *cached;
+    uint32_t cached_count;
     struct group_demote *demotes;
     uint32_t demote_count;
     struct group_exit *exits;
@@ -123,6 +128,8 @@ struct group {
     uint32_t fetch_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
+    uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */
+    uint64_t block_bytes;       /* each block that is resident: the different bytes that one touches */
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
@@ -137,6 +144,7 @@ bool group_drops(const struct group *group, uint32_t member, uint32_t instructio
 const struct group_join *group_join_of(const struct group *group, uint32_t member);
 /* The value passes in each iteration of a joined loop. */
 bool group_is_repeated(const struct group *group, const struct group_forward *forward);
+bool group_caches(const struct group *group, uint32_t member, uint32_t instruction);
 /* inner-thread, inner-block or halo */
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */

@@ -9,6 +9,10 @@
 uint64_t traffic_of_launch(const struct access_summary *summary);
 /* What forwards, drops and fetches save, less what the borders of tiles load again: that may be more. */
 int64_t traffic_saved(const struct group *group);
+/* Of what the group moves, what its list of cached accesses does. */
+uint64_t traffic_cached(const struct group *group);
+/* Different bytes that one block touches, on average. */
+uint64_t traffic_of_block(const struct group *group);
 /* Threads that the group runs for each thread of the member, less 1. */
 double traffic_repeated(const struct group *group, uint32_t member);
 

@@ -212,6 +212,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "original_ns", json_integer((json_int_t)planned->projected.original_ns));
     json_object_set_new(group, "projected_ns", json_integer((json_int_t)planned->projected.fused_ns));
     json_object_set_new(group, "bytes_saved", json_integer((json_int_t)planned->group->bytes_saved));
+    json_object_set_new(group, "bytes_cached", json_integer((json_int_t)planned->group->bytes_cached));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
     json_object_set_new(group, "served", fetches_json(search, planned));
     json_object_set_new(group, "drops", drops_json(search, planned));

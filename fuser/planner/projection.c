@@ -9,7 +9,9 @@ static const struct { /* measured on an H100 (80 GB HBM3); used where the trace 
     double bandwidth_share; /* of the theoretical bandwidth that a copy reaches */
     double largest_gap_ns;  /* beyond it the host, not the launch, was slow */
     double load_ns;         /* to load the code of one group */
-} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3};
+    double cache_share;     /* of the shared cache that data stay in until they are used again */
+    double cached_gain; /* of the time of memory traffic, what is saved where the shared cache serves it */
+} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3, 0.5, 0.5};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -45,6 +47,8 @@ struct projection projection_calibrate(const struct program *program)
         .gap_ns = median_gap(program),
         .host_ns = fallback.host_ns,
         .load_ns = device->is_emulated ? 0 : fallback.load_ns,
+        .cache_bytes = device->l2_bytes,
+        .multiprocessors = device->multiprocessors,
         .registers_per_multiprocessor = device->registers_per_multiprocessor,
         .threads_per_multiprocessor = device->threads_per_multiprocessor,
         .shared_per_multiprocessor = device->shared_per_multiprocessor,
@@ -74,6 +78,19 @@ static double occupancy(const struct projection *projection, const struct projec
         projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED) < blocks)
         blocks = projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED);
     return most && blocks < most ? (double)blocks / most : 1;
+}
+
+double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
+                         uint32_t threads)
+{
+    double resident =
+        threads ? (double)projection->multiprocessors * (projection->threads_per_multiprocessor / threads)
+                : 0;
+    double live = (double)block_bytes * (resident < (double)blocks ? resident : (double)blocks);
+    double room = projection->cache_bytes * fallback.cache_share;
+    double held =
+        room > 0 && live < 2 * room ? 2 - live / room : 0; /* all up to room, nothing from twice that on */
+    return (held < 1 ? held : 1) * fallback.cached_gain;
 }
 
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,

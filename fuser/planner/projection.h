@@ -15,6 +15,8 @@ struct projection {
     double gap_ns;       /* between two dependent launches that follow at once */
     double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
     double load_ns;      /* that a run spends once on loading the code of a group */
+    double cache_bytes;  /* of the level that all multiprocessors share */
+    uint32_t multiprocessors;
     uint32_t registers_per_multiprocessor, threads_per_multiprocessor, shared_per_multiprocessor;
 };
 struct projected {
@@ -29,6 +31,10 @@ struct projection_kernel { /* a fused kernel */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
 };
+/* Of traffic that a block repeats, the share that a cache saves: none where what the resident blocks touch
+ * does not fit. block_bytes: of one of the blocks; threads: of a block. */
+double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
+                         uint32_t threads);
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
                                   uint32_t count, const struct projection_kernel *kernel);
 

@@ -71,6 +71,15 @@ static double repeated_ns(const struct search *search, const struct search_group
     return sum;
 }
 
+/* Traffic that no longer goes to memory, as far as that is known to save time. */
+static int64_t saved_by(const struct search *search, const struct group *group)
+{
+    uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
+    double share = projection_cached(&search->projection, group->block_bytes, blocks,
+                                     group->block[0] * group->block[1] * group->block[2]);
+    return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
+}
+
 /* bytes_saved: of the group, or what it may save before it is decided. */
 static struct projected project(struct search *search, const struct search_group *planned,
                                 int64_t bytes_saved)
@@ -144,9 +153,11 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
-    planned->projected = project(search, planned, planned->group->bytes_saved);
-    /* A border costs: without its last member, a halo fusion may save more. */
-    *bytes_saved = planned->group->stage_count ? INT64_MAX : planned->group->bytes_saved;
+    planned->projected = project(search, planned, saved_by(search, planned->group));
+    /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
+     * cache. */
+    bool may_save_more = planned->group->stage_count || planned->group->bytes_cached;
+    *bytes_saved = may_save_more ? INT64_MAX : planned->group->bytes_saved;
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
@@ -276,7 +287,7 @@ static void compile_group(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[planned->member_count - 1];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = project(search, planned, planned->group->bytes_saved);
+    planned->projected = project(search, planned, saved_by(search, planned->group));
     if (!gains_enough(search, &planned->projected))
         planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;
