@@ -41,6 +41,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/join.c fuser/analysis/join.h fuser/analysis/joining.h \
 	fuser/analysis/join_order.c \
 	fuser/analysis/leave.c \
+	fuser/analysis/memo.c fuser/analysis/memo.h \
 	fuser/analysis/order.c fuser/analysis/order.h \
 	fuser/analysis/overlap.c \
 	fuser/analysis/place.c \

@@ -69,20 +69,20 @@ static isl_bool any_conflict(const struct bound_launch *p, const struct bound_la
     return isl_bool_false;
 }
 
-static void classify(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
+static void classify(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                     struct conflict *conflict)
 {
     struct bound_launch members[2] = {*p, *q};
     struct frame frame;
     struct frame_failure failure, halo = {.reason = ""};
     struct arena *arena = arena_create();
-    if (arena && frame_find(&frame, isl_set_get_ctx(p->summary->threads), arena, members, 2, &failure)) {
+    if (arena && frame_find(&frame, memo, arena, members, 2, &failure)) {
         bool is_thread = frame.reach == OVERLAP_SAME;
         conflict->class = is_thread ? CONFLICT_THREAD : CONFLICT_BLOCK;
         snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one %s",
                  p->summary->function->name, q->summary->function->name, is_thread ? "thread" : "block");
         frame_clear(&frame);
-    } else if (arena && !failure.is_unknown &&
-               halo_joins(members, isl_set_get_ctx(p->summary->threads), &halo)) {
+    } else if (arena && !failure.is_unknown && halo_joins(members, memo, &halo)) {
         conflict->class = CONFLICT_HALO;
         snprintf(conflict->reason, sizeof conflict->reason,
                  "a block of kernel %s can compute what it needs of kernel %s", q->summary->function->name,
@@ -101,7 +101,8 @@ static void classify(const struct bound_launch *p, const struct bound_launch *q,
     arena_free(arena);
 }
 
-void conflict_between(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
+void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                      struct conflict *conflict)
 {
     memset(conflict, 0, sizeof *conflict);
     conflict->shared_bytes = shared_bytes(p, q);
@@ -110,12 +111,12 @@ void conflict_between(const struct bound_launch *p, const struct bound_launch *q
              "kernels %s and %s have no byte in common that one writes", p->summary->function->name,
              q->summary->function->name);
     if (!any_may_conflict(p, q)) return;
-    struct quota quota = quota_begin(isl_set_get_ctx(p->summary->threads), CONFLICT_OPERATIONS);
+    struct quota quota = quota_begin(memo->ctx, CONFLICT_OPERATIONS);
     isl_bool found = any_conflict(p, q, conflict);
     quota_end(&quota);
     if (found == isl_bool_true) {
         conflict->class = CONFLICT_UNKNOWN;
-        classify(p, q, conflict);
+        classify(memo, p, q, conflict);
     } else if (found == isl_bool_error) {
         const struct access *a = &p->summary->accesses[conflict->access_p];
         const struct access *b = &q->summary->accesses[conflict->access_q];

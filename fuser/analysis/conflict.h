@@ -5,6 +5,7 @@
 #define KFUSE_FUSER_ANALYSIS_CONFLICT_H
 
 #include "fuser/analysis/access.h"
+#include "fuser/analysis/memo.h"
 
 /* Where a base of a launch points: two bases can touch the same byte only in one array. Arrays are device
  * allocations or module variables, numbered by the caller; offset: of the base's address from the start of
@@ -44,6 +45,7 @@ struct conflict {
     char reason[800];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };
 /* Fills *conflict, which owns nothing. */
-void conflict_between(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict);
+void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                      struct conflict *conflict);
 
 #endif

@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-bool frame_open(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
-                uint32_t member_count, const uint32_t grid[3], const uint32_t block[3])
+bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
+                const uint32_t block[3])
 {
     memset(frame, 0, sizeof *frame);
-    frame->ctx = ctx;
+    frame->ctx = memo->ctx;
+    frame->memo = memo;
     frame->arena = arena;
     frame->members = members;
     frame->member_count = member_count;
@@ -52,10 +54,12 @@ static bool tables_grow(struct frame *frame)
 static uint32_t shape_intern(struct frame *frame, const struct array_binding *binding, uint32_t width,
                              __isl_take isl_map *bytes)
 {
+    uint32_t number = memo_number(frame->memo, bytes);
     for (uint32_t index = 0; index < frame->shape_count; index++) {
         const struct frame_shape *shape = &frame->shapes[index];
-        if (shape->array != binding->array || shape->width != width || !shape->bytes != !bytes) continue;
-        if (bytes && isl_map_plain_is_equal(shape->bytes, bytes) != isl_bool_true) continue;
+        if (shape->array != binding->array || shape->width != width || shape->number != number) continue;
+        if (!shape->bytes != !bytes) continue;
+        if (bytes && !number && isl_map_plain_is_equal(shape->bytes, bytes) != isl_bool_true) continue;
         isl_map_free(bytes);
         return index;
     }
@@ -63,8 +67,11 @@ static uint32_t shape_intern(struct frame *frame, const struct array_binding *bi
         isl_map_free(bytes);
         return UINT32_MAX;
     }
-    frame->shapes[frame->shape_count] = (struct frame_shape){
-        .array = binding->array, .width = width, .is_plain = binding->is_plain, .bytes = bytes};
+    frame->shapes[frame->shape_count] = (struct frame_shape){.array = binding->array,
+                                                             .width = width,
+                                                             .number = number,
+                                                             .is_plain = binding->is_plain,
+                                                             .bytes = bytes};
     return frame->shape_count++;
 }
 
@@ -72,10 +79,22 @@ static uint32_t shape_intern(struct frame *frame, const struct array_binding *bi
 static __isl_give isl_map *frame_bytes(const struct frame *frame, uint32_t member,
                                        const struct access *access)
 {
-    isl_map *bytes = overlap_thread_bytes(&frame->members[member], access);
+    const struct bound_launch *launch = &frame->members[member];
+    struct memo_question question = {.kind = MEMO_BYTES,
+                                     .words = {memo_number(frame->memo, frame->maps[member]),
+                                               memo_number(frame->memo, access->relation),
+                                               (uint64_t)launch->bindings[access->base].offset}};
+    bool is_known = question.words[0] && question.words[1];
+    isl_map *bytes = is_known ? memo_relation(frame->memo, &question) : NULL;
+    if (bytes) return bytes;
+    bytes = overlap_thread_bytes(launch, access);
     if (!bytes) return NULL;
-    if (frame->remaps[member].kind == REMAP_SAME) return isl_map_set_tuple_name(bytes, isl_dim_in, "F");
-    return isl_map_coalesce(isl_map_apply_range(isl_map_copy(frame->maps[member]), bytes));
+    if (frame->remaps[member].kind == REMAP_SAME)
+        bytes = isl_map_set_tuple_name(bytes, isl_dim_in, "F");
+    else
+        bytes = isl_map_coalesce(isl_map_apply_range(isl_map_copy(frame->maps[member]), bytes));
+    if (is_known) memo_keep_relation(frame->memo, &question, bytes);
+    return bytes;
 }
 
 /* The member's threads as a function of fused threads, from its conflicts with all members that are placed.
@@ -141,7 +160,7 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
         if (!affine_is_legal(summary, map)) map = isl_map_free(map);
         if (map) remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(map));
     } else {
-        map = remap_relation(frame->ctx, kind, frame->grid, frame->block, summary);
+        map = remap_relation(frame->memo, kind, frame->grid, frame->block, summary);
     }
     frame->maps[member] = map;
     if (map && (kind != REMAP_AFFINE || remap->coordinates) && place_accesses(frame, member)) return true;
@@ -173,16 +192,30 @@ static enum overlap overlap_of_pairs(enum overlap reach, __isl_take isl_map *pai
     return result;
 }
 
-static enum overlap overlap_of_shapes(enum overlap reach, const struct frame_shape *a,
-                                      const struct frame_shape *b)
+static enum overlap overlap_of_bytes(enum overlap reach, const struct frame_shape *a,
+                                     const struct frame_shape *b)
 {
-    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
-    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
     isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
     isl_bool empty = isl_map_is_empty(pairs);
     if (empty == isl_bool_false) return overlap_of_pairs(reach, pairs);
     isl_map_free(pairs);
     return empty == isl_bool_true ? OVERLAP_NONE : OVERLAP_UNKNOWN;
+}
+
+/* What isl gave up may be decided another time, with more of its bound left. */
+static enum overlap overlap_of_shapes(const struct frame *frame, const struct frame_shape *a,
+                                      const struct frame_shape *b)
+{
+    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
+    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
+    struct memo_question question = {.kind = MEMO_OVERLAP,
+                                     .words = {a->number, a->width, b->number, b->width, frame->reach}};
+    bool is_known = a->number && b->number;
+    enum overlap overlap = is_known ? (enum overlap)memo_value(frame->memo, &question) : OVERLAP_UNTESTED;
+    if (overlap != OVERLAP_UNTESTED) return overlap;
+    overlap = overlap_of_bytes(frame->reach, a, b);
+    if (is_known && overlap != OVERLAP_UNKNOWN) memo_keep_value(frame->memo, &question, overlap);
+    return overlap;
 }
 
 enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
@@ -191,8 +224,7 @@ enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, c
         return OVERLAP_NONE;
     unsigned char *known = &frame->overlaps[(size_t)a->shape * frame->table_size + b->shape];
     if (*known == OVERLAP_UNTESTED) {
-        *known = (unsigned char)overlap_of_shapes(frame->reach, &frame->shapes[a->shape],
-                                                  &frame->shapes[b->shape]);
+        *known = (unsigned char)overlap_of_shapes(frame, &frame->shapes[a->shape], &frame->shapes[b->shape]);
         frame->overlaps[(size_t)b->shape * frame->table_size + a->shape] = *known;
     }
     return *known;

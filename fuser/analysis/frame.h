@@ -30,6 +30,7 @@ static inline bool frame_writes(const struct placed_access *access)
 
 struct frame {
     isl_ctx *ctx;
+    struct memo *memo;
     struct arena *arena;
     const struct bound_launch *members;
     uint32_t member_count;
@@ -42,6 +43,7 @@ struct frame {
         *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
     struct frame_shape {
         uint32_t array, width;
+        uint32_t number; /* of bytes in the memo; 0: none */
         bool is_plain;
         isl_map *bytes; /* { F -> [byte] } from the start of the array; NULL: any byte of it */
     } * shapes;
@@ -51,8 +53,9 @@ struct frame {
 };
 
 /* An empty frame of that shape over the members; false when memory is out. Release with frame_clear. */
-bool frame_open(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
-                uint32_t member_count, const uint32_t grid[3], const uint32_t block[3]);
+bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
+                const uint32_t block[3]);
 void frame_clear(struct frame *frame);
 /* Places a member by a remap of this kind; AFFINE is derived from its conflicts with the members that are
  * placed. False when the kind does not fit the shapes or would not run each effective thread exactly once. */
@@ -77,8 +80,8 @@ struct frame_failure { /* of the first way that was tried: the conflict that is 
 };
 /* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread, or else
  * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
-bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
-                uint32_t member_count, struct frame_failure *failure);
+bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */
@@ -103,9 +106,10 @@ uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
                         const uint32_t block[3]);
 /* The linear id over the whole launch keeps blocks together, and warps. */
-bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3], const uint32_t block[3]);
+bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3],
+                        const uint32_t block[3]);
 /* { F -> L } of every kind but AFFINE; NULL when the kind does not fit the shapes. */
-__isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
+__isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary);
 
 /* --- overlap.c */

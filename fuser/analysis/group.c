@@ -113,17 +113,18 @@ static bool find_barriers(struct group *group, struct frame *frame)
     return group->barriers;
 }
 
-static bool decide(struct group *group, isl_ctx *ctx)
+static bool decide(struct group *group, struct memo *memo)
 {
+    isl_ctx *ctx = memo->ctx;
     struct frame frame;
     struct frame_failure failure;
     group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
     if (!group->remaps) return false;
     group->refusal = member_refusal(group->arena, group->members, group->member_count);
     if (group->refusal) return true;
-    if (!frame_find(&frame, ctx, group->arena, group->members, group->member_count, &failure)) {
+    if (!frame_find(&frame, memo, group->arena, group->members, group->member_count, &failure)) {
         struct frame_failure other;
-        if (!halo_find(group, &frame, ctx, &other)) {
+        if (!halo_find(group, &frame, memo, &other)) {
             group->refusal = other.reason[0] ? arena_printf(group->arena, "%s; no halo fusion: %s",
                                                             failure.reason, other.reason)
                                              : arena_strdup(group->arena, failure.reason);
@@ -152,7 +153,7 @@ static bool decide(struct group *group, isl_ctx *ctx)
     return done;
 }
 
-struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uint32_t member_count)
+struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
 {
     struct arena *arena = arena_create();
     struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
@@ -163,7 +164,7 @@ struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uin
     group->arena = arena;
     group->members = members;
     group->member_count = member_count;
-    if (decide(group, ctx)) return group;
+    if (decide(group, memo)) return group;
     group_free(group);
     return NULL;
 }

@@ -134,7 +134,7 @@ struct group {
     struct arena *arena;
 };
 /* members: 1 or more, in program order; kept by reference. Never NULL except out of memory. */
-struct group *group_decide(isl_ctx *ctx, const struct bound_launch *members, uint32_t member_count);
+struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
                                              uint32_t instruction);

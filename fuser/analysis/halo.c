@@ -371,7 +371,7 @@ static void cell_extents(const struct group *group, uint32_t cells[3])
     }
 }
 
-bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct frame_failure *failure)
+bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
 {
     static const uint32_t one_block[3] = {1, 1, 1};
     struct halo halo = {.group = group, .frame = frame, .failure = failure};
@@ -383,11 +383,11 @@ bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct fr
     }
     cell_extents(group, group->cells);
     if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
-    if (!frame_open(frame, ctx, group->arena, group->members, group->member_count, one_block, group->cells))
+    if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, group->cells))
         return false;
-    struct quota quota = quota_begin(ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
+    struct quota quota = quota_begin(memo->ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
-    if (!found && !failure->reason[0] && isl_ctx_last_error(ctx) == isl_error_quota)
+    if (!found && !failure->reason[0] && isl_ctx_last_error(memo->ctx) == isl_error_quota)
         snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
     quota_end(&quota);
     for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) isl_map_free(halo.spreads[m].cells);
@@ -405,11 +405,11 @@ void halo_free(struct group *group)
     group->stage_count = group->tile_count = group->fetch_count = 0;
 }
 
-bool halo_joins(const struct bound_launch *members, isl_ctx *ctx, struct frame_failure *failure)
+bool halo_joins(const struct bound_launch *members, struct memo *memo, struct frame_failure *failure)
 {
     struct frame frame;
     struct group group = {.members = members, .member_count = 2, .arena = arena_create()};
-    bool joins = group.arena && halo_find(&group, &frame, ctx, failure);
+    bool joins = group.arena && halo_find(&group, &frame, memo, failure);
     if (joins) {
         halo_free(&group);
         frame_clear(&frame);

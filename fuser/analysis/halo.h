@@ -26,10 +26,10 @@
 /* Opens a frame of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
  * (guards aside), grid and block. False when there is no such fusion, with the reason; nothing
  * is left open then. */
-bool halo_find(struct group *group, struct frame *frame, isl_ctx *ctx, struct frame_failure *failure);
+bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
 
 void halo_free(struct group *group);
 /* Whether two launches can be fused so. */
-bool halo_joins(const struct bound_launch *members, isl_ctx *ctx, struct frame_failure *failure);
+bool halo_joins(const struct bound_launch *members, struct memo *memo, struct frame_failure *failure);
 
 #endif

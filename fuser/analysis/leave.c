@@ -134,7 +134,7 @@ static __isl_give isl_set *all_threads(const struct frame *frame)
     struct access_summary whole = {0};
     memcpy(whole.grid, frame->grid, sizeof whole.grid);
     memcpy(whole.block, frame->block, sizeof whole.block);
-    isl_map *same = remap_relation(frame->ctx, REMAP_SAME, frame->grid, frame->block, &whole);
+    isl_map *same = remap_relation(frame->memo, REMAP_SAME, frame->grid, frame->block, &whole);
     if (same) threads = isl_map_domain(same);
     return threads;
 }

@@ -131,8 +131,8 @@ static bool wastes_device(const struct shape *shape, const struct bound_launch *
     return false;
 }
 
-bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const struct bound_launch *members,
-                uint32_t member_count, struct frame_failure *failure)
+bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure)
 {
     static const enum overlap reaches[] = {OVERLAP_SAME, OVERLAP_BLOCK};
     memset(failure, 0, sizeof *failure);
@@ -141,9 +141,9 @@ bool frame_find(struct frame *frame, isl_ctx *ctx, struct arena *arena, const st
     for (uint32_t i = 0; i < 2 * count; i++) {
         const struct shape *shape = &shapes[i % count];
         if (wastes_device(shape, members, member_count, i / count ? 2 : 16)) continue;
-        if (!frame_open(frame, ctx, arena, members, member_count, shape->grid, shape->block)) break;
+        if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) break;
         frame->reach = reaches[i / count];
-        struct quota quota = quota_begin(ctx, PLACE_OPERATIONS);
+        struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
         bool placed = place_members(frame, failure);
         quota_end(&quota);
         if (placed) return true;

@@ -99,10 +99,9 @@ static void write_same_blocks(FILE *text, const uint32_t block[3], const struct 
     write_linear(text, "c", "u", one, summary->block);
 }
 
-__isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
-                                   const uint32_t block[3], const struct access_summary *summary)
+static __isl_give isl_map *relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
+                                    const uint32_t block[3], const struct access_summary *summary)
 {
-    if (!kind_fits(kind, grid, block, summary)) return NULL;
     char *string = NULL;
     size_t length;
     FILE *text = open_memstream(&string, &length);
@@ -124,5 +123,23 @@ __isl_give isl_map *remap_relation(isl_ctx *ctx, enum remap_kind kind, const uin
     fprintf(text, " }");
     isl_map *map = fclose(text) ? NULL : isl_map_read_from_str(ctx, string);
     free(string);
+    return map;
+}
+
+__isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, const uint32_t grid[3],
+                                   const uint32_t block[3], const struct access_summary *summary)
+{
+    if (!kind_fits(kind, grid, block, summary)) return NULL;
+    struct memo_question question = {.kind = MEMO_REMAP + ((uint64_t)kind << 8)};
+    for (int d = 0; d < 3; d++) {
+        question.words[d] = grid[d];
+        question.words[3 + d] = block[d];
+        question.words[6 + d] = summary->grid[d];
+        question.words[9 + d] = summary->block[d];
+    }
+    isl_map *map = memo_relation(memo, &question);
+    if (map) return map;
+    map = relation(memo->ctx, kind, grid, block, summary);
+    memo_keep_relation(memo, &question, map);
     return map;
 }

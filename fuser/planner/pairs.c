@@ -29,7 +29,7 @@ struct seen_array {
 
 bool pairs_open(struct pairs *pairs, struct launch_classes *classes)
 {
-    *pairs = (struct pairs){.classes = classes};
+    *pairs = (struct pairs){.classes = classes, .memo = memo_open(classes->ctx)};
     pairs->bindings = calloc(classes->program->launch_count + 1, sizeof *pairs->bindings);
     return pairs->bindings;
 }
@@ -43,6 +43,7 @@ void pairs_close(struct pairs *pairs)
         free(entry);
     }
     free(pairs->bindings);
+    memo_close(&pairs->memo);
 }
 
 struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch)
@@ -116,7 +117,7 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     entry->key = key;
     struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
     if (pairs->computed < PAIRS_MOST)
-        conflict_between(&p, &q, &entry->conflict);
+        conflict_between(&pairs->memo, &p, &q, &entry->conflict);
     else
         entry->conflict =
             (struct conflict){.class = CONFLICT_UNKNOWN,

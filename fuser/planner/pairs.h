@@ -13,6 +13,7 @@ struct pairs {
     struct pair_entry *entries;            /* uthash by key */
     const struct array_binding **bindings; /* per launch, made when first asked for */
     uint32_t computed;                     /* those that may meet, which take time */
+    struct memo memo;                      /* of pairs and groups */
 };
 
 bool pairs_open(struct pairs *pairs, struct launch_classes *classes);

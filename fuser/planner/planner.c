@@ -58,7 +58,7 @@ static bool plan_program(const struct planner_options *options, struct program *
     struct search search = {0};
     char *json = NULL;
     bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
-                   pairs_open(&pairs, &classes) && search_run(&search, options, &pairs, ctx) &&
+                   pairs_open(&pairs, &classes) && search_run(&search, options, &pairs) &&
                    (json = plan_json(&search, file_name(options->trace_path), summary));
     if (!planned)
         snprintf(error, error_size, "%s: %s", options->trace_path,

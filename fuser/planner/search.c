@@ -150,7 +150,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (!loading_pays(search, most.original_ns - most.fused_ns, most_uses(search, planned)))
         return used_too_rarely;
     search->settled++;
-    planned->group = group_decide(search->ctx, planned->bound, planned->member_count);
+    planned->group = group_decide(&search->pairs->memo, planned->bound, planned->member_count);
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
     planned->projected = project(search, planned, saved_by(search, planned->group));
@@ -450,15 +450,13 @@ static bool compile_most(struct search *search)
     return most != NULL;
 }
 
-bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
-                isl_ctx *ctx)
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
 {
     struct program *program = pairs->classes->program;
     *search = (struct search){.options = options,
                               .program = program,
                               .classes = pairs->classes,
                               .pairs = pairs,
-                              .ctx = ctx,
                               .arena = program->arena,
                               .error = "out of memory",
                               .projection = projection_calibrate(program)};

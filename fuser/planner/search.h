@@ -45,7 +45,6 @@ struct search {
     struct launch_classes *classes;
     struct pairs *pairs;
     struct projection projection;
-    isl_ctx *ctx;
     struct arena *arena;
     struct search_group **groups;
     uint32_t group_count, group_capacity;
@@ -64,8 +63,7 @@ static inline const struct launch_class *search_class(const struct search *searc
     return launch_class_of(search->classes, launch);
 }
 /* False with search->error set: memory is out, or a group was chosen and there is no compiler for it. */
-bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs,
-                isl_ctx *ctx);
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs);
 void search_free(struct search *search);
 /* After the search: why the group that ends with this launch (or the launch alone) does not go on with the
  * next one. is_legal: with a text, it is refused for what it costs, else nothing stands against it. */

@@ -127,13 +127,14 @@ void scene_open(struct scene_run *run, const struct scene *scene)
     memset(run, 0, sizeof *run);
     run->ctx = isl_ctx_alloc();
     isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
+    run->memo = memo_open(run->ctx);
     run->arena = arena_create();
     run->module = hand_module(scene->module ? scene->module : "kernels.ptx");
     for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)
         run->addresses[i] = the_device()->allocate(scene->arrays[i].bytes);
     for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)
         open_launch(run, scene, i);
-    run->group = group_decide(run->ctx, run->members, run->launch_count);
+    run->group = group_decide(&run->memo, run->members, run->launch_count);
     assert_non_null(run->group);
 }
 
@@ -255,5 +256,6 @@ void scene_close(struct scene_run *run)
         if (run->addresses[i]) the_device()->release(run->addresses[i]);
     ptx_module_free(run->module);
     arena_free(run->arena);
+    memo_close(&run->memo);
     isl_ctx_free(run->ctx);
 }

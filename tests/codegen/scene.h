@@ -58,6 +58,7 @@ struct scene {
 /* Everything that was made of a scene; free with scene_close. */
 struct scene_run {
     isl_ctx *ctx;
+    struct memo memo;
     struct arena *arena;
     struct ptx_module *module;
     uint32_t launch_count;

@@ -25,6 +25,7 @@
 
 struct fixture {
     isl_ctx *ctx;
+    struct memo memo;
     struct arena *arena;
     struct ptx_module *module;
     struct bound_launch members[8];
@@ -37,6 +38,7 @@ static int set_up(void **state)
     memset(&fixture, 0, sizeof fixture);
     fixture.ctx = isl_ctx_alloc();
     isl_options_set_on_error(fixture.ctx, ISL_ON_ERROR_CONTINUE);
+    fixture.memo = memo_open(fixture.ctx);
     fixture.arena = arena_create();
     fixture.module = hand_module("kernels.ptx");
     *state = &fixture;
@@ -49,6 +51,7 @@ static int tear_down(void **state)
     for (uint32_t i = 0; i < fixture->count; i++) hand_release(&fixture->members[i]);
     arena_free(fixture->arena);
     ptx_module_free(fixture->module);
+    memo_close(&fixture->memo);
     isl_ctx_free(fixture->ctx);
     return 0;
 }
@@ -82,7 +85,7 @@ static void disjoint_arrays_do_not_conflict(void **state)
     other.arrays[1] = 7;
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &other);
     struct conflict conflict;
-    conflict_between(p, q, &conflict);
+    conflict_between(&fixture->memo, p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_NONE);
 }
 
@@ -91,7 +94,7 @@ static void elementwise_kernels_meet_in_one_thread(void **state)
     struct fixture *fixture = *state;
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &add_to_launch);
     struct conflict conflict;
-    conflict_between(p, q, &conflict);
+    conflict_between(&fixture->memo, p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_THREAD);
     assert_int_equal(conflict.shared_bytes, 4000);
 }
@@ -108,7 +111,7 @@ static void a_stencil_is_refused_with_two_threads(void **state)
                                   {0, 1}};
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil);
     struct conflict conflict;
-    conflict_between(p, q, &conflict);
+    conflict_between(&fixture->memo, p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_OTHER);
     assert_true(conflict.has_witness);
     int32_t first = conflict.witness.p[2] * 256 + conflict.witness.p[5];
@@ -118,7 +121,7 @@ static void a_stencil_is_refused_with_two_threads(void **state)
     assert_non_null(strstr(conflict.reason, "kernel add line"));
     assert_non_null(strstr(conflict.reason, "kernel stencil line"));
     assert_non_null(strstr(conflict.reason, "thread ("));
-    struct group *group = group_decide(fixture->ctx, fixture->members, 2);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_non_null(group->refusal);
     group_free(group);
 }
@@ -130,7 +133,7 @@ static void an_unknown_address_conflicts_with_its_array(void **state)
     unknown.accesses[1].relation = unknown.accesses[2].relation = NULL;
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &unknown);
     struct conflict conflict;
-    conflict_between(p, q, &conflict);
+    conflict_between(&fixture->memo, p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_UNKNOWN);
 }
 
@@ -139,7 +142,7 @@ static void values_pass_in_registers_and_the_first_store_goes(void **state)
     struct fixture *fixture = *state;
     bind(fixture, &add_launch);
     bind(fixture, &add_to_launch);
-    struct group *group = group_decide(fixture->ctx, fixture->members, 2);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_null(group->refusal);
     assert_int_equal(group->remaps[0].kind, REMAP_SAME);
     assert_int_equal(group->remaps[1].kind, REMAP_SAME);
@@ -164,7 +167,7 @@ static void a_product_that_is_only_stored_is_rounded(void **state)
     multiply.kernel = "multiply";
     bind(fixture, &multiply);
     bind(fixture, &add_to_launch);
-    struct group *group = group_decide(fixture->ctx, fixture->members, 2);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_int_equal(group->forward_count, 1);
     assert_true(group->forwards[0].round_product);
     assert_int_equal(group->drop_count, 1);
@@ -182,7 +185,7 @@ static void a_product_with_another_use_keeps_store_and_load(void **state)
         {0, 4}};
     bind(fixture, &square);
     bind(fixture, &add_to_launch);
-    struct group *group = group_decide(fixture->ctx, fixture->members, 2);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_null(group->refusal);
     assert_int_equal(group->forward_count, 0);
     assert_int_equal(group->drop_count, 0);
@@ -197,7 +200,7 @@ static void a_store_that_data_decide_neither_forwards_nor_overwrites(void **stat
     bind(fixture, &add_launch);
     bind(fixture, &clip);
     bind(fixture, &add_to_launch);
-    struct group *group = group_decide(fixture->ctx, fixture->members, 3);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 3);
     assert_null(group->refusal);
     assert_int_equal(group->forward_count, 1); /* clip's load alone */
     assert_int_equal(group->forwards[0].to_member, 1);
@@ -212,7 +215,7 @@ static void shorter_launches_do_not_lead_longer_ones_out(void **state)
     for (int i = 0; i < 3; i++) shorter.accesses[i].relation = LINE(256, 700, 4);
     bind(fixture, &shorter);
     bind(fixture, &add_to_launch);
-    struct group *group = group_decide(fixture->ctx, fixture->members, 2);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_null(group->refusal);
     assert_int_equal(group->forward_count, 0); /* elements from 700 on must be loaded */
     assert_int_equal(group->drop_count, 0);    /* and so add's store must be there */

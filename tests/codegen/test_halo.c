@@ -63,7 +63,7 @@ static void expect_refusal(struct scene scene, const char *by_halo)
     scene.module = "stencils.ptx";
     scene_open(&run, &scene);
     assert_non_null(run.group->refusal);
-    conflict_between(&run.members[0], &run.members[run.launch_count - 1], &conflict);
+    conflict_between(&run.memo, &run.members[0], &run.members[run.launch_count - 1], &conflict);
     if (!strstr(run.group->refusal, by_halo)) fail_msg("%s", run.group->refusal);
     scene_close(&run);
 }

@@ -53,7 +53,7 @@ static void plan(struct planned *planned)
     isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
     assert_true(launch_classes_build(&planned->classes, planned->program, planned->ctx, NULL, NULL));
     assert_true(pairs_open(&planned->pairs, &planned->classes));
-    if (!search_run(&planned->search, &planned->options, &planned->pairs, planned->ctx))
+    if (!search_run(&planned->search, &planned->options, &planned->pairs))
         fail_msg("%s", planned->search.error);
     assert_int_equal(planned->search.group_count, 1);
     planned->conditions = guards_make(&planned->search, planned->search.groups[0]);
