@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+/* Of isl. A remap takes few where there is one; where many accesses meet, it takes long to see that there is
+ * none. */
+enum { AFFINE_OPERATIONS = 50000 };
+
 bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
                 const uint32_t block[3])
@@ -156,8 +160,10 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
     isl_map *map;
     remap->kind = kind;
     if (kind == REMAP_AFFINE) {
+        struct quota quota = quota_begin(frame->ctx, AFFINE_OPERATIONS);
         map = affine_relation(frame, member);
         if (!affine_is_legal(summary, map)) map = isl_map_free(map);
+        quota_end(&quota);
         if (map) remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(map));
     } else {
         map = remap_relation(frame->memo, kind, frame->grid, frame->block, summary);
@@ -175,33 +181,6 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->accesses[member] = NULL;
 }
 
-/* Takes pairs. */
-static enum overlap overlap_of_pairs(enum overlap reach, __isl_take isl_map *pairs)
-{
-    isl_map *same = isl_map_identity(isl_map_get_space(pairs));
-    isl_bool within = isl_map_is_subset(pairs, same);
-    enum overlap result = within == isl_bool_error ? OVERLAP_UNKNOWN : within ? OVERLAP_SAME : OVERLAP_OTHER;
-    isl_map_free(same);
-    if (result == OVERLAP_OTHER && reach == OVERLAP_BLOCK) {
-        isl_map *block = isl_map_universe(isl_map_get_space(pairs));
-        for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
-        if (isl_map_is_subset(pairs, block) == isl_bool_true) result = OVERLAP_BLOCK;
-        isl_map_free(block);
-    }
-    isl_map_free(pairs);
-    return result;
-}
-
-static enum overlap overlap_of_bytes(enum overlap reach, const struct frame_shape *a,
-                                     const struct frame_shape *b)
-{
-    isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
-    isl_bool empty = isl_map_is_empty(pairs);
-    if (empty == isl_bool_false) return overlap_of_pairs(reach, pairs);
-    isl_map_free(pairs);
-    return empty == isl_bool_true ? OVERLAP_NONE : OVERLAP_UNKNOWN;
-}
-
 /* What isl gave up may be decided another time, with more of its bound left. */
 static enum overlap overlap_of_shapes(const struct frame *frame, const struct frame_shape *a,
                                       const struct frame_shape *b)
@@ -213,7 +192,7 @@ static enum overlap overlap_of_shapes(const struct frame *frame, const struct fr
     bool is_known = a->number && b->number;
     enum overlap overlap = is_known ? (enum overlap)memo_value(frame->memo, &question) : OVERLAP_UNTESTED;
     if (overlap != OVERLAP_UNTESTED) return overlap;
-    overlap = overlap_of_bytes(frame->reach, a, b);
+    overlap = overlap_test(a->bytes, a->width, b->bytes, b->width, frame->reach);
     if (is_known && overlap != OVERLAP_UNKNOWN) memo_keep_value(frame->memo, &question, overlap);
     return overlap;
 }

@@ -117,6 +117,10 @@ __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, cons
  * first bytes in one array. */
 __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
                                      uint32_t width_b);
+/* Of the threads of one frame, from what they touch: a test of overlap_relation, which it does not compute.
+ * Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
+enum overlap overlap_test(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
+                          enum overlap reach);
 /* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
  * byte. */
 __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access);

@@ -4,6 +4,8 @@
 #include "fuser/analysis/frame.h"
 
 #include <isl/aff.h>
+#include <isl/constraint.h>
+#include <isl/local_space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
 #include <stdio.h>
@@ -48,17 +50,24 @@ static __isl_give isl_map *map_from_text(isl_ctx *ctx, const char *format, long 
     return isl_map_read_from_str(ctx, text);
 }
 
+/* The largest unit that both accesses keep to. *residue: of the first one's bytes. */
+static int64_t common_unit(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
+                           int64_t *residue)
+{
+    int64_t residue_b;
+    uint64_t unit = common_divisor((uint64_t)image_stride(a, residue), (uint64_t)image_stride(b, &residue_b));
+    int64_t apart = *residue - residue_b;
+    unit = common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
+    unit = common_divisor(common_divisor(unit, width_a), width_b);
+    *residue %= (int64_t)unit;
+    return (int64_t)unit;
+}
+
 __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
                                      uint32_t width_b)
 {
     isl_ctx *ctx = isl_map_get_ctx(a);
-    int64_t residue_a, residue_b;
-    uint64_t unit =
-        common_divisor((uint64_t)image_stride(a, &residue_a), (uint64_t)image_stride(b, &residue_b));
-    int64_t apart = residue_a - residue_b;
-    unit = common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
-    unit = common_divisor(common_divisor(unit, width_a), width_b);
-    int64_t residue = residue_a % (int64_t)unit;
+    int64_t residue, unit = common_unit(a, width_a, b, width_b, &residue);
     isl_map *scale = map_from_text(ctx, "{ [x] -> [u] : x = %lld + %lld u }", residue, (long long)unit);
     isl_map *units_a = isl_map_apply_range(isl_map_copy(a), isl_map_copy(scale));
     isl_map *units_b = isl_map_apply_range(isl_map_copy(b), scale);
@@ -68,6 +77,62 @@ __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __
         units_a = isl_map_apply_range(units_a, near);
     }
     return isl_map_apply_range(units_a, isl_map_reverse(units_b));
+}
+
+/* { [thread of a -> thread of b] -> [byte of a -> byte of b] }: they share a byte. Nothing is eliminated,
+ * which is what takes long in overlap_relation. */
+static __isl_give isl_map *sharing(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
+                                   uint32_t width_b)
+{
+    int64_t residue, unit = common_unit(a, width_a, b, width_b, &residue);
+    isl_map *both = isl_map_flat_product(isl_map_copy(a), isl_map_copy(b));
+    if (width_a == unit && width_b == unit) return isl_map_equate(both, isl_dim_out, 0, isl_dim_out, 1);
+    isl_local_space *space = isl_local_space_from_space(isl_map_get_space(both));
+    for (int end = 0; end < 2; end++) { /* a < b + width_b, then b < a + width_a */
+        isl_constraint *less = isl_constraint_alloc_inequality(isl_local_space_copy(space));
+        less = isl_constraint_set_coefficient_si(less, isl_dim_out, 0, end ? 1 : -1);
+        less = isl_constraint_set_coefficient_si(less, isl_dim_out, 1, end ? -1 : 1);
+        less = isl_constraint_set_constant_si(less, (int)(end ? width_a : width_b) - 1);
+        both = isl_map_add_constraint(both, less);
+    }
+    isl_local_space_free(space);
+    return both;
+}
+
+/* Whether both threads may differ in one of these coordinates. */
+static isl_bool may_differ(__isl_keep isl_map *shared, unsigned from, unsigned to)
+{
+    unsigned count = (unsigned)isl_map_dim(shared, isl_dim_in) / 2;
+    for (unsigned d = from; d < to; d++)
+        for (int end = 0; end < 2; end++) {
+            unsigned less = end ? count + d : d, more = end ? d : count + d;
+            isl_map *beyond =
+                isl_map_order_lt(isl_map_copy(shared), isl_dim_in, (int)less, isl_dim_in, (int)more);
+            isl_bool empty = isl_map_is_empty(beyond);
+            isl_map_free(beyond);
+            if (empty != isl_bool_true) return isl_bool_not(empty);
+        }
+    return isl_bool_false;
+}
+
+enum overlap overlap_test(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
+                          enum overlap reach)
+{
+    isl_map *shared = sharing(a, width_a, b, width_b);
+    bool by_block = reach == OVERLAP_BLOCK;
+    enum overlap result = OVERLAP_UNKNOWN;
+    isl_bool block = by_block ? may_differ(shared, 0, 3) : isl_bool_false;
+    isl_bool thread = block == isl_bool_false ? may_differ(shared, by_block ? 3 : 0, 6) : isl_bool_false;
+    isl_bool empty =
+        block == isl_bool_false && thread == isl_bool_false ? isl_map_is_empty(shared) : isl_bool_false;
+    if (block == isl_bool_true)
+        result = OVERLAP_OTHER;
+    else if (thread == isl_bool_true)
+        result = by_block ? OVERLAP_BLOCK : OVERLAP_OTHER;
+    else if (block == isl_bool_false && thread == isl_bool_false && empty >= 0)
+        result = empty ? OVERLAP_NONE : OVERLAP_SAME;
+    isl_map_free(shared);
+    return result;
 }
 
 __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access)

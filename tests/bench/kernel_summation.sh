@@ -7,17 +7,18 @@ program=$bench/kernel-summation-shared
 plan_options=--keep-losing
 
 sort >"$work/expected" <<END
-tiles apart gemm, evaluate: gemm writes array 5 in block (1,0,0) thread (0,0,0), evaluate reads it in block (1,0,0) thread (0,0,0), both byte 512 (element 128 of 4 bytes)
 tiles apart gemv_tiles, add_tiles: gemv_tiles writes array 7 in block (1,0,0) thread (0,7,0), add_tiles reads it in block (0,0,0) thread (7,1,0), both byte 1228 (element 307 of 4 bytes)
 tiles apart squares, gemm: blocks stay whole, of other shapes: a warp collective
-tiles fused evaluate, gemv_tiles: inner-thread
+tiles fused evaluate, gemv_tiles: inner-block
+tiles fused gemm, evaluate: inner-block, a barrier between them
 tiles fused squares, squares: inner-thread
-tiles group evaluate+gemv_tiles
+tiles group gemm+evaluate+gemv_tiles
 tiles group squares+squares
 rows apart evaluate, gemv: evaluate writes array 5 in block (0,0,0) thread (31,7,0), gemv reads it in block (15,0,0) thread (31,7,0), both byte 101724 (element 25431 of 4 bytes)
-rows apart gemm, evaluate: gemm writes array 5 in block (1,0,0) thread (0,0,0), evaluate reads it in block (1,0,0) thread (0,0,0), both byte 512 (element 128 of 4 bytes)
 rows apart squares, gemm: blocks stay whole, of other shapes: a warp collective
+rows fused gemm, evaluate: inner-block, a barrier between them
 rows fused squares, squares: inner-thread
+rows group gemm+evaluate
 rows group squares+squares
 END
 
