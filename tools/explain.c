@@ -2,8 +2,8 @@
  * kfuse explain: tells from a plan's plan.json (fuser/planner/planner.h) why its groups are fused and why
  * neighbouring kernels are not. */
 #include "tools/commands.h"
+#include "common/symbol.h"
 #include "tools/explain.h"
-#include "tools/names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -38,7 +38,7 @@ const char *explain_kernel_name(const json_t *plan, long long id, char *name)
     {
         if (plan_file_number(kernel, "id") == id) symbol = plan_file_text(kernel, "name");
     }
-    return names_short(symbol, name, EXPLAIN_NAME_SIZE);
+    return symbol_name(symbol, name, EXPLAIN_NAME_SIZE);
 }
 
 static void print_microseconds(const char *label, long long ns)
@@ -81,7 +81,7 @@ static void print_members(const json_t *group)
     json_array_foreach(json_object_get(group, "members"), i, member)
     {
         if (json_is_true(json_object_get(member, "barrier_before"))) printf("    (a barrier of the block)\n");
-        printf("    %s  grid ", names_short(plan_file_text(member, "name"), name, sizeof name));
+        printf("    %s  grid ", symbol_name(plan_file_text(member, "name"), name, sizeof name));
         explain_shape(json_object_get(member, "grid"));
         printf(" block ");
         explain_shape(json_object_get(member, "block"));
@@ -91,7 +91,7 @@ static void print_members(const json_t *group)
     }
     json_array_foreach(json_object_get(group, "passed_over"), i, member) printf(
         "  passed over: %s (issued %s the group)\n",
-        names_short(plan_file_text(member, "name"), name, sizeof name), plan_file_text(member, "role"));
+        symbol_name(plan_file_text(member, "name"), name, sizeof name), plan_file_text(member, "role"));
 }
 
 static void print_group(const json_t *group, bool in_full)
@@ -125,7 +125,7 @@ static void print_refusals(const json_t *plan)
     {
         const char *refusal = json_string_value(json_object_get(kernel, "refusal"));
         const char *no_member = json_string_value(json_object_get(kernel, "no_member"));
-        names_short(plan_file_text(kernel, "name"), name, sizeof name);
+        symbol_name(plan_file_text(kernel, "name"), name, sizeof name);
         if (refusal)
             printf("kernel %s is left alone: %s\n", name, refusal);
         else if (no_member)

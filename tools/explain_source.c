@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse explain --source: the C for reading that lies in a plan folder, of groups and kernels. */
 #include "tools/commands.h"
+#include "common/symbol.h"
 #include "tools/explain.h"
-#include "tools/names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static bool is_wanted(const json_t *object, const char *wanted)
 {
     char name[EXPLAIN_NAME_SIZE];
     const char *own = plan_file_text(object, "name");
-    return !wanted || !strcmp(own, wanted) || !strcmp(names_short(own, name, sizeof name), wanted);
+    return !wanted || !strcmp(own, wanted) || !strcmp(symbol_name(own, name, sizeof name), wanted);
 }
 
 int explain_source(const json_t *plan, const char *folder, const char *wanted)

@@ -4,7 +4,6 @@ tools_kfuse_SOURCES = \
 	tools/commands.h \
 	tools/explain.c tools/explain.h tools/explain_pairs.c tools/explain_source.c \
 	tools/kfuse.c \
-	tools/names.c tools/names.h \
 	tools/plan.c \
 	tools/plan_file.c tools/plan_file.h \
 	tools/preload.c tools/preload.h \

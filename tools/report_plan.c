@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse report of a plan folder: its groups with what they gain, and what a run used of them. */
 #include "tools/report.h"
+#include "common/symbol.h"
 #include "tools/commands.h"
-#include "tools/names.h"
 #include "tools/plan_file.h"
 #include "common/plan.h"
 
@@ -100,7 +100,7 @@ static void print_exactness(const json_t *plan)
         if (json_object_get(seen, key) || !*plan_file_text(member, "exactness")) continue;
         if (!json_object_size(seen)) printf("\nmembers, and why their results are those of the program:\n");
         json_object_set_new(seen, key, json_true());
-        printf("  %s: %s\n", names_short(plan_file_text(member, "name"), name, sizeof name),
+        printf("  %s: %s\n", symbol_name(plan_file_text(member, "name"), name, sizeof name),
                plan_file_text(member, "exactness"));
     }
     json_decref(seen);

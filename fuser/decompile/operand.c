@@ -2,6 +2,8 @@
  * Operands as C: registers, numbers, special registers, symbols, parameters. */
 #include "fuser/decompile/code.h"
 
+#include "common/symbol.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -108,34 +110,12 @@ static const char *special_text(struct code *code, const struct ptx_operand *ope
     return arena_printf(code->arena, "%.*s", (int)operand->text.length - 1, operand->text.text + 1);
 }
 
-/* The next <length><identifier> of a mangled name (Itanium ABI, 5.1), or NULL. */
-static const char *source_name(const char *at, int *length)
-{
-    char *name;
-    if (*at < '1' || *at > '9') return NULL;
-    unsigned long count = strtoul(at, &name, 10);
-    if (count > strlen(name)) return NULL;
-    *length = (int)count;
-    return name;
-}
-
 /* `step` of `_ZN3app4stepEPf`, `part` of `_ZZ6reducePfPKfiE4part`; else the symbol, as an identifier. */
 const char *expression_symbol(struct code *code, const char *symbol)
 {
-    const char *name = symbol, *at = symbol + 2, *found;
-    int length = (int)strlen(symbol), found_length;
-    bool is_mangled = !strncmp(symbol, "_Z", 2);
-    const char *local = is_mangled && *at == 'Z' ? strrchr(symbol, 'E') : NULL;
-    if (local) at = local + 1;
-    bool is_nested = is_mangled && *at == 'N';
-    at += is_nested;
-    at += is_mangled && *at == 'L';
-    while (is_mangled && (found = source_name(at, &found_length))) {
-        name = found;
-        length = found_length;
-        at = is_nested ? found + found_length : "";
-    }
-    char *text = arena_printf(code->arena, "%.*s", length, name);
+    size_t length;
+    const char *name = symbol_last_name(symbol, &length);
+    char *text = arena_printf(code->arena, "%.*s", (int)length, name);
     for (char *c = text; c && *c; c++)
         if (strchr("$%.", *c)) *c = '_';
     return text ? text : "?";

@@ -2,30 +2,17 @@
  * Names of groups, which pointers are passed once, and by which argument each member is exact. */
 #include "fuser/planner/group_code.h"
 
+#include "common/symbol.h"
 #include "fuser/planner/exactness.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *group_code_plain_name(struct arena *arena, const char *kernel_name)
 {
     enum { LONGEST = 32 };
-    const char *name = kernel_name;
-    size_t length = strlen(name);
-    if (!strncmp(name, "_Z",
-                 2)) { /* _Z [N] <length> <identifier> ...: the last identifier of a nested name */
-        bool is_nested = name[2] == 'N';
-        const char *at = name + 2 + is_nested;
-        while (isdigit((unsigned char)*at)) {
-            char *end;
-            size_t size = strtoul(at, &end, 10);
-            if (size > strlen(end)) break;
-            name = end;
-            length = size;
-            at = is_nested ? end + size : "";
-        }
-    }
+    size_t length;
+    const char *name = symbol_last_name(kernel_name, &length);
     char *plain = arena_strndup(arena, name, length < LONGEST ? length : LONGEST);
     for (char *c = plain; c && *c; c++)
         if (!isalnum((unsigned char)*c)) *c = '_';
