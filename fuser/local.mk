@@ -15,6 +15,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/evaluate.c \
 	fuser/analysis/exports.c \
 	fuser/analysis/induction.c \
+	fuser/analysis/inline.c fuser/analysis/inline.h \
+	fuser/analysis/inline_move.c fuser/analysis/inline_move.h \
 	fuser/analysis/integer.c \
 	fuser/analysis/iterations.c \
 	fuser/analysis/legality.c \

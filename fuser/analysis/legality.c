@@ -2,6 +2,7 @@
  * What bars a launch from being analysed (refusal), or from being a member of an inner-thread fusion
  * (no_member). */
 #include "fuser/analysis/analysis.h"
+#include "fuser/analysis/inline.h"
 
 const char *legality_at(struct analysis *analysis, uint32_t instruction, const char *why)
 {
@@ -20,13 +21,13 @@ static bool accesses_shared(const struct ptx_instruction *instruction)
 }
 
 /* Memory that no relation can describe. */
-static const char *refusal_of(const struct ptx_instruction *instruction)
+static const char *refusal_of(const struct ptx_function *function, const struct ptx_instruction *instruction)
 {
     switch ((int)instruction->opcode) {
     case PTX_OP_UNKNOWN:
         return "an instruction that is not known: it may touch any memory";
     case PTX_OP_CALL:
-        return "calls a function: what it touches is not known";
+        return inline_obstacle(function, instruction);
     case PTX_OP_CP:
         return "copies memory asynchronously";
     case PTX_OP_MULTIMEM:
@@ -274,7 +275,7 @@ const char *legality_check(struct analysis *analysis)
     for (uint32_t k = 0; k < function->instruction_count; k++) {
         const struct ptx_instruction *instruction = &function->instructions[k];
         if (!dominators_is_reachable(analysis->dominators, analysis->cfg->block_of[k])) continue;
-        const char *why = refusal_of(instruction);
+        const char *why = refusal_of(function, instruction);
         if (why) return legality_at(analysis, k, why);
         note_flags(summary, instruction);
         if (summary->no_member) continue;

@@ -110,7 +110,7 @@ static void compare_code(struct program *program, struct program_module *module,
                          const struct program_kernel *kernel, struct exactness *exactness, const char *choice)
 {
     struct arena *arena = program->arena;
-    const struct nvrtc_output *ours = compile_kernel(program, module, kernel->function);
+    const struct nvrtc_output *ours = compile_kernel(program, module, kernel->original);
     const char *difference =
         ours->error ? first_line(arena, ours->error) : loaded_difference(program, module, kernel->name, ours);
     struct cubin cubin;
@@ -122,6 +122,8 @@ static void compare_code(struct program *program, struct program_module *module,
         return;
     }
     exactness->kind = EXACTNESS_SAME_CODE;
+    exactness->text = "exact: no product feeds a sum";
+    if (kernel->function != kernel->original) return;
     exactness->kernel = kernel->name;
     exactness->cubin = module->loaded[0].bytes;
     exactness->cubin_size = module->loaded[0].size;
@@ -149,6 +151,9 @@ static void decide(struct program *program, const struct program_kernel *kernel,
     if (!choice && !module->is_other_architecture) {
         exactness->kind = EXACTNESS_NO_CHOICE;
         exactness->text = "exact: no product feeds a sum";
+    } else if (choice && kernel->function != kernel->original) {
+        exactness->text = arena_printf(
+            program->arena, "to be verified: %s, and it calls functions, which become part of it", choice);
     } else if (module->loaded_count) {
         compare_code(program, module, kernel, exactness, choice);
     } else {

@@ -2,6 +2,7 @@
  * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
 #include "fuser/planner/exactness.h"
+#include "fuser/analysis/inline.h"
 #include "fuser/codegen/cubin.h"
 
 #include <stdio.h>
@@ -464,13 +465,14 @@ const struct ptx_function *program_function(struct program *program, struct prog
     if (!module->is_examined) examine_module(program, module);
     kernel->refusal = module->refusal;
     if (kernel->refusal) return NULL;
-    kernel->function = ptx_find_function(module->ptx, kernel->name);
+    kernel->function = kernel->original = ptx_find_function(module->ptx, kernel->name);
     if (!kernel->function)
         kernel->refusal = "its PTX does not contain it";
     else if (kernel->function->unreadable)
         kernel->refusal = kernel->function->unreadable;
     else
-        kernel->refusal = why_another_program(program, kernel);
+        kernel->function = inline_calls(program->arena, kernel->original);
+    if (!kernel->refusal) kernel->refusal = why_another_program(program, kernel);
     if (kernel->refusal) kernel->function = NULL;
     return kernel->function;
 }

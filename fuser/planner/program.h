@@ -34,7 +34,8 @@ struct program_kernel {
     const struct trace_kernel *record;
     const struct trace_parameter *parameters;
     const char *name;
-    const struct ptx_function *function; /* NULL with a refusal */
+    const struct ptx_function *function; /* NULL with a refusal; its calls are replaced: see inline.h */
+    const struct ptx_function *original; /* as the PTX has it */
     const char *refusal;
     bool is_examined;
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */

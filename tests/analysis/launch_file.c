@@ -2,6 +2,8 @@
  * Reads launches from the comments of a PTX file. */
 #include "tests/analysis/launch_file.h"
 
+#include "fuser/analysis/inline.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +130,8 @@ bool launch_file_next(const char **cursor, struct launch_line *line)
 void launch_file_input(const struct launch_line *line, const struct ptx_module *module,
                        struct launch_input *input)
 {
-    *input = (struct launch_input){.function = ptx_find_function(module, line->kernel),
+    const struct ptx_function *function = ptx_find_function(module, line->kernel);
+    *input = (struct launch_input){.function = function ? inline_calls(module->arena, function) : NULL,
                                    .dynamic_shared = line->shared,
                                    .arguments = line->arguments,
                                    .arguments_size = line->size,

@@ -14,7 +14,7 @@ tests_analysis_test_soundness_SOURCES = $(launch_run) \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/analysis/test_soundness.c
 tests_analysis_test_soundness_LDADD = libfuser.la libengine.la
-analysis_goldens = blocks control corners counters elementwise indices loops stencils
+analysis_goldens = blocks calls control corners counters elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_product

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What kernels reach beside the arrays of their arguments: variables and constants of their module. One pattern a mode, some
- * rounds of each. --vary changes what a plan of the run without it must not take for granted. */
+ * What kernels reach beside the arrays of their arguments: variables and constants of their module, functions
+ * that they call. One pattern a mode, some rounds of each. --vary changes what a plan of the run without it
+ * must not take for granted. */
 #include "bench/bench.h"
 #include "tests/bench/modes.h"
 
@@ -104,6 +105,90 @@ __global__ void from_pairs(float *a, int n)
     a[i] = p.x + p.y + p.z + p.w;
 }
 
+/* --- kernels that call --- */
+
+struct pair {
+    float first;
+    double second;
+};
+struct word {
+    unsigned char bytes[8];
+};
+
+__device__ __noinline__ float blend(float a, int k)
+{
+    if (k > 3) return a * 2.0f;
+    return a + k;
+}
+
+__device__ __noinline__ pair turn(pair in, short k)
+{
+    pair out = {(float)in.second, (double)in.first + k};
+    return out;
+}
+
+__device__ __noinline__ void put(float *at, float value)
+{
+    *at = blend(value, 2) - 0.5f;
+}
+
+/* Wants its parameter in other pieces than it is passed in. */
+__device__ __noinline__ unsigned add_bytes(word w, int from)
+{
+    unsigned sum = 0;
+    for (int k = 0; k < 8; k++) sum += w.bytes[(from + k) & 7] << (k & 3);
+    return sum;
+}
+
+__device__ __noinline__ int steps_of(int n, unsigned char most)
+{
+    int steps = 0;
+    for (; n > 1 && steps < most; steps++) n = n % 2 ? 3 * n + 1 : n / 2;
+    return steps;
+}
+
+__global__ void blend_all(float *a, int n)
+{
+    INDEX;
+    a[i] = blend(a[i], i & 7);
+    if (i % 3) a[i] += blend(a[i], 4);
+}
+
+__global__ void turn_all(float *a, float *b, int n)
+{
+    INDEX;
+    pair given = {a[i], b[i]};
+    pair taken = turn(given, (short)i);
+    a[i] = taken.first;
+    b[i] = (float)taken.second;
+}
+
+__global__ void put_all(float *out, const float *a, int n)
+{
+    INDEX;
+    put(out + i, a[i]);
+}
+
+__global__ void add_all_bytes(float *a, int n)
+{
+    INDEX;
+    word w;
+    for (int k = 0; k < 8; k++) w.bytes[k] = (unsigned char)(i * (k + 3));
+    a[i] += (float)add_bytes(w, i & 3);
+}
+
+__global__ void walk(float *a, int n)
+{
+    INDEX;
+    a[i] += (float)steps_of(i, (unsigned char)(i + 100));
+}
+
+__global__ void sines(float *a, int n)
+{
+    INDEX;
+    a[i] = (float)(sin((double)a[i]) + pow(1.0 + i, 0.25));
+}
+
 /* --- patterns: one round each --- */
 
 static weights draw(int round)
@@ -191,6 +276,28 @@ static void addresses(int round)
     restore<<<BLOCKS, THREADS>>>(z, N);
 }
 
+static void calls(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    blend_all<<<BLOCKS, THREADS>>>(x, N);
+    put_all<<<BLOCKS, THREADS>>>(y, x, N);
+    turn_all<<<BLOCKS, THREADS>>>(x, y, vary ? N / 2 : N);
+}
+
+static void calls_with_bytes(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    add_all_bytes<<<BLOCKS, THREADS>>>(x, N);
+    walk<<<BLOCKS, THREADS>>>(x, vary ? N / 2 : N);
+}
+
+static void calls_of_mathematics(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, 1e6f * round, N);
+    sines<<<BLOCKS, THREADS>>>(x, N);
+    put_all<<<BLOCKS, THREADS>>>(y, x, vary ? N / 2 : N);
+}
+
 static void managed(int round)
 {
     by_shared<<<BLOCKS, THREADS>>>(x, N);
@@ -201,7 +308,7 @@ static void managed(int round)
 
 #define PATTERN(name)                                                                                        \
     {                                                                                                        \
-        #name, name                                                                                          \
+#name, name                                                                                          \
     }
 static const struct {
     const char *name;
@@ -215,6 +322,9 @@ static const struct {
     PATTERN(counters),
     PATTERN(vectors),
     PATTERN(addresses),
+    PATTERN(calls),
+    PATTERN(calls_with_bytes),
+    PATTERN(calls_of_mathematics),
     PATTERN(managed),
 };
 

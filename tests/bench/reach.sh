@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Members that use variables and constants of the program's modules (reach.cu).
+# Members that use variables and constants of the program's modules, or call functions (reach.cu).
 # shellcheck disable=SC2034
 patterns=$top_builddir/tests/bench/reach
 table='
@@ -12,6 +12,9 @@ variables_of_neighbours fused
 counters fused
 vectors fused guarded
 addresses fused guarded
+calls fused guarded
+calls_with_bytes fused guarded
+calls_of_mathematics fused guarded
 managed apart
 '
 . "$top_srcdir/tests/bench/check_patterns.sh"

@@ -4,6 +4,7 @@
  * once. For all kernels of the golden files of the analysis that have a launch in their comments, or of the
  * files named. */
 #include "emulator/memory.h"
+#include "fuser/analysis/inline.h"
 #include "fuser/codegen/nvrtc.h"
 #include "fuser/decompile/decompile.h"
 #include "tests/analysis/launch_run.h"
@@ -135,7 +136,7 @@ static void check_launch(struct ptx_module *module, struct emu_program *original
                          struct counts *counts)
 {
     struct arena *arena = arena_create();
-    const struct ptx_function *function = ptx_find_function(module, line->kernel);
+    const struct ptx_function *function = inline_calls(arena, ptx_find_function(module, line->kernel));
     struct nvrtc_output compiled;
     char *load_error = NULL;
     const char *error = NULL, *text = decompiled(arena, function, counts),

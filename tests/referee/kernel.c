@@ -164,9 +164,14 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
         return random_below(writer->random, kernel->pointer_count);
     kernel->pointers[kernel->pointer_count].type = kernel_draw_type(writer);
-    if (writer->theme->has_tables && !writer->kernel->is_plain && random_chance(writer->random, 25)) {
+    char other = 0; /* variables of the module come in pairs: kernels that use both must not mix them up */
+    for (uint32_t p = 0; p < kernel->pointer_count; p++)
+        if (kernel->pointers[p].variable) other = kernel->pointers[p].variable;
+    if (writer->theme->has_tables && !writer->kernel->is_plain &&
+        random_chance(writer->random, other ? 60 : 25)) {
+        bool is_table = other ? other == 'c' : random_chance(writer->random, 60);
         kernel->pointers[kernel->pointer_count].type = float_type;
-        kernel->pointers[kernel->pointer_count].variable = random_chance(writer->random, 60) ? 't' : 'c';
+        kernel->pointers[kernel->pointer_count].variable = is_table ? 't' : 'c';
     }
     return kernel->pointer_count++;
 }

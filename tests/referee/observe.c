@@ -4,6 +4,7 @@
  * that claim to be exact. */
 #include "common/hash.h"
 #include "emulator/memory.h"
+#include "fuser/analysis/inline.h"
 #include "tests/analysis/soundness.h"
 #include "tests/referee/judge.h"
 #include "tests/referee/script.h"
@@ -76,7 +77,8 @@ static struct access_summary *analyse(struct observation *seen, const struct scr
                                       const unsigned char *arguments)
 {
     struct launch_pointer pointers[SCRIPT_POINTERS];
-    struct launch_input input = {.function = ptx_find_function(seen->ptx, launch->kernel),
+    const struct ptx_function *function = ptx_find_function(seen->ptx, launch->kernel);
+    struct launch_input input = {.function = function ? inline_calls(seen->ptx->arena, function) : NULL,
                                  .dynamic_shared = launch->shared,
                                  .arguments = arguments,
                                  .arguments_size = launch->size,
