@@ -42,6 +42,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
 	fuser/analysis/join.c fuser/analysis/join.h fuser/analysis/joining.h \
 	fuser/analysis/join_order.c \
+	fuser/analysis/join_parts.c \
 	fuser/analysis/leave.c \
 	fuser/analysis/memo.c fuser/analysis/memo.h \
 	fuser/analysis/order.c fuser/analysis/order.h \

@@ -458,6 +458,17 @@ static bool writes_trusted_variable(const struct analysis *analysis)
     return false;
 }
 
+static void find_idle_blocks(struct analysis *analysis)
+{
+    bool *idle = arena_calloc(analysis->arena, analysis->cfg->block_count, sizeof *idle);
+
+    affine_begin(analysis);
+    for (uint32_t b = 0; idle && b < analysis->cfg->block_count; b++)
+        idle[b] = isl_set_is_empty(analysis->blocks[b].in.set) == isl_bool_true;
+    affine_recover(analysis);
+    analysis->summary->is_idle = idle;
+}
+
 static bool run_passes(struct analysis *analysis)
 {
     struct access_summary *summary = analysis->summary;
@@ -475,6 +486,7 @@ static bool run_passes(struct analysis *analysis)
     if (!domains_find(analysis) || !describe_accesses(analysis)) return false;
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
+    find_idle_blocks(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);
     return false;

@@ -107,6 +107,7 @@ struct access_summary {
     uint32_t content_count;
     isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
     isl_set *effective;          /* threads that may execute a store or atomic; a superset */
+    bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
 };
 

@@ -139,6 +139,7 @@ static bool decide(struct group *group, struct memo *memo)
     struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
     done = joining && forward_find(group, &frame, orders, joining);
     if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
+    done = done && join_cut(joining);
     quota_end(&quota);
     join_close(joining);
     quota = quota_begin(ctx, EXIT_OPERATIONS);
@@ -234,5 +235,5 @@ const char *group_fusion(const struct group *group)
 {
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
         if (group->barriers[member]) return "inner-block";
-    return group->stage_count ? "halo" : "inner-thread";
+    return group->stage_count ? "halo" : group->join_count ? "joined loops" : "inner-thread";
 }

@@ -82,9 +82,10 @@ struct group_fetch {
 };
 
 /* Members whose loops run together. Each has as many of them, in order; the code before the first is segment
- * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l +
- * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment in turns, in
- * each of which every member runs one iteration: in turn t the one with number t less the member's lag. A
+ * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l
+ * +
+ * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment in turns,
+ * in each of which every member runs one iteration: in turn t the one with number t less the member's lag. A
  * member that does not enter the loop, or has left it, is passed over. What a member does before the loop may
  * be late: then it runs in the turn of its first iteration. join.h */
 struct group_joined { /* one member */
@@ -94,11 +95,15 @@ struct group_joined { /* one member */
                                     out; UINT32_MAX: the loop has no such block */
     uint32_t *lags;              /* one a loop */
     bool *is_late;               /* one a loop: segment 2l */
+    uint32_t **cuts;             /* one a loop that is cut: where the parts end, instructions */
 };
 struct group_join {
     uint32_t first_member, member_count, loop_count;
     struct group_joined *members;
-    bool *is_even; /* one a loop: no lags, and each thread goes round it as often in every member, or in none */
+    bool *
+        is_even; /* one a loop: no lags, and each thread goes round it as often in every member, or in none */
+    uint32_t *parts; /* one a loop: of an iteration; every member's first part runs, then every member's
+                        second, .. */
 };
 
 struct group {
@@ -145,7 +150,7 @@ const struct group_join *group_join_of(const struct group *group, uint32_t membe
 /* The value passes in each iteration of a joined loop. */
 bool group_is_repeated(const struct group *group, const struct group_forward *forward);
 bool group_caches(const struct group *group, uint32_t member, uint32_t instruction);
-/* inner-thread, inner-block or halo */
+/* inner-thread, joined loops, inner-block or halo */
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);

@@ -2,13 +2,14 @@
  * Joins the loops of consecutive members (struct group_join): their iterations run in turn, so that what one
  * reads or computes in an iteration the next has in a register. Internal to fuser/analysis.
  *
- * A loop can be joined that is outermost. The members of a join have no barrier and share no memory within a block, each fused thread runs one thread of
- * each, and every conflict between them lies within a thread (frame_find). What ran as p, then q, runs
- * otherwise: an iteration of q before later iterations of p, q's code before a loop before p's loop. That is
- * legal where no byte is touched by two that change places, one of them writing. Iterations are counted from
- * 0 for each loop and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of
- * the other's. Where q's iteration j needs p's iteration j + 1, q lags one turn behind, and what it does
- * before its loop, if that needs p's first iterations, is done in the turn in which it begins.
+ * A loop can be joined that is outermost. The members of a join have no barrier and share no memory within a
+ * block, each fused thread runs one thread of each, and every conflict between them lies within a thread
+ * (frame_find). What ran as p, then q, runs otherwise: an iteration of q before later iterations of p, q's
+ * code before a loop before p's loop. That is legal where no byte is touched by two that change places, one
+ * of them writing. Iterations are counted from 0 for each loop and thread: an unrolled loop meets an unrolled
+ * one, the rest of its iterations the rest of the other's. Where q's iteration j needs p's iteration j + 1, q
+ * lags one turn behind, and what it does before its loop, if that needs p's first iterations, is done in the
+ * turn in which it begins.
  *
  * A join is kept only if a value passes in one of its loops. */
 #ifndef KFUSE_FUSER_ANALYSIS_JOIN_H
@@ -26,6 +27,9 @@ struct joining *join_open(struct group *group, struct frame *frame);
 void join_close(struct joining *joining);
 /* Takes away the joins in whose loops no value passes; true when there was one. */
 bool join_prune(struct joining *joining);
+
+/* Cuts iterations into parts, now that it is known which values pass. False when memory is out. */
+bool join_cut(struct joining *joining);
 
 /* Both members are in one join, and both accesses in one loop of it, but in no loop inside that one. */
 bool join_is_shared(const struct joining *joining, const struct placed_access *a,

@@ -192,6 +192,12 @@ bool joining_settle(struct joining *joining, const struct group_join *join, uint
     return true;
 }
 
+bool joining_meet_in_iteration(struct joining *joining, const struct placed_access *a,
+                               const struct placed_access *b)
+{
+    return are_apart(joining, access_of(joining, a)->shape, access_of(joining, b)->shape, 0, 0);
+}
+
 /* An access made in every iteration, of which is known for which instances: they are the loop's. */
 static const struct joining_shape *witness_of(const struct joining *joining, uint32_t member,
                                               const struct group_joined *joined, uint32_t loop)

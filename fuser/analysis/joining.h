@@ -34,6 +34,9 @@ bool joining_settle(struct joining *joining, const struct group_join *join, uint
 /* The loop has as many iterations in both, in every thread: proved. */
 bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
                      uint32_t loop);
+/* Some thread touches a byte with both in one iteration; both are in one loop. */
+bool joining_meet_in_iteration(struct joining *joining, const struct placed_access *a,
+                               const struct placed_access *b);
 void joining_forget(struct joining *joining);
 
 #endif

@@ -43,12 +43,21 @@ static bool stays(const struct group_joined *own, uint32_t target, uint32_t segm
            (segment % 2 == 0 || target != own->headers[segment / 2]);
 }
 
+/* No thread comes by the block. */
+static bool is_idle(const struct joined *joined, uint32_t block)
+{
+    const struct access_summary *summary =
+        joined->writer.body->group->members[joined->writer.body->member].summary;
+    return joined->writer.body->drops_idle && summary->is_idle && summary->is_idle[block];
+}
+
 /* --- ways from block to block ----------------------------------------------------------------------------
  */
 
 /* To another segment, or in a loop's to the next turn. */
 static void write_leap(struct joined *joined, const char *guard, uint32_t segment, uint32_t target)
 {
+    if (is_idle(joined, target)) return;
     bool is_back = segment % 2 && target == current(joined)->headers[segment / 2];
     if (!is_back) body_code_line(&joined->writer, "%smov.u32 %%m%u_at, %u;", guard, number(joined), target);
     if (!is_back && segment % 2)
@@ -93,13 +102,14 @@ static void write_latch(struct joined *joined, const struct ptx_instruction *bra
                        joined->bodies->member, segment);
 }
 
-static void write_block(struct joined *joined, uint32_t block, uint32_t segment, enum latch_kind latch)
+/* Instructions of a block. */
+static void write_range(struct joined *joined, uint32_t block, uint32_t from, uint32_t end, uint32_t segment,
+                        enum latch_kind latch)
 {
     const struct group_joined *own = current(joined);
     const struct ptx_function *function = own->cfg->function;
     const struct ptx_block *info = &own->cfg->blocks[block];
-    body_code_line(&joined->writer, "m%u_B%u:", number(joined), block);
-    for (uint32_t i = info->first; i < info->first + info->count; i++) {
+    for (uint32_t i = from; i < end; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
         const char *guard = body_code_guard(&joined->writer, instruction);
         for (uint32_t label = 0; label < function->label_count; label++)
@@ -114,6 +124,8 @@ static void write_block(struct joined *joined, uint32_t block, uint32_t segment,
             body_code_instruction(&joined->writer, i);
         else if (ptx_is_return(instruction))
             write_leap(joined, guard, segment, exit_block(own->cfg));
+        else if (instruction->opcode == PTX_OP_BRA && is_idle(joined, target_of(own->cfg, instruction)))
+            continue;
         else if (instruction->opcode == PTX_OP_BRA && stays(own, target_of(own->cfg, instruction), segment))
             body_code_line(&joined->writer, "%sbra m%u_B%u;", guard, number(joined),
                            target_of(own->cfg, instruction));
@@ -122,6 +134,13 @@ static void write_block(struct joined *joined, uint32_t block, uint32_t segment,
         else
             body_code_instruction(&joined->writer, i);
     }
+}
+
+static void write_block(struct joined *joined, uint32_t block, uint32_t segment, enum latch_kind latch)
+{
+    const struct ptx_block *info = &current(joined)->cfg->blocks[block];
+    body_code_line(&joined->writer, "m%u_B%u:", number(joined), block);
+    write_range(joined, block, info->first, info->first + info->count, segment, latch);
     write_fall(joined, block, segment);
 }
 
@@ -150,7 +169,8 @@ static uint32_t pending(const struct joined *joined, uint32_t segment)
             uint32_t target = info->successors[s];
             bool is_end = target == exit_block(own->cfg);
             if (own->segments[b] >= segment || (own->segments[target] < segment && !is_end)) continue;
-            if (jumps_to_nowhere(joined, b, target)) continue;
+            if (jumps_to_nowhere(joined, b, target) || is_idle(joined, b) || is_idle(joined, target))
+                continue;
             if (found != UINT32_MAX && found != target) return UINT32_MAX;
             found = target;
         }
@@ -167,7 +187,7 @@ static void write_entries(struct joined *joined, uint32_t segment)
         bool is_entered = false;
         for (uint32_t p = 0; p < own->cfg->blocks[b].predecessor_count; p++)
             is_entered |= own->segments[own->cfg->blocks[b].predecessors[p]] != segment;
-        if (own->segments[b] != segment || !is_entered) continue;
+        if (own->segments[b] != segment || !is_entered || is_idle(joined, b)) continue;
         if (only == b) {
             body_code_line(&joined->writer, "bra m%u_B%u;", number(joined), b);
             return;
@@ -184,7 +204,7 @@ static void write_blocks(struct joined *joined, uint32_t segment, enum latch_kin
 {
     const struct group_joined *own = current(joined);
     for (uint32_t b = 0; b < exit_block(own->cfg); b++)
-        if (own->segments[b] == segment) write_block(joined, b, segment, latch);
+        if (own->segments[b] == segment && !is_idle(joined, b)) write_block(joined, b, segment, latch);
     body_code_line(&joined->writer, "m%u_S%u:", number(joined), segment);
 }
 
@@ -277,6 +297,21 @@ static void write_wait(struct joined *joined, uint32_t loop)
     body_code_line(&joined->writer, "m%u_W%u:", m, segment);
 }
 
+/* A turn of an even loop whose iterations are cut: each body is one block. */
+static void write_parts(struct joined *joined, uint32_t loop)
+{
+    const struct group_join *join = joined->join;
+    for (uint32_t part = 0; part < join->parts[loop]; part++)
+        for (uint32_t i = 0; i < join->member_count; i++) {
+            select_body(joined, i);
+            const struct group_joined *own = current(joined);
+            uint32_t block = own->headers[loop];
+            uint32_t from = part ? own->cuts[loop][part - 1] : own->cfg->blocks[block].first;
+            write_range(joined, block, from, own->cuts[loop][part], 2 * loop + 1,
+                        i + 1 == join->member_count ? LATCH_JUMPS : LATCH_NOTHING);
+        }
+}
+
 static void write_turn(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
@@ -286,17 +321,30 @@ static void write_turn(struct joined *joined, uint32_t loop)
         select_body(joined, i);
         uint32_t m = number(joined);
         bool is_last = i + 1 == join->member_count;
+        if (is_idle(joined, current(joined)->headers[loop]) && !current(joined)->is_late[loop]) continue;
         if (is_waiting(joined, loop)) write_wait(joined, loop);
         if (!is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
-        body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
+        if (!is_idle(joined, current(joined)->headers[loop]))
+            body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
         write_blocks(joined, segment, !is_even ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
     }
+}
+
+/* No member enters it, and none waits for it. */
+static bool is_idle_loop(struct joined *joined, uint32_t loop)
+{
+    for (uint32_t i = 0; i < joined->join->member_count; i++) {
+        select_body(joined, i);
+        if (!is_idle(joined, current(joined)->headers[loop]) || current(joined)->is_late[loop]) return false;
+    }
+    return true;
 }
 
 static void write_loop(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
     uint32_t segment = 2 * loop + 1, first = joined->bodies->member;
+    if (is_idle_loop(joined, loop)) return;
     for (uint32_t i = 0; i < join->member_count; i++) {
         select_body(joined, i);
         if (!is_waiting(joined, loop)) {
@@ -317,7 +365,10 @@ static void write_loop(struct joined *joined, uint32_t loop)
         select_body(joined, i);
         write_rotation(joined, segment);
     }
-    write_turn(joined, loop);
+    if (join->parts[loop] > 1)
+        write_parts(joined, loop);
+    else
+        write_turn(joined, loop);
     for (uint32_t i = 0; i < join->member_count && !join->is_even[loop]; i++) {
         select_body(joined, i);
         body_code_line(&joined->writer, "@%%m%u_in bra m%u_J%u;", first + i, first, segment);

@@ -99,6 +99,8 @@ static bool collect(struct source *source)
             source->word_parameter[member][word] = index;
         }
     }
+    for (uint32_t member = 0; member < group->member_count; member++)
+        source->bodies[member].drops_idle = !source->result->may_contract;
     return true;
 }
 

@@ -31,12 +31,12 @@ madd group copy+axpy
 madd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
 bicgk apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 bicgk group gemv_tiles+gemvt_tiles
-gemver fused copy_matrix, ger: inner-thread, 8 values in registers, 8 stores left out
-gemver fused ger, ger: inner-thread, 8 values in registers, 8 stores left out
-gemver fused ger, copy: inner-thread
+gemver fused copy_matrix, ger: joined loops, 8 values in registers, 8 stores left out
+gemver fused ger, ger: joined loops, 8 values in registers, 8 stores left out
+gemver fused ger, copy: joined loops
 gemver apart add_tiles, gemv: add_tiles writes array 8 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
 gemver apart gemvt_tiles, add_tiles: gemvt_tiles writes array 10 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
-gemver fused copy, gemvt_tiles: inner-thread
+gemver fused copy, gemvt_tiles: joined loops
 gemver group copy_matrix+ger+ger+copy+gemvt_tiles
 bicgk-rows apart gemv, gemvt_tiles: blocks stay whole, of other shapes: a warp collective
 bicgk-rows apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)

@@ -76,7 +76,9 @@ static int64_t draw_size(struct generator *generator)
     const struct kernel_theme *theme = &generator->theme;
     int64_t size = theme->length * (theme->value == 'd' ? 8 : 4);
     size = (size + 15) / 16 * 16;
-    if (theme->columns || (theme->scene && random_chance(random, 80)))
+    if (theme->has_loops)
+        size *= 12;
+    else if (theme->columns || (theme->scene && random_chance(random, 80)))
         size *= 4;
     else if (theme->has_steps || theme->scene)
         size += 512;

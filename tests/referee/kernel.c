@@ -45,6 +45,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_XOR] = "i ^ %d",
         [MAP_ROW] = "i * %d + j",
         [MAP_COLUMN] = "j * n + i",
+        [MAP_LEVEL] = "(j + (%d)) * n + i",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
@@ -123,6 +124,7 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
 
 static void write_trips(struct writer *writer, const struct kernel_access *access)
 {
+    if (access->is_in_loop) return;
     if (access->trips < 0)
         kernel_say(writer, "for (int j = 0; j < m; j++) ");
     else if (access->trips)

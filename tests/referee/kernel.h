@@ -32,6 +32,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_XOR,      /* i ^ c */
                   MAP_ROW,      /* i * c + j, j a loop's counter */
                   MAP_COLUMN,   /* j * n + i */
+                  MAP_LEVEL,    /* (j + c) * n + i */
                   MAP_WINDOW,   /* i + j */
                   MAP_TURNED,   /* x * h + y */
                   MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
@@ -92,6 +93,8 @@ struct kernel_access {
     enum kernel_map map;
     enum kernel_guard guard;
     int32_t c, d, trips; /* trips: of the loop over j; -1: m, an argument */
+    int32_t from;     /* of that loop: where it begins */
+    bool is_in_loop;  /* in one with others: kernel_loop.c */
     bool is_write, is_atomic, is_volatile;
 };
 struct kernel {
@@ -136,6 +139,7 @@ struct kernel_theme {
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t levels;
+    bool has_loops; /* a scene with loops over levels */
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */

@@ -77,6 +77,8 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return i * c + at->j;
     case MAP_COLUMN:
         return at->j * n + i;
+    case MAP_LEVEL:
+        return (at->j + c) * n + i;
     case MAP_WINDOW:
         return i + at->j;
     case MAP_MIRROR:
@@ -143,7 +145,7 @@ static bool visit_element(const struct enumeration *enumeration, struct point at
     for (uint32_t a = 0; a < enumeration->kernel->access_count; a++) {
         const struct kernel_access *access = &enumeration->kernel->accesses[a];
         int32_t trips = access->trips < 0 ? enumeration->numbers->m : access->trips ? access->trips : 1;
-        for (at.j = 0; at.j < trips; at.j++)
+        for (at.j = access->from; at.j < trips; at.j++)
             if (!visit_point(enumeration, access, &at)) return false;
     }
     return true;

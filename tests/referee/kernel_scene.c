@@ -4,19 +4,6 @@
 
 #include <string.h>
 
-/* A kernel is a letter for its shape (L a line, T one in blocks of two dimensions, B one that shares memory
- * in its blocks; R: threads behind the end return at once, D: dynamic shared memory too) and statements: r or
- * w, a digit, an element, perhaps a guard   reads or writes the array in this slot; with A behind it through
- * another pointer to the array a and a digit                                  counts there, by atomics x y z
- * u v k                                    see enum kernel_meeting: turned, tree, parted tree, ways, loaded,
- * kept Elements: = own, + behind, - before, * near, b in the block, f the warp's first, | the column. Guards:
- * ! odd, ? even, < below, % data, # inner, G both in one block. */
-struct kernel_scene {
-    const char *kernels[KERNEL_SCENE_MOST];
-    bool may_be_flat; /* as planes */
-    enum kernel_fit fit;
-};
-
 static const struct kernel_scene scenes[] = {
     /* neighbours: what is read from a border */
     {{"L r0= w1=", "L r1* w2="}, true, FIT_ANY},
@@ -52,7 +39,8 @@ static const struct kernel_scene scenes[] = {
 void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
 {
     enum { COUNT = sizeof scenes / sizeof *scenes };
-    const struct kernel_scene *scene = &scenes[random_below(random, COUNT)];
+    const struct kernel_scene *scene =
+        random_chance(random, 25) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
     theme->scene = scene;
     theme->is_flat = scene->may_be_flat && random_chance(random, 30);
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
@@ -65,6 +53,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
         theme->length = block * random_of(random, 1, 2) + 32;
     else
         theme->length = random_of(random, 256, 300, 320, 384, 500);
+    if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
         theme->scene_length++;
@@ -87,6 +76,7 @@ void kernel_choose_scene_shape(struct writer *writer)
     kernel->shape = *text == 'B' ? KERNEL_BLOCK : writer->theme->is_flat ? KERNEL_PLANE : KERNEL_LINE;
     kernel->is_tall = *text == 'T';
     kernel->is_plain = true;
+    kernel->is_column = writer->theme->has_loops;
     kernel->index = *text == 'B' ? 'i' : "iiil"[random_below(writer->random, 4)];
     kernel->value = writer->theme->value;
     kernel->returns = text[1] == 'R' || (*text != 'B' && random_chance(writer->random, 40));
@@ -169,6 +159,7 @@ static void write_access(struct writer *writer, const char *token)
                                      .is_write = *token == 'w'};
     kernel_draw_constants(writer, access);
     choose_element(writer, access, token[2]);
+    kernel_set_in_loop(writer, access, token[2]);
     if (!access->is_write) {
         kernel_write_load(writer, access);
         return;
@@ -182,7 +173,9 @@ static void write_token(struct writer *writer, const char *token)
 {
     static const char meetings[] = "xyzuvk";
     const char *found = strchr(meetings, *token);
-    if (*token == 'r' || *token == 'w') {
+    if (strchr("{[(}", *token)) {
+        kernel_write_loop(writer, *token);
+    } else if (*token == 'r' || *token == 'w') {
         write_access(writer, token);
     } else if (*token == 'a') {
         uint32_t pointer = writer->kernel->pointer_count;

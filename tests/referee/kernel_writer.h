@@ -22,6 +22,8 @@ struct writer {
     bool is_parted;  /* barriers no longer wait for the whole block */
     uint32_t kept;   /* 0, or 1 more than the number of a shared array that does not change any more */
     bool is_written[KERNEL_POINTERS];
+    char loop;               /* the letter of the loop that is being written, or 0 */
+    uint32_t values_outside; /* of it */
     uint32_t program;
 };
 
@@ -53,6 +55,24 @@ void kernel_write_exchange(struct writer *writer);
 /* kernel_scene.c */
 void kernel_choose_scene_shape(struct writer *writer);
 void kernel_write_scene(struct writer *writer);
+
+/* A kernel is a letter for its shape (L a line, T one in blocks of two dimensions, B one that shares memory
+ * in its blocks; R: threads behind the end return at once, D: dynamic shared memory too) and statements: r or
+ * w, a digit, an element, perhaps a guard   reads or writes the array in this slot; with A behind it through
+ * another pointer to the array a and a digit                                  counts there, by atomics x y z
+ * u v k                                    see enum kernel_meeting: turned, tree, parted tree, ways, loaded,
+ * kept Elements: = own, + behind, - before, * near, b in the block, f the warp's first, | the column. Guards:
+ * ! odd, ? even, < below, % data, # inner, G both in one block. Loops: kernel_loop.c. */
+struct kernel_scene {
+    const char *kernels[KERNEL_SCENE_MOST];
+    bool may_be_flat; /* as planes */
+    enum kernel_fit fit;
+};
+
+/* kernel_loop.c: a scene; the beginning or end of a loop; an access in one */
+const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme);
+void kernel_write_loop(struct writer *writer, char letter);
+void kernel_set_in_loop(const struct writer *writer, struct kernel_access *access, char element);
 
 /* Of all values, so that the compiler keeps the loads. */
 void kernel_write_mixture(struct writer *writer);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Loops over the levels of a column, with several accesses in each: programs whose loops are joined, or must
+ * not be. */
+#include "tests/referee/kernel_writer.h"
+
+/* In a scene's text, { begins a loop over all levels, [ one from the second on, ( one from the top down, }
+ * ends it. Inside, = is this level, _ the one below, ' the one above. */
+static const struct kernel_scene scenes[] = {
+    {{"L { r0= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r0= r1= w2= }", "L { r0= r2= w3= }"}, false, FIT_ANY},
+    /* left out stores, and one that may not be */
+    {{"L { r0= w1= }", "L { r1= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r2= w3= }", "L { r0= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1=A w3= r2= w1= }"}, false, FIT_ANY},
+    /* other iterations */
+    {{"L { r0= w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
+    {{"L [ r0= r0_ w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1' r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L ( r1= w2= }"}, false, FIT_ANY},
+    {{"L ( r0= w1= }", "L ( r1= r1' w2= }"}, false, FIT_ANY},
+    {{"L [ r0= w1= w1_ }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L [ r0= w1= }", "L [ r2= w1_ }", "L [ r1= r1_ w3= }"}, false, FIT_ANY},
+    {{"L { r0= r0' w1= }", "L { r2= w0= }"}, false, FIT_ANY},
+    {{"L [ r0= r0_ w1= }", "L { r2= w0= }", "L [ r1_ w3= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L [ r1_ w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    /* before and behind */
+    {{"L r3= { r0= w1= } w3=", "L { r1= w2= } w4="}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } w1=", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } w3=", "L r3= { r1= w2= }"}, false, FIT_ANY},
+    {{"L r1= { r0= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r1= w2= } r1= w3=", "L { r2= w1= }"}, false, FIT_ANY},
+    /* several loops */
+    {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= } { r2= w4= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } { r3= w2= }", "L { r2= w4= } { r1= w5= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= }"}, false, FIT_ANY},
+    /* some threads alone, and data */
+    {{"L { r0= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1=! w2=! }"}, false, FIT_ANY},
+    {{"L { r0= w1=% }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= a5 }", "L { r1= w2= }"}, false, FIT_ANY},
+};
+
+const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme)
+{
+    theme->has_loops = true;
+    theme->levels = random_of(random, 3, 4, 5, 6, 8, 9);
+    return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
+}
+
+/* nvcc unrolls by 4 what it may. */
+void kernel_write_loop(struct writer *writer, char letter)
+{
+    if (letter == '}') {
+        kernel_say(writer, "}\n");
+        writer->values = writer->values_outside;
+        writer->loop = 0;
+        return;
+    }
+    writer->values_outside = writer->values;
+    writer->loop = letter;
+    if (random_chance(writer->random, 60)) kernel_say(writer, "#pragma unroll 1\n");
+    if (letter == '(')
+        kernel_say(writer, "for (int j = m - 1; j >= 0; j--) {\n");
+    else
+        kernel_say(writer, "for (int j = %d; j < m; j++) {\n", letter == '[');
+}
+
+void kernel_set_in_loop(const struct writer *writer, struct kernel_access *access, char element)
+{
+    if (!writer->loop) return;
+    access->map = MAP_LEVEL;
+    access->c = element == '_' ? -1 : element == '\'';
+    access->trips = -1;
+    access->from = writer->loop == '[';
+    access->is_in_loop = true;
+}
