@@ -258,7 +258,8 @@ static enum verify_outcome differs(const struct verify_use *use, const struct ve
     log_members(use);
     log_write(LOG_WARNING, "verify", "%s is 0x%02x, must be 0x%02x", place, difference->is,
               difference->must_be);
-    return give_up(use->group, "its result differs from that of its members");
+    return give_up(use->group, "its result differs from that of its members%s",
+                   difference->is_nan ? " in which NaN it is" : "");
 }
 
 static enum verify_outcome failed(const struct verify_use *use, const char *what, CUresult result)

@@ -22,9 +22,11 @@ struct verify_memory {
 };
 enum { VERIFY_CHUNK = 1 << 20 };
 
-/* The first byte that is not as it must be. */
+/* The first byte that is not as it must be and does not belong to two NaNs in double precision; where all do,
+ * the first of these. */
 struct verify_difference {
     bool is_found;
+    bool is_nan; /* all that differs is which NaN it is */
     uint64_t address;
     unsigned char is, must_be;
 };

@@ -172,6 +172,44 @@ static void one_wrong_byte_is_found(void **state)
     }
 }
 
+static void put_word(uint64_t address, uint64_t word)
+{
+    memcpy(device + address, &word, sizeof word);
+}
+
+/* Other NaNs are told apart from other numbers, wherever these stand. */
+static void other_nans_are_told(void **state)
+{
+    struct verify_memory *memory = *state;
+    struct verify_difference difference;
+    const uint64_t nan = 0x7ff8000000000000, other = 0xfff8000000000001, single = 0x7fffffff00000001;
+    const struct {
+        uint64_t word, must_be;
+        bool is_nan;
+    } words[] = {{nan, other, true},
+                 {other, nan, true},
+                 {nan, 0x7ff0000000000000, false},
+                 {nan, 1, false},
+                 {single, single + 1, false}};
+    const uint64_t to = VERIFY_CHUNK + 64, places[] = {0, 8, VERIFY_CHUNK - 8, VERIFY_CHUNK, to - 8};
+    verify_memory_add(memory, 0, to);
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
+        for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+            put_word(places[p], words[w].must_be);
+            run_members(memory, 0, 0);
+            put_word(places[p], words[w].word);
+            assert_int_equal(verify_memory_compare(memory, true, &difference), CUDA_SUCCESS);
+            assert_true(difference.is_found);
+            assert_int_equal(difference.is_nan, words[w].is_nan);
+            assert_in_range(difference.address, places[p], places[p] + 7);
+            device[24] ^= 1; /* and a number as well */
+            assert_int_equal(verify_memory_compare(memory, true, &difference), CUDA_SUCCESS);
+            assert_true(difference.is_found && !difference.is_nan);
+            device[24] ^= 1;
+            verify_memory_unmap(memory);
+        }
+}
+
 /* Where members write what the plan does not know of. */
 static void members_beyond_their_ranges_are_found(void **state)
 {
@@ -213,6 +251,7 @@ int main(void)
         TEST(watching_ends_at_the_limit),
         TEST(equal_results_are_equal),
         TEST(one_wrong_byte_is_found),
+        TEST(other_nans_are_told),
         TEST(members_beyond_their_ranges_are_found),
         TEST(errors_are_told),
     };
