@@ -50,6 +50,15 @@ static bool are_disjoint(const struct guard_check *check, uint64_t a, uint64_t b
     return a_end <= b_start || b_end <= a_start;
 }
 
+static bool are_apart(const struct guard_check *check, const struct guard_view *view, uint64_t a, uint64_t b)
+{
+    uint64_t from, size, start, end;
+    if (!view->allocation || !view->allocation(view->context, a, &from, &size)) return false;
+    if (a - from != (uint64_t)check->value[0]) return false;
+    if (!range_at(b, check->value[2], check->value[3], &start, &end)) return false;
+    return end <= from || start >= from + size;
+}
+
 /* By far the most frequent check. */
 static inline bool difference_holds(const struct guard_check *check, const struct guard_view *view)
 {
@@ -75,6 +84,8 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
         return range_at(a, check->value[0], check->value[1], &start, &end) && is_inside(view, start, end);
     case GUARD_ALIGNED:
         return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
+    case GUARD_APART:
+        return read_pair(check, view, &b) && are_apart(check, view, a, b);
     case GUARD_KINDS:
         break;
     }

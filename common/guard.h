@@ -15,7 +15,9 @@
     X(DIFFERENCE, "p(b) - p(a) == value[0]")                                                                 \
     X(DISJOINT, "[p(a)+value[0], p(a)+value[1]) and [p(b)+value[2], p(b)+value[3]) share no byte")           \
     X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context")      \
-    X(ALIGNED, "p(a) is a multiple of value[0]")
+    X(ALIGNED, "p(a) is a multiple of value[0]")                                                             \
+    X(APART, "p(a) - value[0] begins a plain device allocation, which shares no byte with "                  \
+             "[p(b)+value[2], p(b)+value[3])")
 
 enum guard_check_kind {
 #define X(name, meaning) GUARD_##name,
@@ -36,7 +38,7 @@ _Static_assert(sizeof(struct guard_check) == 48, "guard check");
 /* Whether a check of this kind reads b as well as a. */
 static inline bool guard_is_pair(uint16_t kind)
 {
-    return kind == GUARD_DIFFERENCE || kind == GUARD_DISJOINT;
+    return kind == GUARD_DIFFERENCE || kind == GUARD_DISJOINT || kind == GUARD_APART;
 }
 
 /* What a guard may look at: supplied by replay, and by tests. */

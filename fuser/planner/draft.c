@@ -17,6 +17,14 @@ static bool leaves_array(const struct access_base *base, const struct array_bind
            (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
 }
 
+/* It reads anywhere in its array, and only there. A pointer into the middle of an allocation may be meant for
+ * another one, as above; one to its beginning is taken at its word. */
+static bool may_roam(const struct access_base *base, const struct array_binding *binding)
+{
+    if (base->is_written) return false;
+    return base->kind == ACCESS_BASE_VARIABLE || binding->offset == 0;
+}
+
 const char *draft_why_no_step(struct search *search, uint32_t launch)
 {
     uint32_t base;
@@ -35,7 +43,7 @@ const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *bas
         if (bound.summary->bases[i].kind == ACCESS_BASE_UNKNOWN)
             return "it uses an address of unknown origin";
         if (!bound.bindings[i].is_plain) return "it uses memory that is not a plain device allocation";
-        if (!bound.summary->bases[i].is_bounded)
+        if (!bound.summary->bases[i].is_bounded && !may_roam(&bound.summary->bases[i], &bound.bindings[i]))
             return "how far it reaches from a pointer of its arguments is not known";
         if (leaves_array(&bound.summary->bases[i], &bound.bindings[i]))
             return "it may reach beyond the allocation that a pointer of its arguments lies in";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
  * one of them written, stay apart; every array lies in a tracked allocation; launches that share a variable
- * use one instance of its module. How far every step reaches from its pointers is known: the search takes no
- * others. */
+ * use one instance of its module. How far every step reaches from its pointers is known, or it
+ * reads anywhere in an allocation (roams), which is then apart from all that is written. */
 #include "fuser/planner/guards.h"
 
 #include <string.h>
@@ -10,15 +10,15 @@
 struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
-    int64_t from, to; /* of its accesses */
-    bool is_written, is_variable;
+    int64_t from, to;                    /* of its accesses */
+    bool is_written, is_variable, roams; /* roams: reads anywhere in the array */
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
     const struct pointer *first;
     int64_t from, to;  /* hull of the accesses */
     int64_t low, high; /* hull of the pointers themselves */
-    bool is_written;
+    bool is_written, roams;
 };
 
 struct making {
@@ -54,6 +54,7 @@ static void collect_pointers(struct making *making)
                                  .from = base->from,
                                  .to = base->to,
                                  .is_variable = base->kind == ACCESS_BASE_VARIABLE,
+                                 .roams = !base->is_bounded,
                                  .is_written = base->is_written};
         }
     }
@@ -67,6 +68,7 @@ static void merge_pointer(struct array_use *use, const struct pointer *pointer)
     if (distance < use->low) use->low = distance;
     if (distance > use->high) use->high = distance;
     use->is_written |= pointer->is_written;
+    use->roams |= pointer->roams;
 }
 
 static void collect_arrays(struct making *making)
@@ -79,7 +81,8 @@ static void collect_arrays(struct making *making)
             *use = (struct array_use){.first = pointer,
                                       .from = pointer->from,
                                       .to = pointer->to,
-                                      .is_written = pointer->is_written};
+                                      .is_written = pointer->is_written,
+                                      .roams = pointer->roams};
             making->array_count++;
             continue;
         }
@@ -110,12 +113,15 @@ static void keep_apart(struct making *making, const struct array_use *a, const s
 {
     if (!a->is_written && !b->is_written) return;
     if (a->first->is_variable || b->first->is_variable) return;
-    add_check(making, (struct guard_check){.kind = GUARD_DISJOINT,
-                                           .step_a = (uint16_t)a->first->step,
-                                           .offset_a = a->first->offset,
-                                           .step_b = (uint16_t)b->first->step,
-                                           .offset_b = b->first->offset,
-                                           .value = {a->from, a->to, b->from, b->to}});
+    if (b->roams) return keep_apart(making, b, a);
+    struct guard_check check = {.kind = a->roams ? GUARD_APART : GUARD_DISJOINT,
+                                .step_a = (uint16_t)a->first->step,
+                                .step_b = (uint16_t)b->first->step,
+                                .offset_a = a->first->offset,
+                                .offset_b = b->first->offset,
+                                .value = {a->from, a->to, b->from, b->to}};
+    if (a->roams) check.value[0] = a->first->array_offset, check.value[1] = 0;
+    add_check(making, check);
 }
 
 static bool fill_masks(struct making *making)
@@ -210,6 +216,10 @@ const char *guards_text(struct arena *arena, const struct guard_check *check)
                             value[1]);
     case GUARD_ALIGNED:
         return arena_printf(arena, "%s is a multiple of %lld", a, value[0]);
+    case GUARD_APART:
+        return arena_printf(
+            arena, "the allocation of %s, which begins at %s%+lld, and [%s%+lld, %s%+lld) are disjoint", a, a,
+            -value[0], b, value[2], b, value[3]);
     case GUARD_KINDS:
         break;
     }

@@ -26,7 +26,7 @@ copy_between fused
 structs fused
 integers fused
 doubles fused
-indexed apart
+indexed fused
 indexed_written fused
 reallocated fused
 mirrored fused

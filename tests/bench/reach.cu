@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What kernels reach beside the arrays of their arguments: variables and constants of their module, functions
- * that they call. One pattern a mode, some rounds of each. --vary changes what a plan of the run without it
- * must not take for granted. */
+ * that they call, elements that data name. One pattern a mode, some rounds of each. --vary changes what a
+ * plan of the run without it must not take for granted. */
 #include "bench/bench.h"
 #include "tests/bench/modes.h"
 
@@ -20,7 +20,7 @@ __device__ int total;
 __device__ float4 pairs[N];
 __managed__ float shared_factor = 1.5f;
 
-static float *x, *y, *z;
+static float *x, *y, *z, *w; /* of 2 N elements, the upper half 0 at first */
 static int vary;
 
 /* --- kernels --- */
@@ -103,6 +103,32 @@ __global__ void from_pairs(float *a, int n)
     INDEX;
     float4 p = pairs[i];
     a[i] = p.x + p.y + p.z + p.w;
+}
+
+/* --- kernels that read anywhere --- */
+
+__global__ void gather(float *out, const float *from, const float *at, int n)
+{
+    INDEX;
+    out[i] = from[(int)at[i] & 255] + 1.0f;
+}
+
+__global__ void walk_list(float *out, const int *next, const float *from, int n)
+{
+    INDEX;
+    int at = i;
+    float sum = 0;
+    for (int k = 0; k < 3; k++) {
+        sum += from[at];
+        at = next[at];
+    }
+    out[i] = sum;
+}
+
+__global__ void link(int *next, int n)
+{
+    INDEX;
+    next[i] = (i * 7 + 3) % n;
 }
 
 /* --- kernels that call --- */
@@ -276,6 +302,41 @@ static void addresses(int round)
     restore<<<BLOCKS, THREADS>>>(z, N);
 }
 
+/* z is read anywhere; with --vary, what is written lies in it. */
+static void gathers(int round)
+{
+    float *out = vary ? z + 1000 : y;
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    gather<<<BLOCKS, THREADS>>>(out, z, x, N);
+    by_factor<<<BLOCKS, THREADS>>>(out, N);
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+}
+
+/* Another member writes what is read anywhere. */
+static void gathers_of_written(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(z, (float)round, N);
+    gather<<<BLOCKS, THREADS>>>(y, z, x, N);
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* A pointer into the middle of an allocation says little about where it leads. */
+static void gathers_from_within(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    gather<<<BLOCKS, THREADS>>>(y, z + 8, x, N);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void lists(int round)
+{
+    if (round == 0) link<<<BLOCKS, THREADS>>>((int *)w, N);
+    CHECK(cudaDeviceSynchronize());
+    walk_list<<<BLOCKS, THREADS>>>(x, (int *)w, z, N);
+    by_factor<<<BLOCKS, THREADS>>>(x, N);
+    walk_list<<<BLOCKS, THREADS>>>(y, (int *)w, z, vary ? N / 2 : N);
+}
+
 static void calls(int round)
 {
     fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
@@ -322,6 +383,10 @@ static const struct {
     PATTERN(counters),
     PATTERN(vectors),
     PATTERN(addresses),
+    PATTERN(gathers),
+    PATTERN(gathers_of_written),
+    PATTERN(gathers_from_within),
+    PATTERN(lists),
     PATTERN(calls),
     PATTERN(calls_with_bytes),
     PATTERN(calls_of_mathematics),
@@ -331,7 +396,8 @@ static const struct {
 static float *array(float base)
 {
     float *memory;
-    CHECK(cudaMalloc((void **)&memory, N * sizeof *memory));
+    CHECK(cudaMalloc((void **)&memory, 2 * N * sizeof *memory));
+    CHECK(cudaMemset(memory, 0, 2 * N * sizeof *memory));
     fill<<<BLOCKS, THREADS>>>(memory, base, N);
     CHECK(cudaDeviceSynchronize());
     return memory;
@@ -353,6 +419,7 @@ int main(int argc, char **argv)
     x = array(1.0f);
     y = array(2.0f);
     z = array(3.0f);
+    w = array(0.0f);
     for (int round = 0; round < ROUNDS; round++) pattern->round(round);
     CHECK(cudaDeviceSynchronize());
     void *variable;
@@ -360,7 +427,7 @@ int main(int argc, char **argv)
     const struct result results[] = {
         {"x", x, N * sizeof *x},
         {"y", y, N * sizeof *y},
-        {"z", z, N * sizeof *z},
+        {"z", z, 2 * N * sizeof *z},
         {"saved", variable, N * sizeof *x},
     };
     bench_results(&bench, results, sizeof results / sizeof results[0]);

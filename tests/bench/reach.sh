@@ -6,12 +6,16 @@ patterns=$top_builddir/tests/bench/reach
 table='
 constants fused
 constants_set_between fused
-constants_drawn any
+constants_drawn fused
 variables fused guarded
 variables_of_neighbours fused
 counters fused
 vectors fused guarded
 addresses fused guarded
+gathers fused guarded
+gathers_of_written apart
+gathers_from_within apart
+lists fused guarded
 calls fused guarded
 calls_with_bytes fused guarded
 calls_of_mathematics fused guarded

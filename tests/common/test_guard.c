@@ -132,6 +132,24 @@ static void inside(void **state)
     assert_false(holds(check, 0x1000, 0));
 }
 
+static void apart(void **state)
+{
+    (void)state;
+    struct guard_check check = {.kind = GUARD_APART, .step_b = 1, .value = {0, 0, 0, 16}};
+    assert_true(holds(check, 0x1000, 0x8000));
+    assert_true(holds(check, 0x1000, 0x2000));
+    assert_true(holds(check, 0x8000, 0x1000));
+    assert_true(holds(check, 0x8000, 0x7ff0));
+    assert_false(holds(check, 0x8000, 0x7ff1)); /* reaches into the allocation */
+    assert_false(holds(check, 0x1000, 0x1ff8));
+    assert_false(holds(check, 0x1010, 0x8000)); /* not where it begins */
+    assert_false(holds(check, 0x3000, 0x8000)); /* no allocation */
+    assert_false(holds(check, 0x1000, UINT64_MAX - 4));
+    check.value[0] = 0x10;
+    assert_true(holds(check, 0x1010, 0x8000));
+    assert_false(holds(check, 0x1000, 0x8000));
+}
+
 static void aligned(void **state)
 {
     (void)state;
@@ -179,6 +197,7 @@ int main(void)
         cmocka_unit_test(difference),
         cmocka_unit_test(disjoint),
         cmocka_unit_test(inside),
+        cmocka_unit_test(apart),
         cmocka_unit_test(aligned),
         cmocka_unit_test(without_allocations_nothing_is_inside),
         cmocka_unit_test(all_checks_must_hold),
