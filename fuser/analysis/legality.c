@@ -176,6 +176,18 @@ static const char *tie_of(const struct ptx_instruction *instruction)
     return NULL;
 }
 
+/* Takes the carry of an instruction of another block: what runs between them in a fused kernel is not known. */
+static bool takes_foreign_carry(const struct analysis *analysis, uint32_t index)
+{
+    const struct ptx_instruction *instructions = analysis->function->instructions;
+    enum ptx_opcode opcode = instructions[index].opcode;
+    if (opcode != PTX_OP_ADDC && opcode != PTX_OP_SUBC && opcode != PTX_OP_MADC) return false;
+    uint32_t first = analysis->cfg->blocks[analysis->cfg->block_of[index]].first;
+    while (index-- > first)
+        if (ptx_has_modifier(&instructions[index], PTX_MOD_CC) && instructions[index].guard < 0) return false;
+    return true;
+}
+
 static const char *no_member_of(const struct analysis *analysis, const struct ptx_instruction *instruction)
 {
     const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
@@ -200,6 +212,8 @@ static const char *no_member_of(const struct analysis *analysis, const struct pt
         break;
     }
     if (!info->may_fuse) return "not on the list of instructions that may be fused";
+    if (takes_foreign_carry(analysis, (uint32_t)(instruction - analysis->function->instructions)))
+        return "takes a carry from far away";
     return barred_operands(instruction->operands, instruction->operand_count);
 }
 
