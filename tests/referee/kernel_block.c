@@ -51,19 +51,34 @@ static void write_turned(struct writer *writer, uint32_t to, uint32_t from)
         kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, from);
 }
 
-/* Either way through the branch all of them meet; which one an argument tells. */
-static void write_ways(struct writer *writer, uint32_t to, uint32_t from)
+/* They meet on one side of a branch, which an argument decides. */
+static void write_side(struct writer *writer, uint32_t to, uint32_t from)
 {
     const char *type = kernel_value_type(writer);
-    kernel_say(writer, "__shared__ %s s%u[1024];\n%s v%u = 0;\nif (m > 2) {\n", type, to, type, to);
-    for (int way = 0; way < 2; way++) {
-        kernel_say(writer, "s%u[threadIdx.x] = v%u;\n__syncthreads();\n", to, from);
-        kernel_say(writer,
-                   "if ((threadIdx.x ^ %d) < blockDim.x && i - threadIdx.x + (threadIdx.x ^ %d) < n) ",
-                   way ? 1 : 32, way ? 1 : 32);
-        kernel_say(writer, "v%u = s%u[threadIdx.x ^ %d]%s;\n%s\n", to, to, way ? 1 : 32, way ? " + v0" : "",
-                   way ? "}" : "} else {");
+    bool is_first = random_chance(writer->random, 50);
+    kernel_say(writer, "__shared__ %s s%u[1024];\n%s v%u = v%u;\nif (m > 2) {\n", type, to, type, to, from);
+    for (int side = 0; side < 2; side++) {
+        if (is_first == !side)
+            kernel_say(writer,
+                       "s%u[threadIdx.x] = v%u;\n__syncthreads();\n"
+                       "if ((threadIdx.x ^ 32) < blockDim.x && i - threadIdx.x + (threadIdx.x ^ 32) < n) "
+                       "v%u = s%u[threadIdx.x ^ 32];\n",
+                       to, from, to, to);
+        else
+            kernel_say(writer, "for (int j = 0; j < m; j++) v%u = v%u * (%s)s + v%u;\n", to, to, type, from);
+        kernel_say(writer, side ? "}\n" : "} else {\n");
     }
+}
+
+/* By warp: the last value is the same in all its threads. Each has it in its own memory, at one address. */
+static void write_under_loaded(struct writer *writer)
+{
+    const char *type = kernel_value_type(writer);
+    uint32_t value = writer->values - 1;
+    kernel_say(writer, "%s l%u[4]; for (int j = 0; j < 4; j++) l%u[j] = v%u * (%s)(j + 1);\n", type, value,
+               value, value, type);
+    kernel_say(writer, "if (l%u[m & 3] > (%s)1) __syncthreads();\n", value, type);
+    writer->is_parted = true;
 }
 
 void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting)
@@ -80,13 +95,11 @@ void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting)
         write_shared(writer, to, from);
         write_tree(writer, to, meeting == MEETING_PARTED_TREE && !writer->kernel->returns);
         break;
-    case MEETING_WAYS:
-        write_ways(writer, to, from);
+    case MEETING_SIDE:
+        write_side(writer, to, from);
         break;
-    case MEETING_LOADED: /* of a warp, all threads have loaded the same */
-        kernel_say(writer, "if (v%u > (%s)1) __syncthreads();\n", writer->values - 1,
-                   kernel_value_type(writer));
-        writer->is_parted = true;
+    case MEETING_LOADED:
+        write_under_loaded(writer);
         return;
     case MEETING_KEPT: /* what was shared before */
         if (!writer->kept) return;
@@ -106,7 +119,7 @@ void kernel_write_exchange(struct writer *writer)
     if (!is_shuffle && !is_count) {
         kernel_write_meeting(writer, is_tree && random_chance(random, 40) ? MEETING_PARTED_TREE
                                      : is_tree                            ? MEETING_TREE
-                                     : random_chance(random, 10)          ? MEETING_WAYS
+                                     : random_chance(random, 10)          ? MEETING_SIDE
                                      : random_chance(random, 20)          ? MEETING_KEPT
                                                                           : MEETING_TURNED);
         return;

@@ -9,11 +9,11 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1* w2="}, true, FIT_ANY},
     {{"L r0= w1=", "L r1+ w2=", "L r2= w3="}, true, FIT_ANY},
     {{"L r0= w1=", "L r1+ r1- w2=", "L r2* r0= w3="}, true, FIT_ANY},
-    {{"L r0= w1=<", "L r1* w2="}, true, FIT_ANY},
-    {{"L r0= w1= w1=!", "L r1+ w2="}, true, FIT_ANY},
-    {{"L r0= w1= a5", "L r1+ w2="}, false, FIT_ANY},
-    {{"L r0= w1=", "L r1+ w0="}, true, FIT_ANY},
-    {{"L r0= w1= w3=", "L r1+ w2= w3+"}, true, FIT_ANY},
+    {{"L r0= w1=?", "L r1* w2="}, true, FIT_ANY},
+    {{"L r0= w1= w3= w1=?", "L r1+ w2=", "L r2* w4="}, true, FIT_ANY},
+    {{"L r0= w1= a5", "L r1+ w2=", "L r2* w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1+ w0=", "L r0* w2="}, true, FIT_ANY},
+    {{"L r0= w1= w3=", "L r1+ w2= w3+", "L r2* w4="}, true, FIT_ANY},
     /* and, within the blocks of the launches, something that tiles of another size cut in two */
     {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
     {{"L r0= w1=? w4=", "L r1+G r4+ w2=", "L r2= w1="}, false, FIT_CROOKED},
@@ -27,7 +27,7 @@ static const struct kernel_scene scenes[] = {
     {{"BR r0= x x w1=", "B r1= x w2="}, false, FIT_WARPS},
     {{"BR r0= u w1=", "B r1= x w2="}, false, FIT_WARPS},
     {{"B r0= z w1=", "B r1= x w2="}, false, FIT_WARPS},
-    {{"B r0= w1= r2f v", "B r1= x w3="}, false, FIT_WARPS},
+    {{"B r0= w1= r2f v", "B r1= x w3=", "B r3= x w4="}, false, FIT_WARPS},
     /* threads alone */
     {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
     {{"L r0| w1|", "L r1| w2|"}, false, FIT_ANY},
@@ -138,11 +138,12 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
     }
 }
 
-static enum kernel_guard guard_of(char letter)
+static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "!?<%#G";
-    static const enum kernel_guard guards[] = {GUARD_ODD,  GUARD_EVEN,  GUARD_BELOW,
-                                               GUARD_DATA, GUARD_INNER, GUARD_IN_BLOCK};
+    static const char letters[] = "?%#G";
+    const enum kernel_guard guards[] = {
+        (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW), GUARD_DATA,
+        GUARD_INNER, GUARD_IN_BLOCK};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }
@@ -155,7 +156,7 @@ static void write_access(struct writer *writer, const char *token)
     size_t length = strcspn(token, " ");
     bool is_other = token[length - 1] == 'A';
     *access = (struct kernel_access){.pointer = pointer_to(writer, (uint32_t)(token[1] - '0'), is_other),
-                                     .guard = length > 3 ? guard_of(token[3]) : GUARD_NONE,
+                                     .guard = length > 3 ? draw_guard(writer->random, token[3]) : GUARD_NONE,
                                      .is_write = *token == 'w'};
     kernel_draw_constants(writer, access);
     choose_element(writer, access, token[2]);

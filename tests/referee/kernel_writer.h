@@ -45,7 +45,7 @@ enum kernel_meeting {
     MEETING_TURNED,
     MEETING_TREE,
     MEETING_PARTED_TREE, /* not all warps come by its barriers */
-    MEETING_WAYS,        /* on either side of a branch */
+    MEETING_SIDE,        /* on one side of a branch that all take */
     MEETING_LOADED,      /* for those only that have loaded more than 1; by warp, the program sees to that */
     MEETING_KEPT         /* looks again at what was shared earlier */
 };

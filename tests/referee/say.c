@@ -38,37 +38,47 @@ static void record(struct generator *generator, uint32_t stream)
     for (uint32_t s = 0; s < STREAMS_MOST; s++)
         if (generator->recorded[s] == event) generator->recorded[s] = -1;
     generator->recorded[stream] = event;
+    memcpy(generator->known_by_event[stream], generator->known[stream], sizeof generator->known[stream]);
+    generator->known_by_event[stream][stream] = generator->clocks[stream];
     say(generator, "record e%d s%u\n", generator->recorded[stream], stream);
 }
 
-static void wait_for(struct generator *generator, uint32_t before, uint32_t stream)
+/* For what the stream before did at that time. */
+static void wait_for(struct generator *generator, uint32_t before, uint32_t time, uint32_t stream)
 {
-    if (before == stream) return;
+    uint32_t *known = generator->known[stream];
+    if (before == stream || known[before] >= time) return;
     if (is_ordered_anyway(generator, before, stream) && random_chance(&generator->random, 60)) return;
     if (generator->recorded[before] < 0) record(generator, before);
     say(generator, "wait e%d s%u\n", generator->recorded[before], stream);
     generator->recorded[stream] = -1;
+    for (uint32_t s = 0; s < STREAMS_MOST; s++)
+        if (known[s] < generator->known_by_event[before][s]) known[s] = generator->known_by_event[before][s];
 }
 
 static void touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream)
 {
-    if (generator->writer[array] >= 0) wait_for(generator, (uint32_t)generator->writer[array], stream);
+    if (generator->writer[array] >= 0)
+        wait_for(generator, (uint32_t)generator->writer[array], generator->written[array], stream);
     for (uint32_t other = 0; writes && other < generator->stream_count; other++) {
-        if (generator->has_read[array][other]) wait_for(generator, other, stream);
-        generator->has_read[array][other] = false;
+        wait_for(generator, other, generator->read[array][other], stream);
+        generator->read[array][other] = 0;
     }
     generator->recorded[stream] = -1;
-    if (writes)
+    uint32_t time = ++generator->clocks[stream];
+    if (writes) {
         generator->writer[array] = (int32_t)stream;
-    else
-        generator->has_read[array][stream] = true;
+        generator->written[array] = time;
+    } else {
+        generator->read[array][stream] = time;
+    }
 }
 
 void say_forget_order(struct generator *generator)
 {
     for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
         generator->writer[a] = -1;
-        memset(generator->has_read[a], 0, sizeof generator->has_read[a]);
+        memset(generator->read[a], 0, sizeof generator->read[a]);
     }
     for (uint32_t s = 0; s < STREAMS_MOST; s++) generator->recorded[s] = -1;
 }
@@ -78,7 +88,7 @@ static void forget_stream(struct generator *generator, uint32_t stream)
 {
     for (uint32_t a = 0; a < LAUNCH_ARRAYS; a++) {
         if (generator->writer[a] == (int32_t)stream) generator->writer[a] = -1;
-        generator->has_read[a][stream] = false;
+        generator->read[a][stream] = 0;
     }
 }
 

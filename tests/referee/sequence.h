@@ -53,9 +53,13 @@ struct generator {
     struct launch_place homes[LAUNCH_ARRAYS]; /* which allocation an array lies in, and where */
     int64_t pool_size;                        /* of the allocation POOL; 0: there is none */
     bool is_blocking[STREAMS_MOST];           /* the null stream waits for it and it for the null stream */
-    /* What stream wrote an array last, and which ones have read it since; -1: none, or all is done. */
+    /* What stream wrote an array last, and which ones have read it since, and when by the stream's clock; -1
+     * and 0: none, or all is done. */
     int32_t writer[LAUNCH_ARRAYS];
-    bool has_read[LAUNCH_ARRAYS][STREAMS_MOST];
+    uint32_t written[LAUNCH_ARRAYS], read[LAUNCH_ARRAYS][STREAMS_MOST];
+    uint32_t clocks[STREAMS_MOST];
+    uint32_t known[STREAMS_MOST][STREAMS_MOST]; /* a stream comes behind what another did until then */
+    uint32_t known_by_event[STREAMS_MOST][STREAMS_MOST]; /* likewise what waits for its recorded event */
     uint32_t event;
     int32_t recorded[STREAMS_MOST]; /* an event behind all that the stream has to do, or -1 */
     bool has_filler;                /* an array that nobody uses, so that others come to lie elsewhere */

@@ -172,9 +172,9 @@ static void deal_streams(struct generator *generator, struct sequence *sequence,
         const struct launch launch = sequence->items[i].launch;
         uint32_t side = 1 + is_second[chains[i]];
         if (sequence->items[i].kind != ITEM_LAUNCH || (used & side)) continue;
-        used |= side; /* behind the last launch of either stream */
+        used |= side; /* the last launch of either stream */
         sequence_draw_use(generator, &use, &launch, launch.stream);
-        sequence_insert(sequence, i + 1, &use);
+        sequence_insert(sequence, random_chance(random, 80) ? sequence->count : i + 1, &use);
     }
     sequence_insert(sequence, 0, &sync);
 }
