@@ -110,7 +110,7 @@ static void draw_streams(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->stream_count = 1;
-    if (random_chance(random, 60)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
+    if (random_chance(random, 75)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     for (uint32_t s = 1; s < generator->stream_count; s++) {
@@ -161,6 +161,7 @@ static void draw_rounds(struct generator *generator)
         for (uint32_t i = 0, changes = (uint32_t)random_of(&generator->random, 1, 1, 1, 2); i < changes; i++)
             vary_something(generator, variant);
         say_sequence(generator, variant);
+        if (random_chance(&generator->random, 60)) say_results(generator);
         vary_data(generator, sequence);
         if (round % 3 == 2)
             say_sequence(generator, sequence); /* else holding comes to nothing too often, and stops */

@@ -101,7 +101,7 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
         kernel_say(writer, "if (%s %% 2 != 0) ", i);
         break;
     case GUARD_BELOW: /* what is unlikely comes last in the code, wherever it is run */
-        if (writer->kernel->role && access->is_write && access->d % 4)
+        if ((writer->kernel->role || writer->kernel->scene) && access->is_write && access->d % 4)
             kernel_say(writer, "if (__builtin_expect(%s < %d, 0)) ", i, access->d);
         else
             kernel_say(writer, "if (%s < %d) ", i, access->d);

@@ -145,7 +145,7 @@ struct kernel_theme {
     bool has_tables; /* the program has t and c */
 };
 enum { KERNEL_SCENE_MOST = 4, KERNEL_SLOTS = 6 };
-enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 8192 /* of a dynamic array */ };
+enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array */ };
 
 /* The length, the block and so on are what the scene needs. */
 void kernel_draw_scene(struct random *random, struct kernel_theme *theme);

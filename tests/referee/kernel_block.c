@@ -10,7 +10,7 @@ static void write_shared(struct writer *writer, uint32_t to, uint32_t from)
     if (is_dynamic) {
         kernel_say(writer, "%s *s%u = (%s *)d%u; __syncthreads();\n", type, to, type, writer->program);
     } else {
-        kernel_say(writer, "__shared__ %s s%u[1024];\n", type, to);
+        kernel_say(writer, "__shared__ %s s%u[256];\n", type, to);
         writer->kept = to + 1;
     }
     kernel_say(writer, "s%u[threadIdx.x] = v%u;\n", to, from);
@@ -55,8 +55,9 @@ static void write_turned(struct writer *writer, uint32_t to, uint32_t from)
 static void write_side(struct writer *writer, uint32_t to, uint32_t from)
 {
     const char *type = kernel_value_type(writer);
-    bool is_first = random_chance(writer->random, 50);
-    kernel_say(writer, "__shared__ %s s%u[1024];\n%s v%u = v%u;\nif (m > 2) {\n", type, to, type, to, from);
+    bool is_first = random_chance(writer->random, 20);
+    kernel_say(writer, "__shared__ %s s%u[256];\n%s v%u = v%u;\nif (m > %d) {\n", type, to, type, to, from,
+               is_first ? 1 : 3);
     for (int side = 0; side < 2; side++) {
         if (is_first == !side)
             kernel_say(writer,

@@ -10,7 +10,7 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1+ w2=", "L r2= w3="}, true, FIT_ANY},
     {{"L r0= w1=", "L r1+ r1- w2=", "L r2* r0= w3="}, true, FIT_ANY},
     {{"L r0= w1=?", "L r1* w2="}, true, FIT_ANY},
-    {{"L r0= w1= w3= w1=?", "L r1+ w2=", "L r2* w4="}, true, FIT_ANY},
+    {{"L r0= w1=U w3= w1=?", "L r1+ w2=", "L r2* w4="}, true, FIT_ANY},
     {{"L r0= w1= a5", "L r1+ w2=", "L r2* w3="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1+ w0=", "L r0* w2="}, true, FIT_ANY},
     {{"L r0= w1= w3=", "L r1+ w2= w3+", "L r2* w4="}, true, FIT_ANY},
@@ -22,11 +22,11 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1= r1b w2=", "L r2= r2b w3="}, false, FIT_ANY},
     {{"L r0= w1= w4=", "L r4= w1b", "L r1= r4= w2="}, false, FIT_WHOLE},
     {{"B r0= x w1=", "B r1= x w2="}, false, FIT_ANY},
-    {{"B r0= x w1=", "B r1= x x k w2="}, false, FIT_ANY},
-    {{"BD r0= x x k w1=", "B r1= x k w2="}, false, FIT_ANY},
-    {{"BR r0= x x w1=", "B r1= x w2="}, false, FIT_WARPS},
-    {{"BR r0= u w1=", "B r1= x w2="}, false, FIT_WARPS},
-    {{"B r0= z w1=", "B r1= x w2="}, false, FIT_WARPS},
+    {{"B r0= x w1=", "B r3= x x k w2="}, false, FIT_ANY},
+    {{"BD r0= x x k w1=", "B r3= x k w2="}, false, FIT_ANY},
+    {{"BR r0= x x w1=", "B r3= x w2="}, false, FIT_WARPS},
+    {{"BR r0= u w1=", "B r3= x w2="}, false, FIT_WARPS},
+    {{"B r0= z w1=", "B r3= x w2="}, false, FIT_WARPS},
     {{"B r0= w1= r2f v", "B r1= x w3=", "B r3= x w4="}, false, FIT_WARPS},
     /* threads alone */
     {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
@@ -140,10 +140,10 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
 
 static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "?%#G";
+    static const char letters[] = "?U%#G";
     const enum kernel_guard guards[] = {
-        (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW), GUARD_DATA,
-        GUARD_INNER, GUARD_IN_BLOCK};
+        (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW), GUARD_BELOW,
+        GUARD_DATA, GUARD_INNER, GUARD_IN_BLOCK};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }

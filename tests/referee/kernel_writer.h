@@ -56,13 +56,14 @@ void kernel_write_exchange(struct writer *writer);
 void kernel_choose_scene_shape(struct writer *writer);
 void kernel_write_scene(struct writer *writer);
 
-/* A kernel is a letter for its shape (L a line, T one in blocks of two dimensions, B one that shares memory
- * in its blocks; R: threads behind the end return at once, D: dynamic shared memory too) and statements: r or
- * w, a digit, an element, perhaps a guard   reads or writes the array in this slot; with A behind it through
- * another pointer to the array a and a digit                                  counts there, by atomics x y z
- * u v k                                    see enum kernel_meeting: turned, tree, parted tree, ways, loaded,
- * kept Elements: = own, + behind, - before, * near, b in the block, f the warp's first, | the column. Guards:
- * ! odd, ? even, < below, % data, # inner, G both in one block. Loops: kernel_loop.c. */
+/* A kernel is a letter for its shape and statements, with blanks between them. Shapes: L, a line; T, one in
+ * blocks of two dimensions; B, one that shares memory in its blocks; BR, where threads behind the end return
+ * at once; BD, with dynamic shared memory too. A statement r or w, with a slot's digit, a letter for the
+ * element and perhaps one for a guard, reads or writes the array in the slot; A at its end: through another
+ * pointer. a, with a slot's digit, counts there by atomics. x y z u v k are the meetings of enum
+ * kernel_meeting, in its order. Elements: = own, + behind,
+ * - before, * near, b in the block, f the warp's first, | the column. Guards: ? odd, even or below a bound, U
+ * below a bound, % data, # inner, G both in one block. Loops: kernel_loop.c. */
 struct kernel_scene {
     const char *kernels[KERNEL_SCENE_MOST];
     bool may_be_flat; /* as planes */

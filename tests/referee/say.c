@@ -271,13 +271,24 @@ static void say_item(struct generator *generator, const struct item *item)
     }
 }
 
+void say_results(struct generator *generator)
+{
+    say(generator, "sync\n");
+    say_forget_order(generator);
+    for (uint32_t a = 0; a < generator->arrays.count; a++) {
+        say(generator, "read");
+        say_place(generator, &(struct launch_place){a, 0});
+        say(generator, " %lld\n", (long long)generator->arrays.sizes[a]);
+    }
+}
+
 void say_sequence(struct generator *generator, const struct sequence *sequence)
 {
     for (uint32_t i = 0; i < sequence->count; i++) {
         const struct item *item = &sequence->items[i];
         say_item(generator, item);
         bool changes = i + 1 < sequence->count && item[1].stream != item->stream;
-        if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 20))
+        if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 4))
             record(generator, item->stream); /* what waits for it may come behind other launches */
     }
 }

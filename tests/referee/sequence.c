@@ -215,7 +215,7 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
         sequence_aim(generator, &item, &launch);
         add_item(sequence, &item);
     }
-    if (random_chance(random, 50)) {
+    if (random_chance(random, generator->theme.scene ? 85 : 50)) { /* else groups reach into the next round */
         item = (struct item){.kind = ITEM_SYNC};
         add_item(sequence, &item);
     }

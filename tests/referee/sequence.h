@@ -92,6 +92,8 @@ __attribute__((format(printf, 2, 3))) void say(struct generator *generator, cons
 void say_place(struct generator *generator, const struct launch_place *place);
 char say_data_type(const struct generator *generator, uint32_t seed);
 void say_sequence(struct generator *generator, const struct sequence *sequence);
+/* All arrays, before what comes next overwrites them. */
+void say_results(struct generator *generator);
 /* The device has done all. */
 void say_forget_order(struct generator *generator);
 

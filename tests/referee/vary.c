@@ -153,6 +153,18 @@ static void find_chains(const struct sequence *sequence, uint32_t chains[ITEMS_M
 
 /* Launches that do not depend on each other go to two streams, without any event, after the device has done
  * all; and with some of them what is in order with their stream only. */
+static bool has_chains(const struct sequence *sequence)
+{
+    uint32_t chains[ITEMS_MOST], first = ITEMS_MOST;
+    find_chains(sequence, chains);
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        if (sequence->items[i].kind != ITEM_LAUNCH) continue;
+        if (first != ITEMS_MOST && chains[i] != first) return true;
+        first = chains[i];
+    }
+    return false;
+}
+
 static void deal_streams(struct generator *generator, struct sequence *sequence, uint32_t at)
 {
     struct random *random = &generator->random;
@@ -168,13 +180,15 @@ static void deal_streams(struct generator *generator, struct sequence *sequence,
     for (uint32_t i = 0; i < sequence->count; i++)
         if (sequence->items[i].kind == ITEM_LAUNCH)
             sequence->items[i].stream = sequence->items[i].launch.stream = streams[is_second[chains[i]]];
+    uint32_t end = sequence->count; /* of the launches */
+    while (end > 1 && sequence->items[end - 1].kind != ITEM_LAUNCH) end--;
     for (uint32_t i = sequence->count, used = 0; i-- > 0 && used != 3;) {
         const struct launch launch = sequence->items[i].launch;
         uint32_t side = 1 + is_second[chains[i]];
         if (sequence->items[i].kind != ITEM_LAUNCH || (used & side)) continue;
         used |= side; /* the last launch of either stream */
         sequence_draw_use(generator, &use, &launch, launch.stream);
-        sequence_insert(sequence, random_chance(random, 80) ? sequence->count : i + 1, &use);
+        sequence_insert(sequence, random_chance(random, 90) ? end : i + 1, &use);
     }
     sequence_insert(sequence, 0, &sync);
 }
@@ -207,8 +221,11 @@ void vary_something(struct generator *generator, struct sequence *sequence)
     struct random *random = &generator->random;
     if (!sequence->count) return;
     uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
+    bool may_deal = generator->stream_count > 1 && has_chains(sequence);
     struct item *item = &sequence->items[at], other;
-    if (what < 3) { /* what had begun ends here */
+    if (may_deal && random_chance(random, 20)) {
+        deal_streams(generator, sequence, at);
+    } else if (what < 3) { /* what had begun ends here */
         const struct item sync = {.kind = ITEM_SYNC};
         sequence->count = at + 1;
         sequence_insert(sequence, at + 1, &sync);
@@ -222,11 +239,9 @@ void vary_something(struct generator *generator, struct sequence *sequence)
         sequence_insert(sequence, at + random_below(random, 2), &other);
     } else if (item->kind != ITEM_LAUNCH) {
         return;
-    } else if (what < 39) {
+    } else if (what < 49) {
         interrupt(generator, sequence, at);
-    } else if (what < 55) {
-        deal_streams(generator, sequence, at);
-    } else if (what < 64) {
+    } else if (what < 60) {
         launch_bind_one(&item->launch, &generator->arrays, random,
                         random_below(random, item->launch.kernel->pointer_count));
     } else if (what < 72) {
