@@ -140,10 +140,14 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
 
 static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "?U%#G";
+    static const char letters[] = "?!U%#G";
     const enum kernel_guard guards[] = {
-        (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW), GUARD_BELOW,
-        GUARD_DATA, GUARD_INNER, GUARD_IN_BLOCK};
+        (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW),
+        GUARD_ODD,
+        GUARD_BELOW,
+        GUARD_DATA,
+        GUARD_INNER,
+        GUARD_IN_BLOCK};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }
