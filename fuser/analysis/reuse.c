@@ -1,53 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See reuse.h. Blocks of different kinds of accesses are compared by what all their threads touch. */
+ * See reuse.h. An estimate, from a few threads of one block in the middle of the launch: is what they touch
+ * touched by any thread of their block for an earlier member? */
 #include "fuser/analysis/reuse.h"
 
-enum { REUSE_OPERATIONS = 200000 }; /* of isl, for one group */
+#include <isl/point.h>
+#include <isl/val.h>
+
+enum {
+    REUSE_OPERATIONS = 200000, /* of isl, for one group */
+    REUSE_SAMPLES = 4,
+};
 
 struct reuse {
     struct group *group;
     struct frame *frame;
-    isl_map **blocks;      /* a shape's { block -> byte }; NULL: not computed, or any byte */
-    unsigned char *within; /* shape by shape: 0 untested, 1 no, 2 yes */
+    isl_set **blocks; /* a shape's bytes in the block; NULL: not computed, or any */
 };
 
-static __isl_keep isl_map *block_bytes(struct reuse *reuse, uint32_t shape)
+static uint32_t middle(const struct frame *frame, unsigned dimension) /* of bz by bx */
 {
-    if (!reuse->blocks[shape] && reuse->frame->shapes[shape].bytes)
-        reuse->blocks[shape] =
-            isl_map_project_out(isl_map_copy(reuse->frame->shapes[shape].bytes), isl_dim_in, 3, 3);
+    return (frame->grid[2 - dimension] - 1) / 2;
+}
+
+static __isl_give isl_map *of_block(const struct frame *frame, __isl_take isl_map *bytes)
+{
+    for (unsigned d = 0; d < 3; d++) bytes = isl_map_fix_si(bytes, isl_dim_in, d, (int)middle(frame, d));
+    return bytes;
+}
+
+static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
+{
+    isl_map *bytes = reuse->frame->shapes[shape].bytes;
+    if (!reuse->blocks[shape] && bytes)
+        reuse->blocks[shape] = isl_map_range(of_block(reuse->frame, isl_map_copy(bytes)));
     return reuse->blocks[shape];
 }
 
-/* Each block's bytes of the one are among its bytes of the other. */
-static bool is_within(struct reuse *reuse, const struct placed_access *inner,
-                      const struct placed_access *outer)
+static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
 {
-    const struct frame_shape *shapes = reuse->frame->shapes;
-    if (shapes[inner->shape].array != shapes[outer->shape].array) return false;
-    if (shapes[inner->shape].width != shapes[outer->shape].width) return false;
-    unsigned char *known = &reuse->within[(size_t)inner->shape * reuse->frame->shape_count + outer->shape];
-    if (!*known) {
-        isl_map *a = block_bytes(reuse, inner->shape), *b = block_bytes(reuse, outer->shape);
-        *known = a && b && isl_map_is_subset(a, b) == isl_bool_true ? 2 : 1;
-    }
-    return *known == 2;
+    isl_ctx *ctx = reuse->frame->ctx;
+    isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
+    int64_t first = byte + 1 - reuse->frame->shapes[shape].width;
+    bytes = isl_set_lower_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, first));
+    bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, byte));
+    bool found = isl_set_is_empty(bytes) == isl_bool_false;
+    isl_set_free(bytes);
+    return found;
 }
 
-/* An earlier member leaves the access's bytes in the cache: for a load any access does, for a store only a
- * store, since what is written goes to memory once. */
-static bool is_cached(struct reuse *reuse, const struct placed_access *access)
+/* For a load any access of an earlier member leaves the byte in the cache, for a store only a store, since
+ * what is written goes to memory once. */
+static bool is_touched_before(struct reuse *reuse, const struct placed_access *access, int64_t byte)
 {
     const struct frame *frame = reuse->frame;
     for (uint32_t member = 0; member < access->member; member++)
         for (uint32_t i = 0; i < frame->members[member].summary->access_count; i++) {
             const struct placed_access *earlier = &frame->accesses[member][i];
+            if (frame->shapes[earlier->shape].array != frame->shapes[access->shape].array) continue;
             if (frame_writes(access) && !frame_writes(earlier)) continue;
             if (frame_writes(earlier) && group_drops(reuse->group, member, earlier->access->instruction))
                 continue;
-            if (is_within(reuse, access, earlier)) return true;
+            if (touches(reuse, earlier->shape, byte)) return true;
         }
     return false;
+}
+
+/* A byte that one of the block's threads touches, spread over them by the number of the sample. */
+static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
+{
+    const struct frame *frame = reuse->frame;
+    if (!frame->shapes[access->shape].bytes) return false;
+    isl_map *bytes = of_block(frame, isl_map_copy(frame->shapes[access->shape].bytes));
+    for (unsigned d = 0; d < 3; d++) {
+        uint32_t extent = frame->block[2 - d];
+        bytes =
+            isl_map_fix_si(bytes, isl_dim_in, 3 + d, (int)(extent * (2 * number + 1) / (2 * REUSE_SAMPLES)));
+    }
+    isl_point *point = isl_set_sample_point(isl_map_range(bytes));
+    bool found = point && isl_point_is_void(point) == isl_bool_false;
+    isl_val *value = found ? isl_point_get_coordinate_val(point, isl_dim_set, 0) : NULL;
+    if (value) *byte = isl_val_get_num_si(value);
+    isl_val_free(value);
+    isl_point_free(point);
+    return value;
+}
+
+static bool is_cached(struct reuse *reuse, const struct placed_access *access)
+{
+    uint32_t found = 0, asked = 0;
+    int64_t byte;
+    for (uint32_t number = 0; number < REUSE_SAMPLES; number++) {
+        if (!sample(reuse, access, number, &byte)) continue;
+        asked++;
+        found += is_touched_before(reuse, access, byte);
+    }
+    return 2 * found > asked;
 }
 
 bool reuse_find(struct group *group, struct frame *frame)
@@ -57,9 +104,8 @@ bool reuse_find(struct group *group, struct frame *frame)
     for (uint32_t member = 1; member < group->member_count; member++)
         capacity += group->members[member].summary->access_count;
     group->cached = arena_calloc(group->arena, capacity + 1, sizeof *group->cached);
-    reuse.blocks = arena_calloc(group->arena, frame->shape_count + 1, sizeof(isl_map *));
-    reuse.within = arena_calloc(group->arena, frame->shape_count + 1, frame->shape_count + 1);
-    if (!group->cached || !reuse.blocks || !reuse.within) return false;
+    reuse.blocks = arena_calloc(group->arena, frame->shape_count + 1, sizeof(isl_set *));
+    if (!group->cached || !reuse.blocks) return false;
     struct quota quota = quota_begin(frame->ctx, REUSE_OPERATIONS);
     for (uint32_t member = 1; member < group->member_count; member++)
         for (uint32_t i = 0; i < group->members[member].summary->access_count; i++) {
@@ -69,6 +115,6 @@ bool reuse_find(struct group *group, struct frame *frame)
                     (struct group_cached){member, access->access->instruction};
         }
     quota_end(&quota);
-    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_map_free(reuse.blocks[shape]);
+    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_set_free(reuse.blocks[shape]);
     return true;
 }

@@ -65,27 +65,35 @@ struct projection projection_calibrate(const struct program *program)
     return projection;
 }
 
-/* Share of a multiprocessor's threads that can be resident. */
-static double occupancy(const struct projection *projection, const struct projection_kernel *kernel)
+/* Blocks that are resident on a multiprocessor at a time, at most so many as threads allow: *most. */
+static uint32_t resident_blocks(const struct projection *projection, const struct projection_kernel *kernel,
+                                uint32_t *most)
 {
     enum { WARP = 32, REGISTER_UNIT = 256, SHARED_RESERVED = 1024 };
     uint32_t warps = (kernel->threads + WARP - 1) / WARP;
     uint32_t per_warp = (kernel->registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    uint32_t most = warps ? projection->threads_per_multiprocessor / (warps * WARP) : 0, blocks = most;
+    *most = warps ? projection->threads_per_multiprocessor / (warps * WARP) : 0;
+    uint32_t blocks = *most;
     if (per_warp && projection->registers_per_multiprocessor / (per_warp * warps) < blocks)
         blocks = projection->registers_per_multiprocessor / (per_warp * warps);
     if (kernel->static_shared && projection->shared_per_multiprocessor &&
         projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED) < blocks)
         blocks = projection->shared_per_multiprocessor / (kernel->static_shared + SHARED_RESERVED);
+    return blocks;
+}
+
+/* Share of a multiprocessor's threads that can be resident. */
+static double occupancy(const struct projection *projection, const struct projection_kernel *kernel)
+{
+    uint32_t most, blocks = resident_blocks(projection, kernel, &most);
     return most && blocks < most ? (double)blocks / most : 1;
 }
 
 double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
-                         uint32_t threads)
+                         const struct projection_kernel *kernel)
 {
-    double resident =
-        threads ? (double)projection->multiprocessors * (projection->threads_per_multiprocessor / threads)
-                : 0;
+    uint32_t most;
+    double resident = (double)projection->multiprocessors * resident_blocks(projection, kernel, &most);
     double live = (double)block_bytes * (resident < (double)blocks ? resident : (double)blocks);
     double room = projection->cache_bytes * fallback.cache_share;
     double held =

@@ -32,9 +32,9 @@ struct projection_kernel { /* a fused kernel */
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
 };
 /* Of traffic that a block repeats, the share that a cache saves: none where what the resident blocks touch
- * does not fit. block_bytes: of one of the blocks; threads: of a block. */
+ * does not fit. block_bytes: of one of the blocks. */
 double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
-                         uint32_t threads);
+                         const struct projection_kernel *kernel);
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
                                   uint32_t count, const struct projection_kernel *kernel);
 

@@ -71,12 +71,29 @@ static double repeated_ns(const struct search *search, const struct search_group
     return sum;
 }
 
-/* Traffic that no longer goes to memory, as far as that is known to save time. */
-static int64_t saved_by(const struct search *search, const struct group *group)
+/* What its blocks need of a multiprocessor: before it is compiled, what its members do, each alone. */
+static struct projection_kernel kernel_of(struct search *search, const struct search_group *planned)
 {
+    const uint32_t *block = planned->group->block;
+    struct projection_kernel kernel = {.registers = planned->code.registers,
+                                       .static_shared = planned->code.static_shared,
+                                       .threads = block[0] * block[1] * block[2]};
+    for (uint32_t m = 0; !planned->is_compiled && m < planned->member_count; m++) {
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
+        const struct trace_kernel *record = search->program->kernels[class->kernel].record;
+        if (record->registers > kernel.registers) kernel.registers = record->registers;
+        if (record->static_shared > kernel.static_shared) kernel.static_shared = record->static_shared;
+    }
+    return kernel;
+}
+
+/* Traffic that no longer goes to memory, as far as that is known to save time. */
+static int64_t saved_by(struct search *search, const struct search_group *planned)
+{
+    const struct group *group = planned->group;
     uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
-    double share = projection_cached(&search->projection, group->block_bytes, blocks,
-                                     group->block[0] * group->block[1] * group->block[2]);
+    struct projection_kernel kernel = kernel_of(search, planned);
+    double share = projection_cached(&search->projection, group->block_bytes, blocks, &kernel);
     return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
 }
 
@@ -153,7 +170,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     planned->group = group_decide(&search->pairs->memo, planned->bound, planned->member_count);
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
-    planned->projected = project(search, planned, saved_by(search, planned->group));
+    planned->projected = project(search, planned, saved_by(search, planned));
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
     bool may_save_more = planned->group->stage_count || planned->group->bytes_cached;
@@ -287,7 +304,7 @@ static void compile_group(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[planned->member_count - 1];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = project(search, planned, saved_by(search, planned->group));
+    planned->projected = project(search, planned, saved_by(search, planned));
     if (!gains_enough(search, &planned->projected))
         planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;
