@@ -53,6 +53,7 @@ static void draw_theme(struct generator *generator)
     }
     theme->height = theme->length / theme->width;
     theme->has_tables = random_chance(random, 15);
+    theme->has_calls = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
 
@@ -135,6 +136,7 @@ static void draw_kernels(struct generator *generator)
         say(generator, "__device__ float t%u[%d];\n__constant__ float c%u[%d];\n", generator->number,
             2 * generator->theme.length, generator->number, KERNEL_CONSTANTS);
     }
+    if (generator->theme.has_calls) say(generator, "%s", kernel_called);
     for (uint32_t k = 0; k < generator->kernel_count; k++) {
         generator->kernels[k] =
             kernel_draw(generator->arena, random, &generator->theme, generator->number, k);

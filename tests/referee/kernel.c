@@ -170,7 +170,7 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         if (kernel->pointers[p].variable) other = kernel->pointers[p].variable;
     if (writer->theme->has_tables && !writer->kernel->is_plain &&
-        random_chance(writer->random, other ? 60 : 25)) {
+        random_chance(writer->random, other ? 60 : 40)) {
         bool is_table = other ? other == 'c' : random_chance(writer->random, 60);
         kernel->pointers[kernel->pointer_count].type = float_type;
         kernel->pointers[kernel->pointer_count].variable = is_table ? 't' : 'c';
@@ -359,6 +359,14 @@ static void write_load(struct writer *writer)
     kernel_write_load(writer, draw_access(writer, false));
 }
 
+/* Functions that stay functions. */
+const char kernel_called[] =
+    "__device__ __noinline__ float mix(float a, float b, int k) { return k & 1 ? a - b : a + k; }\n"
+    "__device__ __noinline__ double mix(double a, double b, int k) { return k & 1 ? a - b : a + k; }\n"
+    "__device__ __noinline__ unsigned mix(unsigned a, unsigned b, int k)\n"
+    "{ for (int j = 0; j < (k & 3); j++) a = a * 3 + b; return a; }\n"
+    "template <typename T> __device__ __noinline__ void put(T *to, T value) { *to = value; }\n";
+
 void kernel_write_compute(struct writer *writer)
 {
     static const char *const of_floats[] = {
@@ -384,7 +392,9 @@ void kernel_write_compute(struct writer *writer)
                                                     : sizeof of_floats / sizeof *of_floats;
     if (!writer->values) return;
     kernel_say(writer, "%s v%u = ", kernel_value_type(writer), writer->values);
-    for (const char *at = forms[random_below(random, count)]; *at; at++) {
+    const char *form = forms[random_below(random, count)];
+    if (writer->theme->has_calls && random_chance(random, 30)) form = "mix(A, B, I)";
+    for (const char *at = form; *at; at++) {
         if (*at >= 'A' && *at <= 'C')
             kernel_say(writer, "v%u", random_below(random, writer->values));
         else if (strchr("SIT", *at))
@@ -426,8 +436,13 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
     if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     write_guard(writer, access);
     write_trips(writer, access);
+    bool is_put = writer->theme->has_calls && !access->is_volatile && !is_vector(writer, access) &&
+                  random_chance(writer->random, 30);
+    if (is_put) kernel_say(writer, "put(&");
     write_element(writer, access);
-    if (is_vector(writer, access) && type->size == 16)
+    if (is_put)
+        kernel_say(writer, ", (%s)(v%u%s));\n", type->name, value, access->trips ? " + j" : "");
+    else if (is_vector(writer, access) && type->size == 16)
         kernel_say(writer, " = make_float4(v%u, s, v%u, t);\n", value,
                    random_below(writer->random, writer->values));
     else if (is_vector(writer, access))

@@ -143,6 +143,7 @@ struct kernel_theme {
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
+    bool has_calls;  /* it has kernel_called */
 };
 enum { KERNEL_SCENE_MOST = 4, KERNEL_SLOTS = 6 };
 enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array */ };
@@ -151,6 +152,8 @@ enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array *
 void kernel_draw_scene(struct random *random, struct kernel_theme *theme);
 const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
 
+/* Functions that kernels of a program may call, as CUDA C. */
+extern const char kernel_called[];
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);
 
