@@ -46,7 +46,7 @@ static void draw_theme(struct generator *generator)
     if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);
     theme->levels = random_of(random, 2, 3, 4);
     if (theme->stencils && random_chance(random, 75)) draw_steps(random, theme);
-    if (random_chance(random, 68)) {
+    if (random_chance(random, 75)) {
         theme->stencils = theme->columns = theme->blocks = theme->plain = 0;
         theme->has_steps = false;
         kernel_draw_scene(random, theme);

@@ -51,6 +51,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
+        [MAP_FIRST] = "i - threadIdx.x + threadIdx.x %% 32",
         [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
     };
@@ -112,6 +113,12 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
     case GUARD_DATA:
         kernel_say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
                    writer->kernel->value == 'd' ? "double" : "float");
+        break;
+    case GUARD_FIRST_WARP:
+        kernel_say(writer, "if (threadIdx.x < 32) ");
+        break;
+    case GUARD_OTHER_WARPS:
+        kernel_say(writer, "if (threadIdx.x >= 32) ");
         break;
     case GUARD_IN_BLOCK:
         kernel_say(writer, "if (threadIdx.x + %d < blockDim.x) ", access->c);

@@ -40,6 +40,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_GATHER,   /* index[i] & c */
                   MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */
+                  MAP_FIRST,    /* i - t + t % 32 */
                   KERNEL_MAPS
 };
 enum kernel_guard {
@@ -50,7 +51,9 @@ enum kernel_guard {
     GUARD_BELOW,
     GUARD_FROM_OFFSET,
     GUARD_DATA,
-    GUARD_IN_BLOCK, /* t + c < b */
+    GUARD_IN_BLOCK,    /* t + c < b */
+    GUARD_FIRST_WARP,  /* t < 32 */
+    GUARD_OTHER_WARPS, /* t >= 32 */
     KERNEL_GUARDS
 };
 
@@ -93,9 +96,10 @@ struct kernel_access {
     enum kernel_map map;
     enum kernel_guard guard;
     int32_t c, d, trips; /* trips: of the loop over j; -1: m, an argument */
-    int32_t from;     /* of that loop: where it begins */
-    bool is_in_loop;  /* in one with others: kernel_loop.c */
+    int32_t from;        /* of that loop: where it begins */
+    bool is_in_loop;     /* in one with others: kernel_loop.c */
     bool is_write, is_atomic, is_volatile;
+    bool is_handed; /* reads what the first warp writes, behind a barrier, to the same array */
 };
 struct kernel {
     const char *name, *text;
@@ -139,7 +143,7 @@ struct kernel_theme {
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t levels;
-    bool has_loops; /* a scene with loops over levels */
+    bool has_loops;             /* a scene with loops over levels */
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */

@@ -28,6 +28,10 @@ static bool is_wanted(const struct kernel_access *access, const struct kernel_nu
         return i < access->d;
     case GUARD_FROM_OFFSET:
         return i >= numbers->o;
+    case GUARD_FIRST_WARP:
+        return at->thread % (int32_t)numbers->block[0] < 32;
+    case GUARD_OTHER_WARPS:
+        return at->thread % (int32_t)numbers->block[0] >= 32;
     case GUARD_IN_BLOCK:
         return at->thread % (int32_t)numbers->block[0] + access->c < (int32_t)numbers->block[0];
     case GUARD_NONE:
@@ -88,6 +92,10 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_IN_BLOCK: {
         int64_t block = (int64_t)numbers->block[0] * numbers->block[1], t = at->thread % block;
         return clamp(i - t + (t + c) % block, 0, n - 1);
+    }
+    case MAP_FIRST: {
+        int64_t t = at->thread % (int64_t)numbers->block[0];
+        return i - t + t % 32;
     }
     case MAP_WARP:
         return clamp(i - at->thread % (int32_t)numbers->block[0] % 32, 0, n - 1);

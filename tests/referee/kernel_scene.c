@@ -28,6 +28,7 @@ static const struct kernel_scene scenes[] = {
     {{"BR r0= u w1=", "B r3= x w2="}, false, FIT_WARPS},
     {{"B r0= z w1=", "B r3= x w2="}, false, FIT_WARPS},
     {{"B r0= w1= r2f v", "B r1= x w3=", "B r3= x w4="}, false, FIT_WARPS},
+    {{"L r0= w1=W", "B r2= h1 w3="}, false, FIT_WARPS},
     /* threads alone */
     {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
     {{"L r0| w1|", "L r1| w2|"}, false, FIT_ANY},
@@ -40,7 +41,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
 {
     enum { COUNT = sizeof scenes / sizeof *scenes };
     const struct kernel_scene *scene =
-        random_chance(random, 25) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
+        random_chance(random, 20) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
     theme->scene = scene;
     theme->is_flat = scene->may_be_flat && random_chance(random, 30);
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
@@ -140,14 +141,15 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
 
 static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "?!U%#G";
+    static const char letters[] = "?!U%#GW";
     const enum kernel_guard guards[] = {
         (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW),
         GUARD_ODD,
         GUARD_BELOW,
         GUARD_DATA,
         GUARD_INNER,
-        GUARD_IN_BLOCK};
+        GUARD_IN_BLOCK,
+        GUARD_FIRST_WARP};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }
@@ -174,6 +176,31 @@ static void write_access(struct writer *writer, const char *token)
     kernel_write_store(writer, access);
 }
 
+/* The other warps read what was in the first one's cells, and then that writes them. */
+static void write_handover(struct writer *writer, uint32_t slot)
+{
+    struct kernel *kernel = writer->kernel;
+    uint32_t pointer = pointer_to(writer, slot, false), from = writer->values - 1, to = writer->values++;
+    const char *type = kernel_value_type(writer), *element = kernel->pointers[pointer].type->name;
+    bool is_turned = random_chance(writer->random, 50);
+    if (kernel->access_count + 2 > KERNEL_ACCESSES) return;
+    kernel->accesses[kernel->access_count++] = (struct kernel_access){
+        .pointer = pointer, .map = MAP_FIRST, .guard = GUARD_OTHER_WARPS, .is_handed = true};
+    kernel->accesses[kernel->access_count++] =
+        (struct kernel_access){.pointer = pointer, .guard = GUARD_FIRST_WARP, .is_write = true};
+    writer->is_written[pointer] = writer->is_parted = true;
+    kernel_say(writer, "%s v%u = 0;\nif (threadIdx.x %s 32) {\n", type, to, is_turned ? ">=" : "<");
+    for (int side = 0; side < 2; side++) {
+        if (side == is_turned)
+            kernel_say(writer, "__syncthreads();\nif (in) p%u[i] = (%s)(v%u);\n", pointer, element, from);
+        else
+            kernel_say(writer,
+                       "if (in) v%u = (%s)p%u[i - threadIdx.x + threadIdx.x %% 32];\n__syncthreads();\n", to,
+                       type, pointer);
+        kernel_say(writer, side ? "}\n" : "} else {\n");
+    }
+}
+
 static void write_token(struct writer *writer, const char *token)
 {
     static const char meetings[] = "xyzuvk";
@@ -187,6 +214,8 @@ static void write_token(struct writer *writer, const char *token)
         kernel_write_atomic(writer);
         if (writer->kernel->pointer_count > pointer)
             writer->kernel->slots[pointer] = (unsigned char)(token[1] - '0' + 1);
+    } else if (*token == 'h') {
+        write_handover(writer, (uint32_t)(token[1] - '0'));
     } else if (found) {
         kernel_write_meeting(writer, (enum kernel_meeting)(found - meetings));
     }

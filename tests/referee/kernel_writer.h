@@ -61,9 +61,10 @@ void kernel_write_scene(struct writer *writer);
  * at once; BD, with dynamic shared memory too. A statement r or w, with a slot's digit, a letter for the
  * element and perhaps one for a guard, reads or writes the array in the slot; A at its end: through another
  * pointer. a, with a slot's digit, counts there by atomics. x y z u v k are the meetings of enum
- * kernel_meeting, in its order. Elements: own (=), behind (+), before (-), near (*), in the block (b), the
- * warp's first (f), the column (|). Guards: odd (!), odd or even or below a bound (?), below a bound (U),
- * data (%), inner (#), both in one block (G). Loops: kernel_loop.c. */
+ * kernel_meeting, in its order; h, with a slot's digit, hands over from the first warp to the others.
+ * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
+ * (|). Guards: odd (!), odd or even or below a bound (?), below a bound (U), data (%), inner (#), both in one
+ * block (G), the first warp (W). Loops: kernel_loop.c. */
 struct kernel_scene {
     const char *kernels[KERNEL_SCENE_MOST];
     bool may_be_flat; /* as planes */

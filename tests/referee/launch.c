@@ -31,12 +31,21 @@ static bool is_race(const struct byte_marks *marks)
     return marks->writer != NOBODY && marks->reader != NOBODY && marks->reader != marks->writer;
 }
 
+/* Another pointer to its array. */
+static bool has_others(const struct launch *launch, uint32_t pointer)
+{
+    for (uint32_t p = 0; p < launch->kernel->pointer_count; p++)
+        if (p != pointer && launch->places[p].array == launch->places[pointer].array) return true;
+    return false;
+}
+
 static bool check_access(void *context, const struct kernel_access *access, int32_t thread, int64_t from,
                          int64_t to, bool for_any)
 {
     struct check *check = context;
     const struct launch_place *place = &check->launch->places[access->pointer];
     bool is_constant = check->launch->kernel->pointers[access->pointer].is_read_only;
+    if (access->is_handed) return !has_others(check->launch, access->pointer);
     from += place->offset;
     to += place->offset;
     if (from < 0 || to > check->arrays->sizes[place->array]) return false;
