@@ -6,3 +6,7 @@ fuses "$bench/shallow-shared" --size 32 --steps 6
 [ "$(stat_of launches)" = 18 ] || fail "$(stat_of launches) launches seen, not 18"
 # Whether it pays or not, an update's blocks could compute the fluxes that they need.
 grep -q '"class": "halo"' "$work/app.kfplan/plan.json" || fail "fluxes and update do not meet by halo"
+# With a border, its copies become one launch for the fluxes' arrays and one for those of the next step.
+fuses "$bench/shallow-shared" --size 32 --steps 6 --border
+[ "$(stat_of launches)" = 144 ] || fail "$(stat_of launches) launches seen, not 144"
+[ "$(stat_of issued)" = 25 ] || fail "$(stat_of issued) launches issued, not 25" # the first step has a kernel of its own
