@@ -5,6 +5,9 @@
 #include "bench/bench.h"
 #include "tests/bench/modes.h"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 enum { N = 1000, THREADS = 128, BLOCKS = 8, ROUNDS = 6 };
 
 struct weights {
@@ -16,6 +19,9 @@ __constant__ float factor;
 __constant__ weights weight;
 static __constant__ float of_file[4] = {0.5f, 0.25f, 2.0f, 1.5f};
 __device__ float saved[N];
+extern "C" {
+__device__ float kept[N];
+}
 __device__ int total;
 __device__ float4 pairs[N];
 __managed__ float shared_factor = 1.5f;
@@ -103,6 +109,94 @@ __global__ void from_pairs(float *a, int n)
     INDEX;
     float4 p = pairs[i];
     a[i] = p.x + p.y + p.z + p.w;
+}
+
+/* A constant by a pointer, in a function and in a loop. */
+__device__ __noinline__ float weight_at(const weights *from, int k)
+{
+    return from->more[k & 7] * from->left;
+}
+
+__global__ void by_pointer(float *a, int n)
+{
+    INDEX;
+    a[i] += weight_at(&weight, i);
+}
+
+__global__ void by_loop(float *a, int n)
+{
+    INDEX;
+    float sum = a[i];
+#pragma unroll 1
+    for (const float *at = weight.more; at != weight.more + 8; at++) sum = sum * 0.5f + *at;
+    a[i] = sum;
+}
+
+/* A place inside a variable, which compilers mostly reach by an addition. */
+__global__ void keep(const float *a, int n)
+{
+    INDEX;
+    float *place;
+    asm("mov.u64 %0, kept+16;" : "=l"(place));
+    if (i + 4 < n) place[i] = a[i];
+}
+
+__global__ void take_kept(float *a, int n)
+{
+    INDEX;
+    a[i] = kept[i] - 1.0f;
+}
+
+/* The address itself is a value of the program. */
+__device__ const float *constant_at;
+__global__ void note_constant(float *a, int n)
+{
+    INDEX;
+    if (i == 0) constant_at = &weight.more[2];
+    a[i] += weight.right;
+}
+
+/* --- narrow types, vectors, local arrays --- */
+
+__global__ void half_pairs(__half2 *out, const __half2 *a, int n)
+{
+    INDEX;
+    out[i] = __hfma2(a[i], __float2half2_rn(0.5f), out[i]);
+}
+
+__global__ void brain_floats(__nv_bfloat162 *out, const __nv_bfloat162 *a, int n)
+{
+    INDEX;
+    out[i] = __hmax2(a[i], __hadd2(out[i], a[i]));
+}
+
+__global__ void byte_quads(uchar4 *out, const uchar4 *a, int n)
+{
+    INDEX;
+    uchar4 p = a[i], q = out[i];
+    out[i] = make_uchar4(p.x + q.x, p.y * q.y, p.z - q.z, p.w);
+}
+
+__global__ void flags(bool *out, const float *a, int n)
+{
+    INDEX;
+    out[i] = a[i] > 3.0f;
+}
+
+__global__ void by_flags(float *a, const bool *flag, int n)
+{
+    INDEX;
+    if (flag[i]) a[i] *= 0.5f;
+}
+
+__global__ void shuffle_own(float *a, int n)
+{
+    INDEX;
+    float own[8];
+    for (int k = 0; k < 8; k++) own[(k * (i | 1)) & 7] = a[i] + k;
+    int first = i & 7;
+    own[first] += 2.0f;
+    a[i] = own[(first * 3) & 7] + own[first];
 }
 
 /* --- kernels that read anywhere --- */
@@ -302,6 +396,57 @@ static void addresses(int round)
     restore<<<BLOCKS, THREADS>>>(z, N);
 }
 
+static void constants_by_pointer(int round)
+{
+    const weights drawn = draw(round);
+    CHECK(cudaMemcpyToSymbol(weight, &drawn, sizeof drawn));
+    by_pointer<<<BLOCKS, THREADS>>>(x, N);
+    by_loop<<<BLOCKS, THREADS>>>(x, N);
+    by_pointer<<<BLOCKS, THREADS>>>(y, vary ? N / 2 : N);
+}
+
+static void constants_as_values(int round)
+{
+    const weights drawn = draw(round);
+    CHECK(cudaMemcpyToSymbol(weight, &drawn, sizeof drawn));
+    note_constant<<<BLOCKS, THREADS>>>(x, N);
+    note_constant<<<BLOCKS, THREADS>>>(y, N);
+}
+
+static void places_in_variables(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    keep<<<BLOCKS, THREADS>>>(x, N);
+    fill<<<BLOCKS, THREADS>>>(y, (float)round, N);
+    CHECK(cudaDeviceSynchronize());
+    take_kept<<<BLOCKS, THREADS>>>(x, N);
+    fill<<<BLOCKS, THREADS>>>(y, 1.0f, vary ? N / 2 : N);
+}
+
+static void halves(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    half_pairs<<<BLOCKS, THREADS>>>((__half2 *)y, (__half2 *)x, N);
+    half_pairs<<<BLOCKS, THREADS>>>((__half2 *)z, (__half2 *)y, N);
+    brain_floats<<<BLOCKS, THREADS>>>((__nv_bfloat162 *)w, (__nv_bfloat162 *)z, vary ? N / 2 : N);
+}
+
+static void narrow(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    byte_quads<<<BLOCKS, THREADS>>>((uchar4 *)y, (uchar4 *)x, N);
+    byte_quads<<<BLOCKS, THREADS>>>((uchar4 *)z, (uchar4 *)y, N);
+    flags<<<BLOCKS, THREADS>>>((bool *)w, x, N);
+    by_flags<<<BLOCKS, THREADS>>>(x, (bool *)w, vary ? N / 2 : N);
+}
+
+static void local_arrays(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    shuffle_own<<<BLOCKS, THREADS>>>(x, N);
+    shuffle_own<<<BLOCKS, THREADS>>>(x, vary ? N / 2 : N);
+}
+
 /* z is read anywhere; with --vary, what is written lies in it. */
 static void gathers(int round)
 {
@@ -383,6 +528,12 @@ static const struct {
     PATTERN(counters),
     PATTERN(vectors),
     PATTERN(addresses),
+    PATTERN(constants_by_pointer),
+    PATTERN(constants_as_values),
+    PATTERN(places_in_variables),
+    PATTERN(halves),
+    PATTERN(narrow),
+    PATTERN(local_arrays),
     PATTERN(gathers),
     PATTERN(gathers_of_written),
     PATTERN(gathers_from_within),
@@ -428,6 +579,7 @@ int main(int argc, char **argv)
         {"x", x, N * sizeof *x},
         {"y", y, N * sizeof *y},
         {"z", z, 2 * N * sizeof *z},
+        {"w", w, 2 * N * sizeof *w},
         {"saved", variable, N * sizeof *x},
     };
     bench_results(&bench, results, sizeof results / sizeof results[0]);

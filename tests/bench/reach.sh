@@ -12,6 +12,12 @@ variables_of_neighbours fused
 counters fused
 vectors fused guarded
 addresses fused guarded
+constants_by_pointer fused guarded
+constants_as_values apart
+places_in_variables fused guarded
+halves fused guarded
+narrow fused guarded
+local_arrays fused guarded
 gathers fused guarded
 gathers_of_written apart
 gathers_from_within apart
