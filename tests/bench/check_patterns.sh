@@ -2,7 +2,7 @@
 # For patterns.sh and its like: $table has patterns of $patterns, a line each: name; whether anything is fused, or that does not
 # matter; whether --vary makes guards fail; --seed. Recorded, planned and run, also in a random order with races reported, and
 # with --vary under the plan of the run without. Results are those of the program alone. PATTERNS (environment): these alone.
-# shellcheck disable=SC2086,SC2154,SC2034
+# shellcheck shell=sh disable=SC2086,SC2154,SC2034
 . "$top_srcdir/tests/tools/functions.sh"
 export KFUSE_HOLD_US=10000000 # the machine may be busy, so what pays is not asked
 plan_options=--keep-losing
