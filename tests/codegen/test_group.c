@@ -160,6 +160,37 @@ static void values_pass_in_registers_and_the_first_store_goes(void **state)
     group_free(group);
 }
 
+/* What the block's other threads have loaded is in a cache; other arrays, and what only the last block
+ * touches, are not. */
+static void a_block_finds_in_the_cache_what_it_touched(void **state)
+{
+    struct fixture *fixture = *state;
+    struct hand_launch shifted = {
+        "add",
+        {4, 1, 1},
+        {256, 1, 1},
+        {AT(16, LINE_AT(256, 0, 999, 4, 4)), AT(8, LINE_AT(256, 0, 999, 4, 4)), AT(0, LINE(256, 1000, 4))},
+        {1, 4, 3}};
+    bind(fixture, &add_launch);
+    bind(fixture, &shifted);
+    struct group *group = group_decide(&fixture->memo, fixture->members, 2);
+    assert_null(group->refusal);
+    assert_int_equal(group->forward_count, 0);
+    assert_int_equal(group->cached_count, 1);
+    assert_int_equal(group->cached[0].member, 1);
+    assert_int_equal(group->cached[0].instruction, fixture->members[1].summary->accesses[0].instruction);
+    assert_in_range(group->bytes_cached, 3900, 4096);
+    assert_in_range(group->block_bytes, 5 * 999, 5 * 1024); /* of five arrays */
+    group_free(group);
+    fixture->members[1].bindings =
+        (const struct array_binding[]){{.array = 5, .size = 4096, .is_plain = true},
+                                       {.array = 4, .size = 4096, .is_plain = true},
+                                       {.array = 3, .size = 4096, .is_plain = true}};
+    group = group_decide(&fixture->memo, fixture->members, 2);
+    assert_int_equal(group->cached_count, 0);
+    group_free(group);
+}
+
 static void a_product_that_is_only_stored_is_rounded(void **state)
 {
     struct fixture *fixture = *state;
@@ -232,6 +263,7 @@ int main(void)
         CASE(a_stencil_is_refused_with_two_threads),
         CASE(an_unknown_address_conflicts_with_its_array),
         CASE(values_pass_in_registers_and_the_first_store_goes),
+        CASE(a_block_finds_in_the_cache_what_it_touched),
         CASE(a_product_that_is_only_stored_is_rounded),
         CASE(a_product_with_another_use_keeps_store_and_load),
         CASE(a_store_that_data_decide_neither_forwards_nor_overwrites),
