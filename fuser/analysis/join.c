@@ -90,7 +90,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
         return false;
     for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
         uint32_t header = forest->loops[loop].header, latch = latch_of(forest, cfg, header);
-        if (forest->loops[loop].parent != LOOPS_NONE) continue;
+        if (forest->loops[loop].parent != LOOPS_NONE || header == 0) continue; /* nothing leads to block 0 */
         for (uint32_t b = 0; b < cfg->block_count; b++)
             if (loops_contains(forest, loop, forest->loop_of[b])) joined->segments[b] = 2 * *loop_count + 1;
         joined->headers[*loop_count] = header;

@@ -143,7 +143,7 @@ struct kernel_theme {
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t levels;
-    bool has_loops;             /* a scene with loops over levels */
+    bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */

@@ -6,45 +6,37 @@
 /* In a scene's text, { begins a loop over all levels, [ one from the second on, ( one from the top down, }
  * ends it. Inside, = is this level, _ the one below, ' the one above. */
 static const struct kernel_scene scenes[] = {
-    {{"L { r0= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r0= r1= w2= }", "L { r0= r2= w3= }"}, false, FIT_ANY},
-    /* left out stores, and one that may not be */
+    /* stores that are overwritten, and some that are not, or read before */
     {{"L { r0= w1= }", "L { r1= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r1= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L { r2= w3= }", "L { r0= w1= }"}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L { r1=A w3= r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=% }", "L { r1= w3= r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
     /* other iterations */
     {{"L { r0= w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
     {{"L [ r0= r0_ w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r1' r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L ( r1= w2= }"}, false, FIT_ANY},
     {{"L ( r0= w1= }", "L ( r1= r1' w2= }"}, false, FIT_ANY},
-    {{"L [ r0= w1= w1_ }", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L [ r0= w1= }", "L [ r2= w1_ }", "L [ r1= r1_ w3= }"}, false, FIT_ANY},
-    {{"L { r0= r0' w1= }", "L { r2= w0= }"}, false, FIT_ANY},
-    {{"L [ r0= r0_ w1= }", "L { r2= w0= }", "L [ r1_ w3= }"}, false, FIT_ANY},
+    {{"L [ r0= w1= w1_ }", "L { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r0' w1= }", "L { r1= r2= w0= }"}, false, FIT_ANY},
+    {{"L [ r0= r0_ w1= }", "L { r1= w0= }", "L [ r1_ w3= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L [ r1_ w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     /* before and behind */
-    {{"L r3= { r0= w1= } w3=", "L { r1= w2= } w4="}, false, FIT_ANY},
+    {{"L { r0= w1= } w3=", "L r3= w4= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= } w1=", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= } w3=", "L r3= { r1= w2= }"}, false, FIT_ANY},
-    {{"L r1= { r0= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } r4= w3=", "L r4= w2= { r1= w4= }"}, false, FIT_ANY},
     {{"L { r1= w2= } r1= w3=", "L { r2= w1= }"}, false, FIT_ANY},
-    /* several loops */
+    /* two loops */
     {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= } { r2= w4= }"}, false, FIT_ANY},
-    {{"L { r0= w1= } { r3= w2= }", "L { r2= w4= } { r1= w5= }"}, false, FIT_ANY},
-    {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= }"}, false, FIT_ANY},
-    /* some threads alone, and data */
-    {{"L { r0= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L { r1=! w2=! }"}, false, FIT_ANY},
-    {{"L { r0= w1=% }", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= a5 }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } { r3= w2= }", "L { r0= r2= w4= } { r1= w5= }"}, false, FIT_ANY},
 };
 
 const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme)
 {
     theme->has_loops = true;
+    theme->is_unrolled = random_chance(random, 40);
     theme->levels = random_of(random, 3, 4, 5, 6, 8, 9);
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
@@ -60,7 +52,7 @@ void kernel_write_loop(struct writer *writer, char letter)
     }
     writer->values_outside = writer->values;
     writer->loop = letter;
-    if (random_chance(writer->random, 60)) kernel_say(writer, "#pragma unroll 1\n");
+    if (random_chance(writer->random, writer->theme->is_unrolled ? 8 : 92)) kernel_say(writer, "#pragma unroll 1\n");
     if (letter == '(')
         kernel_say(writer, "for (int j = m - 1; j >= 0; j--) {\n");
     else

@@ -41,7 +41,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
 {
     enum { COUNT = sizeof scenes / sizeof *scenes };
     const struct kernel_scene *scene =
-        random_chance(random, 20) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
+        random_chance(random, 30) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
     theme->scene = scene;
     theme->is_flat = scene->may_be_flat && random_chance(random, 30);
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
