@@ -101,11 +101,12 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     return *loop_count > 0;
 }
 
-/* One thread of the member is one of the group, and nothing ties it to others. */
+/* Each thread of the group runs one thread of the member, or none, and nothing ties it to others. */
 static bool may_join(const struct joining *joining, uint32_t member)
 {
     const struct access_summary *summary = joining->frame->members[member].summary;
-    return summary->has_loop && !summary->whole_block && joining->frame->remaps[member].kind == REMAP_SAME;
+    enum remap_kind kind = joining->frame->remaps[member].kind;
+    return summary->has_loop && !summary->whole_block && kind != REMAP_STRIDE && kind != REMAP_CELLS;
 }
 
 static bool extends_join(struct joining *joining, struct group_join *join, uint32_t member)

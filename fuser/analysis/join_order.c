@@ -40,10 +40,23 @@ static __isl_give isl_map *from_array_start(__isl_take isl_map *bytes, int64_t o
     return isl_map_apply_range(bytes, isl_map_from_aff(shifted));
 }
 
-/* { F[.., iteration] -> [byte] }; the member's threads are the fused ones. NULL: any byte. */
-static __isl_give isl_map *iteration_bytes(const struct bound_launch *launch, const struct access *access,
-                                           bool is_in_loop)
+/* Of the member's threads, as the fused threads do it; takes and returns { [.., iteration] -> [byte] }. */
+static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
+                                           __isl_take isl_map *bytes)
 {
+    if (frame->remaps[member].kind == REMAP_SAME) return bytes;
+    isl_map *remap = isl_map_add_dims(isl_map_copy(frame->maps[member]), isl_dim_in, 1);
+    remap = isl_map_add_dims(remap, isl_dim_out, 1);
+    remap = isl_map_equate(remap, isl_dim_in, ITERATION, isl_dim_out, ITERATION);
+    remap = isl_map_reset_tuple_id(isl_map_reset_tuple_id(remap, isl_dim_in), isl_dim_out);
+    return isl_map_apply_range(remap, isl_map_reset_tuple_id(bytes, isl_dim_in));
+}
+
+/* { F[.., iteration] -> [byte] }. NULL: any byte. */
+static __isl_give isl_map *iteration_bytes(const struct frame *frame, uint32_t member,
+                                           const struct access *access, bool is_in_loop)
+{
+    const struct bound_launch *launch = &frame->members[member];
     isl_map *bytes = isl_map_copy(access->relation);
     isl_size count = bytes ? isl_map_dim(bytes, isl_dim_in) : 0;
     if (!bytes) return NULL;
@@ -54,17 +67,17 @@ static __isl_give isl_map *iteration_bytes(const struct bound_launch *launch, co
         bytes = isl_map_project_out(bytes, isl_dim_in, ITERATION, (unsigned)count - ITERATION);
         bytes = isl_map_fix_si(isl_map_add_dims(bytes, isl_dim_in, 1), isl_dim_in, ITERATION, 0);
     }
-    bytes = isl_map_set_tuple_name(bytes, isl_dim_in, "F");
+    bytes = isl_map_set_tuple_name(seen_from_frame(frame, member, bytes), isl_dim_in, "F");
     bytes = isl_map_set_dim_name(bytes, isl_dim_in, ITERATION, "i");
     return isl_map_coalesce(from_array_start(bytes, launch->bindings[access->base].offset));
 }
 
 /* False when memory is out. */
-static bool shape_intern(struct joining *joining, const struct bound_launch *launch,
-                         const struct access *access, bool is_in_loop, uint32_t *index)
+static bool shape_intern(struct joining *joining, uint32_t member, const struct access *access,
+                         bool is_in_loop, uint32_t *index)
 {
-    const struct array_binding *binding = &launch->bindings[access->base];
-    isl_map *bytes = iteration_bytes(launch, access, is_in_loop);
+    const struct array_binding *binding = &joining->frame->members[member].bindings[access->base];
+    isl_map *bytes = iteration_bytes(joining->frame, member, access, is_in_loop);
     *index = JOINING_NO_SHAPE;
     if (!bytes) return true;
     for (uint32_t i = 0; i < joining->shape_count; i++) {
@@ -98,7 +111,7 @@ bool joining_describe(struct joining *joining, uint32_t member, const struct gro
         accesses[i].segment = joined->segments[joined->cfg->block_of[access->instruction]];
         bool is_in_loop = accesses[i].segment % 2;
         accesses[i].is_innermost = is_in_loop && count == ITERATION + 1;
-        if (!shape_intern(joining, launch, access, is_in_loop, &accesses[i].shape)) return false;
+        if (!shape_intern(joining, member, access, is_in_loop, &accesses[i].shape)) return false;
     }
     joining->accesses[member] = accesses;
     return accesses;

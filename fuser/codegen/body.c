@@ -98,6 +98,14 @@ static bool is_extent(enum ptx_special special)
            special >= PTX_SPECIAL_NCTAID_X;
 }
 
+const char *body_coordinate(const struct body *body, int special)
+{
+    if (special < PTX_SPECIAL_TID_X || special > PTX_SPECIAL_NCTAID_Z || !body->specials[special] ||
+        is_extent((enum ptx_special)special))
+        return NULL;
+    return coordinate_names[special - PTX_SPECIAL_TID_X];
+}
+
 static const char *name_special(void *context, enum ptx_special special)
 {
     struct body_writer *writer = context;
@@ -210,9 +218,10 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
                        body->member, i);
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
+    if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
-        if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
-        const char *name = coordinate_names[special - PTX_SPECIAL_TID_X];
+        const char *name = body_coordinate(body, special);
+        if (!name) continue;
         body_code_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
         body_code_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
     }
@@ -599,9 +608,17 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fprintf(writer->out, "%s\"r\"(own)", separator);
         separator = ", ";
     }
+    if (body->is_apart) {
+        fprintf(writer->out, "%s\"r\"(m%u_runs)", separator, body->member);
+        separator = ", ";
+    }
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
-        if (!body->specials[special] || is_extent((enum ptx_special)special)) continue;
-        fprintf(writer->out, "%s\"r\"(%s)", separator, coordinate_names[special - PTX_SPECIAL_TID_X]);
+        const char *name = body_coordinate(body, special);
+        if (!name) continue;
+        if (body->is_apart)
+            fprintf(writer->out, "%s\"r\"(m%u_%s)", separator, body->member, name);
+        else
+            fprintf(writer->out, "%s\"r\"(%s)", separator, name);
         separator = ", ";
     }
     if (!body->shared_count) return separator;

@@ -47,6 +47,8 @@ struct body {
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
+    bool is_apart;  /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
+                       m1_tid_x .. */
     bool is_wide;   /* stores only where the variable `own` is 1 */
     bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
     struct body_table *tables;
@@ -83,6 +85,8 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
 /* The same for all members of a join, in one statement; body: its first. Sets their first_output. */
 void joined_write(struct body *body, const struct group_join *join, FILE *out, const char *indentation,
                   body_word_name *word_name, void *context);
+/* The name of a coordinate that the body takes, `tid_x`; NULL: it does not. */
+const char *body_coordinate(const struct body *body, int special);
 /* A barrier of the block before the member. */
 void body_write_barrier(const struct body *body, FILE *out);
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */

@@ -238,6 +238,7 @@ static bool collect_forwards(struct body *body)
 static bool collect_tiles(struct body *body)
 {
     const struct group *group = body->group;
+    body->is_apart = group_join_of(group, body->member) && group->remaps[body->member].kind != REMAP_SAME;
     body->is_wide =
         group->remaps[body->member].kind == REMAP_CELLS && group->remaps[body->member].coordinates;
     body->fetches = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->fetches);

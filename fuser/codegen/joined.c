@@ -162,7 +162,7 @@ static bool jumps_to_nowhere(const struct joined *joined, uint32_t block, uint32
 static uint32_t pending(const struct joined *joined, uint32_t segment)
 {
     const struct group_joined *own = current(joined);
-    uint32_t found = UINT32_MAX;
+    uint32_t found = joined->writer.body->is_apart ? exit_block(own->cfg) : UINT32_MAX;
     for (uint32_t b = 0; b < exit_block(own->cfg); b++) {
         const struct ptx_block *info = &own->cfg->blocks[b];
         for (uint32_t s = 0; s < info->successor_count; s++) {
@@ -211,7 +211,11 @@ static void write_blocks(struct joined *joined, uint32_t segment, enum latch_kin
 /* A segment between loops. */
 static void write_code(struct joined *joined, uint32_t segment)
 {
-    if (segment) write_entries(joined, segment);
+    if (segment)
+        write_entries(joined, segment);
+    else if (joined->writer.body->is_apart)
+        write_leap(joined, arena_printf(joined->writer.body->arena, "@!%%m%u_runs_0 ", number(joined)), 0,
+                   exit_block(current(joined)->cfg));
     write_blocks(joined, segment, LATCH_NOTHING);
 }
 

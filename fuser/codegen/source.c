@@ -168,10 +168,31 @@ static void write_member(struct source *source, const struct body *body, FILE *o
     if (braces) fprintf(out, "        }\n    }\n");
 }
 
+/* Which thread of the member the fused thread is, and whether it is one. */
+static void write_coordinates(const struct body *body, FILE *out)
+{
+    uint32_t member = body->member;
+    fprintf(out, "    unsigned int m%u_runs = 0", member);
+    for (int special = 0; special < PTX_SPECIAL_COUNT; special++)
+        if (body_coordinate(body, special))
+            fprintf(out, ", m%u_%s = 0", member, body_coordinate(body, special));
+    fprintf(out, ";\n");
+    uint32_t braces = remap_code_open(body, out);
+    fprintf(out, "        m%u_runs = 1;\n", member);
+    for (int special = 0; special < PTX_SPECIAL_COUNT; special++)
+        if (body_coordinate(body, special))
+            fprintf(out, "        m%u_%s = %s;\n", member, body_coordinate(body, special),
+                    body_coordinate(body, special));
+    if (braces) fprintf(out, "        }\n    }\n");
+}
+
 static void write_join(struct source *source, const struct group_join *join, FILE *out)
 {
     struct body *bodies = &source->bodies[join->first_member];
-    for (uint32_t i = 0; i < join->member_count; i++) write_heading(&bodies[i], out);
+    for (uint32_t i = 0; i < join->member_count; i++) {
+        write_heading(&bodies[i], out);
+        if (bodies[i].is_apart) write_coordinates(&bodies[i], out);
+    }
     fprintf(out, "    /* their loops joined, iteration by iteration */\n");
     joined_write(bodies, join, out, "    ", word_name, source);
 }

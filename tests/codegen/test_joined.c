@@ -277,6 +277,33 @@ static void unrolled_loops_a_level_apart(void **state)
     }
 }
 
+static void blocks_of_other_sizes(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+                           {"from_below",
+                            .grid = {7, 1, 1},
+                            .block = {32, 1, 1},
+                            {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
+                           {"add_column",
+                            .grid = {3, 1, 1},
+                            .block = {96, 1, 1},
+                            {POINTER(3), POINTER(0), POINTER(2), INT(N), INT(LEVELS)}}},
+                          ARRAYS};
+    expect_turns(&scene, 1, false, 3, 2, 1);
+    for (int i = 0; i < 3; i++) { /* an even loop, too */
+        scene.launches[1] = scene.launches[2];
+        scene.launches[1].arguments[1].array = 4;
+        struct scene_run run;
+        scene_open(&run, &scene);
+        assert_true(scene_compare(&run, &scene));
+        assert_int_equal(run.group->joins->member_count, 3);
+        assert_true(run.group->joins->is_even[0]);
+        scene_close(&run);
+        scene.launches[i].grid[0]++; /* threads that have nothing to do */
+    }
+}
+
 static void products_of_rows_share_the_vector(void **state)
 {
     (void)state;
@@ -308,6 +335,7 @@ int main(void)
         cmocka_unit_test(loops_that_nvcc_unrolled),
         cmocka_unit_test(a_level_that_is_overwritten_is_not_stored),
         cmocka_unit_test(unrolled_loops_a_level_apart),
+        cmocka_unit_test(blocks_of_other_sizes),
         cmocka_unit_test(products_of_rows_share_the_vector),
     };
     return cmocka_run_group_tests_name("joined loops", tests, NULL, NULL);
