@@ -11,6 +11,7 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1+ r1- w2=", "L r2* r0= w3="}, true, FIT_ANY},
     {{"L r0= w1=?", "L r1* w2="}, true, FIT_ANY},
     {{"L r0= w1=U w3= w1=?", "L r1+ w2=", "L r2* w4="}, true, FIT_ANY},
+    {{"L r0= w1=U w3= w1=!", "L r1* w2="}, false, FIT_ANY},
     {{"L r0= w1= a5", "L r1+ w2=", "L r2* w3="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1+ w0=", "L r0* w2="}, true, FIT_ANY},
     {{"L r0= w1= w3=", "L r1+ w2= w3+", "L r2* w4="}, true, FIT_ANY},
@@ -166,6 +167,7 @@ static void write_access(struct writer *writer, const char *token)
                                      .is_write = *token == 'w'};
     kernel_draw_constants(writer, access);
     choose_element(writer, access, token[2]);
+    if (length > 3 && token[3] == 'U') access->d = writer->theme->length * 3 / 4 | 1; /* and unlikely */
     kernel_set_in_loop(writer, access, token[2]);
     if (!access->is_write) {
         kernel_write_load(writer, access);
