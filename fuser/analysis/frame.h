@@ -113,6 +113,7 @@ __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, cons
                                    const uint32_t block[3], const struct access_summary *summary);
 
 /* --- overlap.c */
+uint64_t overlap_common_divisor(uint64_t a, uint64_t b);
 /* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }; a and b map threads to
  * first bytes in one array. */
 __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,

@@ -43,21 +43,12 @@ static bool is_left_by_latch(const struct loop_forest *forest, const struct ptx_
 /* Everything that can be reached from loop l, and is in no joined loop, is in segment 2l + 2 or a later one.
  */
 static void mark_reached(const struct ptx_cfg *cfg, uint32_t from, uint32_t segment, uint32_t *segments,
-                         bool *seen, uint32_t *stack)
+                         unsigned char *seen, uint32_t *stack)
 {
-    uint32_t depth = 0;
-    memset(seen, 0, cfg->block_count * sizeof *seen);
-    stack[depth++] = from;
-    while (depth) {
-        const struct ptx_block *block = &cfg->blocks[stack[--depth]];
-        for (uint32_t i = 0; i < block->successor_count; i++) {
-            uint32_t next = block->successors[i];
-            if (seen[next]) continue;
-            seen[next] = true;
-            if (segments[next] % 2 == 0 && segments[next] < segment) segments[next] = segment;
-            stack[depth++] = next;
-        }
-    }
+    memset(seen, 0, cfg->block_count);
+    order_walk(cfg, from, UINT32_MAX, NULL, seen, stack);
+    for (uint32_t b = 0; b < cfg->block_count; b++)
+        if (seen[b] && segments[b] % 2 == 0 && segments[b] < segment) segments[b] = segment;
 }
 
 static bool has_indirect_jump(const struct ptx_function *function)
@@ -83,7 +74,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
                                     .latches = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
                                     .lags = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
                                     .is_late = arena_calloc(arena, forest->loop_count, sizeof(bool))};
-    bool *seen = arena_calloc(arena, cfg->block_count, sizeof *seen);
+    unsigned char *seen = arena_calloc(arena, cfg->block_count, 1);
     uint32_t *stack = arena_calloc(arena, cfg->block_count + 1, sizeof *stack);
     if (!joined->segments || !joined->headers || !joined->latches || !joined->lags || !joined->is_late ||
         !seen || !stack)

@@ -318,30 +318,19 @@ static bool follows_in_iteration(const struct joining *joining, uint32_t member,
     const struct group_join *join = group_join_of(joining->group, member);
     const struct group_joined *joined = &join->members[member - join->first_member];
     const struct ptx_cfg *cfg = joined->cfg;
-    uint32_t from = cfg->block_of[a], to = cfg->block_of[b], depth = 0;
+    uint32_t from = cfg->block_of[a], to = cfg->block_of[b];
     uint32_t header = joined->headers[joined->segments[from] / 2];
     if (from == to && a < b) return true;
     unsigned char *seen = calloc(cfg->block_count, 1);
     uint32_t *stack = calloc(cfg->block_count + 1, sizeof *stack);
-    if (!seen || !stack) goto found;
-    stack[depth++] = from;
-    while (depth) {
-        const struct ptx_block *block = &cfg->blocks[stack[--depth]];
-        for (uint32_t i = 0; i < block->successor_count; i++) {
-            uint32_t next = block->successors[i];
-            if (next == header || seen[next]) continue;
-            if (next == to) goto found;
-            seen[next] = 1;
-            stack[depth++] = next;
-        }
+    bool follows = true;
+    if (seen && stack) {
+        order_walk(cfg, from, header, NULL, seen, stack);
+        follows = seen[to];
     }
     free(seen);
     free(stack);
-    return false;
-found:
-    free(seen);
-    free(stack);
-    return true;
+    return follows;
 }
 
 bool join_meets_between(struct joining *joining, const struct placed_access *first,

@@ -4,16 +4,6 @@
  * unrolled by 4 needed 146 registers otherwise, alone 52 at most. */
 #include "fuser/analysis/joining.h"
 
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static const struct ptx_block *body_of(const struct group_joined *joined, uint32_t loop)
 {
     return &joined->cfg->blocks[joined->headers[loop]];
@@ -113,7 +103,7 @@ static uint32_t count_parts(const struct group_join *join, uint32_t loop)
     for (uint32_t i = 0; i < join->member_count; i++) {
         const struct group_joined *joined = &join->members[i];
         if (joined->headers[loop] != joined->latches[loop]) return 1;
-        parts = common_divisor(count_marks(joined, loop, &of_stores), parts);
+        parts = (uint32_t)overlap_common_divisor(count_marks(joined, loop, &of_stores), parts);
     }
     return parts ? parts : 1;
 }

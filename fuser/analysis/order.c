@@ -17,10 +17,8 @@ static bool is_closed_edge(const struct ptx_cfg *cfg, const struct ptx_block *bl
     return i == 0;
 }
 
-/* Marks what can be reached from the successors of `from`, never entering `wall`, nor leaving by a closed
- * edge. */
-static void walk(const struct ptx_cfg *cfg, uint32_t from, uint32_t wall, const bool *closed,
-                 unsigned char *seen, uint32_t *stack)
+void order_walk(const struct ptx_cfg *cfg, uint32_t from, uint32_t wall, const bool *closed,
+                unsigned char *seen, uint32_t *stack)
 {
     uint32_t depth = 0;
     stack[depth++] = from;
@@ -45,7 +43,7 @@ bool order_open(struct order *order, struct arena *arena, const struct ptx_funct
     order->reachable = arena_calloc(arena, cfg->block_count, cfg->block_count);
     uint32_t *stack = calloc(cfg->block_count + 1, sizeof *stack);
     for (uint32_t block = 0; order->reachable && stack && block < cfg->block_count; block++)
-        walk(cfg, block, UINT32_MAX, NULL, order->reachable + (size_t)block * cfg->block_count, stack);
+        order_walk(cfg, block, UINT32_MAX, NULL, order->reachable + (size_t)block * cfg->block_count, stack);
     if (order->reachable && stack) order->cfg = cfg;
     free(stack);
     return order->cfg;
@@ -98,7 +96,7 @@ bool order_exits_decide(const struct order *order, uint32_t instruction, bool *e
     uint32_t *stack = calloc(cfg->block_count + 1, sizeof *stack);
     bool decides = false;
     if (seen && stack) {
-        if (target != 0) walk(cfg, 0, target, exits, seen, stack);
+        if (target != 0) order_walk(cfg, 0, target, exits, seen, stack);
         decides = !seen[end];
     }
     free(seen);

@@ -25,6 +25,7 @@ static const struct kernel_scene scenes[] = {
     /* before and behind */
     {{"L { r0= w1= } w3=", "L r3= w4= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= } w1=", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= } r4= w3=", "L r4= w2= { r1= w4= }"}, false, FIT_ANY},
     {{"L { r1= w2= } r1= w3=", "L { r2= w1= }"}, false, FIT_ANY},
