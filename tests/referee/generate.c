@@ -40,20 +40,20 @@ static void draw_theme(struct generator *generator)
     theme->width = random_of(random, 4, 8, 16, 20, 32);
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
     theme->other_type = random_below(random, 100);
+    theme->has_tables = random_chance(random, 12); /* mostly in kernels that are drawn freely */
+    theme->has_calls = random_chance(random, 15);
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
     theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
     if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);
     theme->levels = random_of(random, 2, 3, 4);
-    if (theme->stencils && random_chance(random, 75)) draw_steps(random, theme);
-    if (random_chance(random, 75)) {
+    if (theme->stencils && random_chance(random, theme->has_tables ? 20 : 75)) draw_steps(random, theme);
+    if (random_chance(random, theme->has_tables ? 20 : 75)) {
         theme->stencils = theme->columns = theme->blocks = theme->plain = 0;
         theme->has_steps = false;
         kernel_draw_scene(random, theme);
     }
     theme->height = theme->length / theme->width;
-    theme->has_tables = random_chance(random, 15);
-    theme->has_calls = random_chance(random, 15);
     theme->value = "ffffdddii"[random_below(random, 9)];
 }
 

@@ -169,6 +169,8 @@ const struct kernel_type *kernel_draw_type(struct writer *writer)
 static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
 {
     struct kernel *kernel = writer->kernel;
+    for (uint32_t p = 0; p < kernel->pointer_count; p++) /* the program's one table is used often */
+        if (kernel->pointers[p].variable == 't' && random_chance(writer->random, 40)) return p;
     bool is_new = !kernel->pointer_count || random_chance(writer->random, percent_new);
     if (!is_new || kernel->pointer_count == KERNEL_POINTERS)
         return random_below(writer->random, kernel->pointer_count);
