@@ -198,10 +198,24 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     return making.conditions;
 }
 
-const char *guards_text(struct arena *arena, const struct guard_check *check)
+/* A word of a step. */
+static const char *word_text(struct search *search, const struct search_group *group, uint32_t step,
+                             uint32_t offset)
 {
-    const char *a = arena_printf(arena, "p(%u:%u)", check->step_a, check->offset_a);
-    const char *b = arena_printf(arena, "p(%u:%u)", check->step_b, check->offset_b);
+    const struct access_summary *summary = pairs_launch(search->pairs, group->launches[step]).summary;
+    for (uint32_t v = 0; v < summary->variables.count; v++)
+        if (variables_offset(summary->function, v) == offset)
+            return arena_printf(search->arena, "&%s(%u)", summary->variables.items[v]->name, step);
+    return arena_printf(search->arena, "p(%u:%u)", step, offset);
+}
+
+const char *guards_text(struct search *search, const struct search_group *group,
+                        const struct guard_check *check)
+{
+    struct arena *arena = search->arena;
+    const char *a = word_text(search, group, check->step_a, check->offset_a);
+    const char *b =
+        guard_is_pair(check->kind) ? word_text(search, group, check->step_b, check->offset_b) : "";
     const long long value[4] = {check->value[0], check->value[1], check->value[2], check->value[3]};
     switch ((enum guard_check_kind)check->kind) {
     case GUARD_VALUE:

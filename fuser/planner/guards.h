@@ -19,7 +19,9 @@ struct group_conditions {
 
 /* In the search's arena; NULL when memory is out. */
 struct group_conditions *guards_make(struct search *search, const struct search_group *group);
-/* One check in words, in the arena. */
-const char *guards_text(struct arena *arena, const struct guard_check *check);
+/* One check of the group in words, in the search's arena: p(step:offset) is a pointer, &name(step) the
+ * address of a variable of the step's module. */
+const char *guards_text(struct search *search, const struct search_group *group,
+                        const struct guard_check *check);
 
 #endif

@@ -164,7 +164,7 @@ static json_t *guards_json(struct search *search, const struct search_group *pla
                                                 summary->words[w].offset + summary->words[w].size - 1, s)));
         for (uint32_t c = 0; c < conditions->steps[s].check_count; c++)
             json_array_append_new(texts,
-                                  json_string(guards_text(search->arena, &conditions->steps[s].checks[c])));
+                                  json_string(guards_text(search, planned, &conditions->steps[s].checks[c])));
     }
     return texts;
 }
