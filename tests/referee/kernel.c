@@ -215,7 +215,8 @@ static enum kernel_map draw_map(struct writer *writer, bool is_write)
                          MAP_WRAP, MAP_NEGATIVE, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_CONSTANT);
     return random_of(random, MAP_SHIFT, MAP_SHIFT, MAP_OFFSET, MAP_TIMES, MAP_SPLIT, MAP_REVERSE,
                      MAP_NEGATIVE, MAP_HALF, MAP_MODULO, MAP_WRAP, MAP_CLAMP, MAP_MIRROR, MAP_MIRROR,
-                     MAP_BACK, MAP_CLAMP, MAP_CONSTANT, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_WINDOW, MAP_GATHER);
+                     MAP_BACK, MAP_CLAMP, MAP_CONSTANT, MAP_XOR, MAP_ROW, MAP_COLUMN, MAP_WINDOW, MAP_GATHER,
+                     MAP_GATHER, MAP_GATHER);
 }
 
 static enum kernel_guard draw_guard(struct writer *writer)
