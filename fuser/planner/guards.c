@@ -109,19 +109,25 @@ static void keep_inside(struct making *making, const struct array_use *use)
     add_check(making, check);
 }
 
+static void add_pair(struct making *making, enum guard_check_kind kind, const struct array_use *a,
+                     const struct array_use *b, int64_t first, int64_t second)
+{
+    add_check(making, (struct guard_check){.kind = (uint16_t)kind,
+                                           .step_a = (uint16_t)a->first->step,
+                                           .step_b = (uint16_t)b->first->step,
+                                           .offset_a = a->first->offset,
+                                           .offset_b = b->first->offset,
+                                           .value = {first, second, b->from, b->to}});
+}
+
+/* An array that is read anywhere has its whole allocation for itself. */
 static void keep_apart(struct making *making, const struct array_use *a, const struct array_use *b)
 {
     if (!a->is_written && !b->is_written) return;
     if (a->first->is_variable || b->first->is_variable) return;
-    if (b->roams) return keep_apart(making, b, a);
-    struct guard_check check = {.kind = a->roams ? GUARD_APART : GUARD_DISJOINT,
-                                .step_a = (uint16_t)a->first->step,
-                                .step_b = (uint16_t)b->first->step,
-                                .offset_a = a->first->offset,
-                                .offset_b = b->first->offset,
-                                .value = {a->from, a->to, b->from, b->to}};
-    if (a->roams) check.value[0] = a->first->array_offset, check.value[1] = 0;
-    add_check(making, check);
+    if (!a->roams && !b->roams) add_pair(making, GUARD_DISJOINT, a, b, a->from, a->to);
+    if (a->roams) add_pair(making, GUARD_APART, a, b, a->first->array_offset, 0);
+    if (b->roams) add_pair(making, GUARD_APART, b, a, b->first->array_offset, 0);
 }
 
 static bool fill_masks(struct making *making)
@@ -180,7 +186,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     uint32_t bases = 0;
     for (uint32_t s = 0; s < group->step_count; s++)
         bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
-    making.checks_capacity = bases * (bases + 3) / 2 + 1;
+    making.checks_capacity = bases * (bases + 1) + 1;
     making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);

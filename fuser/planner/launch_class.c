@@ -84,9 +84,9 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     if (class->summary)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
-    if (class->summary && !class->no_member && class->summary->variables.count &&
+    if (class->summary && class->summary->variables.count &&
         record->arguments_size != function->parameter_bytes)
-        class->no_member = "its arguments are not those of its PTX";
+        class->refusal = "its arguments are not those of its PTX";
 }
 
 static struct launch_class *append_class(struct launch_classes *classes, const struct program_launch *launch)

@@ -207,6 +207,12 @@ __global__ void gather(float *out, const float *from, const float *at, int n)
     out[i] = from[(int)at[i] & 255] + 1.0f;
 }
 
+__global__ void gather_into(float *out, const float *from, const float *at, int n)
+{
+    INDEX;
+    out[i] = from[(int)at[i] & 255] * 0.5f + out[i];
+}
+
 __global__ void walk_list(float *out, const int *next, const float *from, int n)
 {
     INDEX;
@@ -457,6 +463,14 @@ static void gathers(int round)
     by_factor<<<BLOCKS, THREADS>>>(x, N);
 }
 
+/* Two arrays that are read anywhere; one allocation holds what is written, too. */
+static void gathers_beside_writes(int round)
+{
+    gather_into<<<BLOCKS, THREADS>>>(z + N, z, x, N);
+    fill<<<BLOCKS, THREADS>>>(vary ? w + 10 : y, (float)round, N);
+    gather<<<BLOCKS, THREADS>>>(x, w, z + N, N);
+}
+
 /* Another member writes what is read anywhere. */
 static void gathers_of_written(int round)
 {
@@ -535,6 +549,7 @@ static const struct {
     PATTERN(narrow),
     PATTERN(local_arrays),
     PATTERN(gathers),
+    PATTERN(gathers_beside_writes),
     PATTERN(gathers_of_written),
     PATTERN(gathers_from_within),
     PATTERN(lists),

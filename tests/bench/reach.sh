@@ -19,6 +19,7 @@ halves fused guarded
 narrow fused guarded
 local_arrays fused guarded
 gathers fused guarded
+gathers_beside_writes fused guarded
 gathers_of_written apart
 gathers_from_within apart
 lists fused guarded
