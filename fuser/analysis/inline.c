@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MOST_INSTRUCTIONS = 50000, MOST_DEPTH = 24, MOST_STORAGES = 20000 };
+enum { MOST_INSTRUCTIONS = 50000, MOST_DEPTH = 24, MOST_STORAGES = 20000, MOST_INSTANCES = 5000 };
 enum { NO_LABEL = UINT32_MAX };
 
 struct storage {
@@ -105,6 +105,7 @@ static bool may_replace(const struct inlining *inlining, const struct instance *
 {
     const struct ptx_function *callee = callee_of(instance->function, call);
     return callee && !is_running(instance, callee) && instance->depth < MOST_DEPTH &&
+           inlining->instances < MOST_INSTANCES &&
            inlining->output.instruction_count + callee->instruction_count < MOST_INSTRUCTIONS &&
            length_of(call->arguments) == callee->parameter_count &&
            length_of(call->returns) == callee->return_count && all_are_variables(call->arguments) &&

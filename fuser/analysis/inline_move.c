@@ -258,9 +258,11 @@ enum inline_outcome inline_move(struct inline_output *output, const struct inlin
     enum ptx_type type =
         instruction->type_count ? instruction->types[instruction->type_count - 1] : PTX_NO_TYPE;
     uint32_t bytes = ptx_type_bytes(type);
+    bool is_usual = instruction->operand_count >= 2 && bytes > 0 && bytes <= 8 && access->offset >= 0 &&
+                    access->offset <= UINT16_MAX;
+    if (!is_usual) return INLINE_MIXED;
     const struct ptx_operand *value = &instruction->operands[is_store];
     uint32_t count = value->kind == PTX_OPERAND_VECTOR ? value->element_count : 1;
-    if (instruction->operand_count < 2 || !bytes || bytes > 8) return INLINE_MIXED;
     for (uint32_t i = 0; i < count; i++) {
         struct ptx_operand operand = value->kind == PTX_OPERAND_VECTOR ? value->elements[i] : *value;
         if (operand.kind == PTX_OPERAND_NONE) continue;
