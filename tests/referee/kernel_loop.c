@@ -51,6 +51,8 @@ void kernel_write_loop(struct writer *writer, char letter)
         writer->loop = 0;
         return;
     }
+    if (!writer->values) /* for what comes behind it */
+        kernel_say(writer, "%s v%u = s;\n", kernel_value_type(writer), writer->values++);
     writer->values_outside = writer->values;
     writer->loop = letter;
     if (random_chance(writer->random, writer->theme->is_unrolled ? 8 : 92)) kernel_say(writer, "#pragma unroll 1\n");
