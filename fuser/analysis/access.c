@@ -316,6 +316,20 @@ static struct instances access_instances(struct analysis *analysis, const struct
     return run;
 }
 
+/* Of a thread, inside the loop; 0: not known. */
+static uint64_t most_instances(const struct analysis *analysis, int32_t loop)
+{
+    enum { MOST = 1 << 30 };
+    uint64_t count = 1;
+
+    for (; loop != LOOPS_NONE; loop = analysis->forest->loops[loop].parent) {
+        if (analysis->loops[loop].last_counter < 0 || analysis->loops[loop].last_counter >= MOST) return 0;
+        count *= (uint64_t)analysis->loops[loop].last_counter + 1;
+        if (count > MOST) return 0;
+    }
+    return count;
+}
+
 static bool describe_access(struct analysis *analysis, uint32_t index)
 {
     const struct ptx_instruction *instruction = &analysis->function->instructions[index];
@@ -340,6 +354,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
     bool done = true;
     if (run.set && isl_set_is_empty(run.set) != isl_bool_true && is_listed(analysis, instruction, address)) {
         access.is_once = analysis->forest->loop_of[analysis->block] == LOOPS_NONE;
+        access.most_instances = most_instances(analysis, analysis->forest->loop_of[analysis->block]);
         bool is_affine = describe_address(analysis, address, run.set, &access, &hull);
         const struct base *base = &analysis->bases[address->kind == VALUE_POINTER ? address->base : 0];
         if (!access.domain_is_exact && !access.reason)
@@ -574,6 +589,7 @@ uint64_t access_traffic(const struct access_summary *summary, const struct acces
     uint64_t bytes = access->width, hull = UINT64_MAX;
     for (int i = 0; i < 3; i++) bytes *= (uint64_t)summary->grid[i] * summary->block[i];
     if (base->is_bounded && base->to > base->from) hull = (uint64_t)(base->to - base->from);
-    if (!access->is_once && hull != UINT64_MAX) return hull;
+    if (!access->is_once && !access->most_instances && hull != UINT64_MAX) return hull;
+    if (!access->is_once && __builtin_mul_overflow(bytes, access->most_instances, &bytes)) return hull;
     return bytes < hull ? bytes : hull;
 }

@@ -69,6 +69,7 @@ struct access {
     bool address_is_exact;   /* each instance in the domain touches exactly its image */
     bool domain_is_exact;    /* the domain is exactly the instances that execute; else a superset */
     bool is_once;            /* in no loop: at most one instance a thread */
+    uint64_t most_instances; /* of a thread, at most; 0: not known */
     bool is_uncached_order;  /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
     const char *reason;      /* of what is not exact, with the PTX line; NULL */
 };
@@ -119,8 +120,8 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
 void access_summary_free(struct access_summary *summary);
 /* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */
 __isl_give isl_map *access_thread_relation(const struct access *access);
-/* Bytes that all threads move through this access, an estimate: once a thread, or the hull of its base where that
- * is less or the access stands in a loop. */
+/* Bytes that all threads move through this access, an estimate: once an instance, or the hull of its base where that
+ * is less or the number of instances is not known. */
 uint64_t access_traffic(const struct access_summary *summary, const struct access *access);
 /* For people: IR, blocks, loops, affine forms and relations. Used by `kfuse ptx` and golden tests. */
 void access_print(FILE *out, const struct access_summary *summary);
