@@ -107,6 +107,12 @@ static void compile_image(const struct judge *judge, struct batch *batch, struct
         batch_fail(batch, program, "compile: %.*s", 200, output.error ? output.error : "no file");
 }
 
+/* Functions of one name may be in several programs, and are not cut out. */
+static bool stands_alone(const struct judge_program *program)
+{
+    return program->script->source && strstr(program->script->source, "__noinline__");
+}
+
 void compile_batch(const struct judge *judge, struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->count && judge->is_gpu; i++)
@@ -121,12 +127,13 @@ void compile_batch(const struct judge *judge, struct batch *batch)
     }
     char *source = arena_alloc(batch->arena, size), *at = source;
     for (uint32_t i = 0; source && i < batch->count; i++)
-        if (batch->programs[i].script->source) at = stpcpy(at, batch->programs[i].script->source);
+        if (batch->programs[i].script->source && !stands_alone(&batch->programs[i]))
+            at = stpcpy(at, batch->programs[i].script->source);
     ptx = source && *source ? compile_text(batch, source, &error) : NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
         struct judge_program *program = &batch->programs[i];
         if (program->ptx || !program->script->source) continue;
-        if (ptx) program->ptx = cut_out(batch->arena, ptx, program->number);
+        if (ptx && !stands_alone(program)) program->ptx = cut_out(batch->arena, ptx, program->number);
         if (!program->ptx) compile_one(batch, program);
     }
 }
