@@ -4,6 +4,7 @@ dist_check_SCRIPTS += \
 	tests/bench/attack.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
+	tests/bench/columns.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
 	tests/bench/host_polls.sh \
@@ -31,7 +32,7 @@ dist_check_SCRIPTS += \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/corners tests/bench/patterns tests/bench/reach tests/bench/threads
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/patterns tests/bench/reach tests/bench/threads
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

@@ -24,10 +24,10 @@ static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= }", "L [ r1_ w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     /* before and behind */
     {{"L { r0= w1= } w3=", "L r3= w4= { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= } w1=", "L { r1= w2= }"}, false, FIT_ANY},
-    {{"L { r0= w1= } r4= w3=", "L r4= w2= { r1= w4= }"}, false, FIT_ANY},
+    {{"L { r0= w1= } r4= w3=", "L r4= w2= { r1= w5= }"}, false, FIT_ANY},
     {{"L { r1= w2= } r1= w3=", "L { r2= w1= }"}, false, FIT_ANY},
     /* two loops */
     {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= } { r2= w4= }"}, false, FIT_ANY},
