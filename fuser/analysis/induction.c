@@ -65,6 +65,35 @@ static bool follow_sum(struct analysis *analysis, const struct ssa_value *defini
     return true;
 }
 
+/* The value of a register that was extended and is cut to its old size again here: the same bits; or
+ * SSA_NO_VALUE. */
+static uint32_t uncut_value(const struct analysis *analysis, const struct ssa_value *definition)
+{
+    const struct ptx_instruction *cut = &analysis->function->instructions[definition->instruction];
+    const struct ptx_operand *wide_source = &cut->operands[1];
+
+    if (cut->opcode != PTX_OP_CVT || cut->operand_count != 2 || cut->type_count != 2 ||
+        wide_source->kind != PTX_OPERAND_REGISTER || wide_source->is_negated || wide_source->component)
+        return SSA_NO_VALUE;
+    uint32_t extended = ssa_use(analysis->ssa, definition->instruction, wide_source->reg);
+    const struct ssa_value *other = &analysis->ssa->values[extended];
+    if (extended == SSA_NO_VALUE || other->kind != SSA_DEFINITION || other->previous != SSA_NO_VALUE)
+        return SSA_NO_VALUE;
+    const struct ptx_instruction *extension = &analysis->function->instructions[other->instruction];
+    if (extension->opcode != PTX_OP_CVT || extension->guard >= 0 || extension->operand_count != 2 ||
+        extension->type_count != 2 || ptx_type_is_float(cut->types[0]) || ptx_type_is_float(cut->types[1]) ||
+        ptx_type_is_float(extension->types[0]) || ptx_type_is_float(extension->types[1]))
+        return SSA_NO_VALUE;
+    unsigned narrow = ptx_type_bytes(cut->types[0]), broad = ptx_type_bytes(cut->types[1]);
+    const struct ptx_operand *source = &extension->operands[1];
+    if (narrow >= broad || ptx_type_bytes(extension->types[0]) != broad ||
+        ptx_type_bytes(extension->types[1]) != narrow || ptx_has_modifier(cut, PTX_MOD_SAT) ||
+        source->kind != PTX_OPERAND_REGISTER || source->is_negated || source->component ||
+        evaluate_register_bits(analysis, source->reg) != 8 * narrow)
+        return SSA_NO_VALUE;
+    return ssa_use(analysis->ssa, other->instruction, source->reg);
+}
+
 static bool step_of_definition(struct analysis *analysis, const struct ssa_value *definition, uint32_t phi,
                                int32_t loop, unsigned depth, struct step *step)
 {
@@ -78,6 +107,8 @@ static bool step_of_definition(struct analysis *analysis, const struct ssa_value
         operands[0].kind == PTX_OPERAND_REGISTER)
         return find_step(analysis, ssa_use(analysis->ssa, definition->instruction, operands[1].reg), phi,
                          loop, depth + 1, step);
+    if (instruction->opcode == PTX_OP_CVT)
+        return find_step(analysis, uncut_value(analysis, definition), phi, loop, depth + 1, step);
     if (instruction->operand_count != 3) return false;
     if (instruction->opcode == PTX_OP_ADD)
         return follow_sum(analysis, definition, &operands[1], &operands[2], 1, phi, loop, depth, step) ||
