@@ -106,6 +106,68 @@ static const char *loaded_difference(struct program *program, const struct progr
     return NULL;
 }
 
+/* --- kernels that call ------------------------------------------------------------------------------ */
+
+/* Which instruction of the kernel this one of its copy is; PRODUCT_NOWHERE: one of a function that it calls.
+ */
+static uint32_t origin_of(const struct ptx_function *original, const struct ptx_instruction *instruction)
+{
+    for (uint32_t i = 0; i < original->instruction_count; i++)
+        if (original->instructions[i].text.text == instruction->text.text) return i;
+    return PRODUCT_NOWHERE;
+}
+
+/* Whether a product may reach a sum, once these are rounded, or the compiler expands something. */
+static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *round)
+{
+    struct product_choice choice;
+    struct ptx_function rounded = *function;
+    size_t size = function->instruction_count * sizeof *function->instructions;
+    rounded.instructions = arena_alloc(arena, size + 1);
+    if (!rounded.instructions) return true;
+    memcpy(rounded.instructions, function->instructions, size);
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (round[i]) rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
+    return !product_find_choice(&rounded, &choice) || choice.sum != PRODUCT_NOWHERE ||
+           choice.expansion != PRODUCT_NOWHERE;
+}
+
+/* The kernel's flags (settle.h) for its copy without calls. NULL where the program's code does not tell how
+ * the copy rounds: the functions have products of their own, or a product of the kernel reaches a sum of
+ * theirs. */
+static const bool *settle_copy(struct arena *arena, const struct program_kernel *kernel, const bool *settled)
+{
+    const struct ptx_function *copy = kernel->function;
+    bool *round = arena_calloc(arena, copy->instruction_count + 1, sizeof *round);
+    bool *own_sums = arena_calloc(arena, copy->instruction_count + 1, sizeof *own_sums);
+    if (!settled || !round || !own_sums) return NULL;
+    for (uint32_t i = 0; i < copy->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &copy->instructions[i];
+        if (!product_may_contract(instruction)) continue;
+        uint32_t origin = origin_of(kernel->original, instruction);
+        bool is_product = instruction->opcode == PTX_OP_MUL;
+        if (origin == PRODUCT_NOWHERE && is_product) return NULL;
+        if (origin == PRODUCT_NOWHERE) continue;
+        round[i] = settled[origin];
+        own_sums[i] = round[i] || !is_product;
+    }
+    return leaves_choice(arena, copy, own_sums) ? NULL : round;
+}
+
+/* exactness->round: of the original. The code is no measure for the copy: it has functions apart. */
+static void settle_calls(struct arena *arena, const struct program_kernel *kernel,
+                         struct exactness *exactness, const char *choice)
+{
+    exactness->cubin = NULL;
+    exactness->round = settle_copy(arena, kernel, exactness->round);
+    exactness->text =
+        "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice";
+    if (exactness->round) return;
+    exactness->kind = EXACTNESS_UNPROVEN;
+    exactness->text =
+        arena_printf(arena, "to be verified: %s, and it calls functions, which become part of it", choice);
+}
+
 static void compare_code(struct program *program, struct program_module *module,
                          const struct program_kernel *kernel, struct exactness *exactness, const char *choice)
 {
@@ -123,7 +185,7 @@ static void compare_code(struct program *program, struct program_module *module,
     }
     exactness->kind = EXACTNESS_SAME_CODE;
     exactness->text = "exact: no product feeds a sum";
-    if (kernel->function != kernel->original) return;
+    if (kernel->function != kernel->original && !choice) return;
     exactness->kernel = kernel->name;
     exactness->cubin = module->loaded[0].bytes;
     exactness->cubin_size = module->loaded[0].size;
@@ -131,7 +193,11 @@ static void compare_code(struct program *program, struct program_module *module,
         !cubin_find_code(&cubin, kernel->name, &code))
         return;
     exactness->round =
-        settle_rounding(arena, kernel->function, &cubin, device_sm(program), most_registers(module));
+        settle_rounding(arena, kernel->original, &cubin, device_sm(program), most_registers(module));
+    if (kernel->function != kernel->original) {
+        settle_calls(arena, kernel, exactness, choice);
+        return;
+    }
     exactness->text =
         arena_printf(arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
                      code.size / CUBIN_INSTRUCTION_BYTES,
@@ -151,9 +217,6 @@ static void decide(struct program *program, const struct program_kernel *kernel,
     if (!choice && !module->is_other_architecture) {
         exactness->kind = EXACTNESS_NO_CHOICE;
         exactness->text = "exact: no product feeds a sum";
-    } else if (choice && kernel->function != kernel->original) {
-        exactness->text = arena_printf(
-            program->arena, "to be verified: %s, and it calls functions, which become part of it", choice);
     } else if (module->loaded_count) {
         compare_code(program, module, kernel, exactness, choice);
     } else {

@@ -45,6 +45,41 @@ __global__ void another(float *a, const float *b)
 #endif
 }
 
+// What is left to the assembler.
+static __device__ float product_and_sum(float a, float b, float c)
+{
+    float value;
+    asm("{ .reg .f32 p; mul.f32 p, %1, %2; add.f32 %0, p, %3; }" : "=f"(value) : "f"(a), "f"(b), "f"(c));
+    return value;
+}
+
+// The kernel's product and sum are contracted; the function has none that could be.
+__device__ __noinline__ float halved(float value, int steps)
+{
+    for (int k = 0; k < steps; k++) value = value < 1.0f ? value + 1.0f : __fmul_rn(value, 0.5f);
+    return value;
+}
+
+__global__ void call(float *a, const float *b, float x, int steps)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float from = b[i];
+    a[i] = product_and_sum(halved(fabsf(from), steps), x, from);
+}
+
+// The function has a product and a sum of its own.
+__device__ __noinline__ float turned(float value, int steps)
+{
+    for (int k = 0; k < steps; k++) value = product_and_sum(value, 0.75f, 0.5f);
+    return value;
+}
+
+__global__ void call_free(float *a, const float *b, int steps)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = turned(b[i], steps);
+}
+
 int main()
 {
     float *a, *b, *c;
@@ -60,6 +95,10 @@ int main()
         blend<<<N / 128, 128>>>(a, c, 0.99f, 0.1f);
         divide<<<N / 128, 128>>>(b, a, 1.7f);
         another<<<N / 128, 128>>>(a, b);
+#ifdef CALLS
+        call<<<N / 128, 128>>>(b, a, 0.5f, 3);
+        call_free<<<N / 128, 128>>>(a, b, 2);
+#endif
         cudaDeviceSynchronize();
     }
     cudaMemcpy(host.data(), a, N * sizeof(float), cudaMemcpyDeviceToHost);

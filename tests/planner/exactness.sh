@@ -56,6 +56,12 @@ for form in mul.rn.f32 mul.f32; do
 done
 grep -q '"add.f32 %%m2_' "$work/source" || fail "the sum of blend is rounded"
 
+echo "functions that are called become part of the kernel"
+plan_for_gpu -arch=sm_90 -DCALLS
+member call 'exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice'
+member call_free 'and it calls functions, which become part of it'
+verified yes
+
 echo "other registers, other code: reproduced with the same limit"
 plan_for_gpu -arch=sm_90 -maxrregcount=24 -lineinfo
 member blend 'exact: PTX compiled alone reproduces the loaded code'
