@@ -2,7 +2,7 @@
  * Members whose loops are joined, as one statement: segment by segment (struct group_join). A way from one
  * segment to a later one leaves the number of the block that it leads to in the register `at`; what lies
  * between does not run, and the segment of that block begins with it. In a loop the predicate `in` says that
- * the member goes round again. */
+ * the member goes round again; `turn` counts, for those that lag. */
 #include "fuser/codegen/body_code.h"
 
 #include <string.h>
@@ -287,17 +287,22 @@ static bool is_waiting(const struct joined *joined, uint32_t loop)
     return current(joined)->lags[loop] || current(joined)->is_late[loop];
 }
 
-/* A member that lags: goes past its turn, or begins. */
-static void write_wait(struct joined *joined, uint32_t loop)
+/* A member that lags begins in this turn, or goes on, or goes past. */
+static void write_beginning(struct joined *joined, uint32_t loop)
 {
-    uint32_t m = number(joined), segment = 2 * loop + 1;
-    body_code_line(&joined->writer, "setp.eq.u32 %%m%u_now, %%m%u_wait, 0;", m, m);
-    body_code_line(&joined->writer, "@%%m%u_now bra m%u_W%u;", m, m, segment);
-    body_code_line(&joined->writer, "sub.u32 %%m%u_wait, %%m%u_wait, 1;", m, m);
-    body_code_line(&joined->writer, "setp.ne.u32 %%m%u_now, %%m%u_wait, 0;", m, m);
-    body_code_line(&joined->writer, "@%%m%u_now bra m%u_S%u;", m, m, segment);
-    if (current(joined)->is_late[loop]) write_code(joined, 2 * loop);
-    write_loop_entry(joined, loop);
+    const struct group_joined *own = current(joined);
+    uint32_t m = number(joined), first = joined->bodies->member, segment = 2 * loop + 1;
+    body_code_line(&joined->writer, "setp.eq.u32 %%m%u_now, %%m%u_turn, %u;", m, first, own->lags[loop]);
+    if (own->is_late[loop]) {
+        body_code_line(&joined->writer, "@!%%m%u_now bra m%u_W%u;", m, m, segment);
+        write_code(joined, 2 * loop);
+    }
+    body_code_line(&joined->writer, "@%%m%u_now setp.eq.u32 %%m%u_in, %%m%u_at, %u;", m, m, m,
+                   own->headers[loop]);
+    if (own->latches[loop] != UINT32_MAX) {
+        body_code_line(&joined->writer, "and.pred %%m%u_now, %%m%u_now, %%m%u_in;", m, m, m);
+        body_code_line(&joined->writer, "@%%m%u_now mov.u32 %%m%u_at, %u;", m, m, own->latches[loop] + 1);
+    }
     body_code_line(&joined->writer, "m%u_W%u:", m, segment);
 }
 
@@ -326,12 +331,30 @@ static void write_turn(struct joined *joined, uint32_t loop)
         uint32_t m = number(joined);
         bool is_last = i + 1 == join->member_count;
         if (is_idle(joined, current(joined)->headers[loop]) && !current(joined)->is_late[loop]) continue;
-        if (is_waiting(joined, loop)) write_wait(joined, loop);
+        if (is_waiting(joined, loop)) write_beginning(joined, loop);
         if (!is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
         if (!is_idle(joined, current(joined)->headers[loop]))
             body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
         write_blocks(joined, segment, !is_even ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
     }
+}
+
+/* Another turn, if a member goes round again or waits. One jump: the assembler makes less of several. */
+static void write_return(struct joined *joined, uint32_t loop)
+{
+    uint32_t first = joined->bodies->member;
+    body_code_line(&joined->writer, "setp.ne.u32 %%m%u_again, 0, 0;", first);
+    for (uint32_t i = 0; i < joined->join->member_count; i++) {
+        select_body(joined, i);
+        body_code_line(&joined->writer, "or.pred %%m%u_again, %%m%u_again, %%m%u_in;", first, first,
+                       first + i);
+        if (!is_waiting(joined, loop)) continue;
+        body_code_line(&joined->writer, "setp.lt.u32 %%m%u_now, %%m%u_turn, %u;", first + i, first,
+                       current(joined)->lags[loop]);
+        body_code_line(&joined->writer, "or.pred %%m%u_again, %%m%u_again, %%m%u_now;", first, first,
+                       first + i);
+    }
+    body_code_line(&joined->writer, "@%%m%u_again bra m%u_J%u;", first, first, 2 * loop + 1);
 }
 
 /* No member enters it, and none waits for it. */
@@ -355,8 +378,6 @@ static void write_loop(struct joined *joined, uint32_t loop)
             write_loop_entry(joined, loop);
             continue;
         }
-        body_code_line(&joined->writer, "mov.u32 %%m%u_wait, %u;", first + i,
-                       current(joined)->lags[loop] + 1);
         body_code_line(&joined->writer, "setp.ne.u32 %%m%u_in, 0, 0;", first + i);
     }
     if (join->is_even[loop])
@@ -373,13 +394,7 @@ static void write_loop(struct joined *joined, uint32_t loop)
         write_parts(joined, loop);
     else
         write_turn(joined, loop);
-    for (uint32_t i = 0; i < join->member_count && !join->is_even[loop]; i++) {
-        select_body(joined, i);
-        body_code_line(&joined->writer, "@%%m%u_in bra m%u_J%u;", first + i, first, segment);
-        if (!is_waiting(joined, loop)) continue;
-        body_code_line(&joined->writer, "setp.ne.u32 %%m%u_now, %%m%u_wait, 0;", first + i, first + i);
-        body_code_line(&joined->writer, "@%%m%u_now bra m%u_J%u;", first + i, first, segment);
-    }
+    if (!join->is_even[loop]) write_return(joined, loop);
     body_code_line(&joined->writer, "m%u_K%u:", first, segment);
 }
 
@@ -396,8 +411,11 @@ static void write_registers(struct joined *joined)
 {
     const struct body *body = joined->writer.body;
     uint32_t m = number(joined);
-    if (body == joined->bodies) body_code_line(&joined->writer, ".reg .b32 %%m%u_turn;", m);
-    body_code_line(&joined->writer, ".reg .b32 %%m%u_at, %%m%u_wait;", m, m);
+    if (body == joined->bodies) {
+        body_code_line(&joined->writer, ".reg .b32 %%m%u_turn;", m);
+        body_code_line(&joined->writer, ".reg .pred %%m%u_again;", m);
+    }
+    body_code_line(&joined->writer, ".reg .b32 %%m%u_at;", m);
     body_code_line(&joined->writer, ".reg .pred %%m%u_in, %%m%u_now, %%m%u_first;", m, m, m);
     for (uint32_t i = 0; i < body->output_count; i++)
         for (uint32_t distance = history_of(joined, &body->outputs[i]); distance > 0; distance--)
