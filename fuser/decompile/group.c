@@ -79,6 +79,10 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
     if (forward) {
         place->value = value_name(text, forward->from_member, forward->from_instruction);
         if (forward->round_product) place->comment = "its product is rounded there";
+        if (forward->distance)
+            place->comment = arena_printf(text->arena, "of %u turn%s before%s", forward->distance,
+                                          forward->distance > 1 ? "s" : "",
+                                          forward->first ? "; at first it is loaded" : "");
     }
     for (uint32_t i = 0; !forward && i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];
@@ -187,8 +191,12 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
     write_threads(text, out);
     const struct group_join *join = group_join_of(text->group, text->member);
     if (join)
-        fprintf(out, "; its loops run with those of members %u to %u, iteration by iteration", join->first_member,
-                join->first_member + join->member_count - 1);
+        fprintf(out, "; its loops run with those of members %u to %u, iteration by iteration",
+                join->first_member, join->first_member + join->member_count - 1);
+    for (uint32_t loop = 0; join && loop < join->loop_count; loop++)
+        if (join->members[text->member - join->first_member].lags[loop])
+            fprintf(out, "; loop %u lags by %u", loop + 1,
+                    join->members[text->member - join->first_member].lags[loop]);
     fprintf(out, " */\n");
     return decompile_kernel(out, text->arena, function, &options, reason);
 }
