@@ -166,6 +166,12 @@ const struct kernel_type *kernel_draw_type(struct writer *writer)
     return &types[random_below(writer->random, sizeof types / sizeof *types)];
 }
 
+const struct kernel_type *kernel_half_type(const struct writer *writer)
+{
+    static const struct kernel_type *const half = &types[4];
+    return writer->kernel->value == 'd' ? float_type : half;
+}
+
 static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
 {
     struct kernel *kernel = writer->kernel;

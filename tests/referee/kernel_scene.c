@@ -36,6 +36,7 @@ static const struct kernel_scene scenes[] = {
     /* threads alone */
     {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
     {{"L r0| w1|", "L r1| w2|"}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1o# w2="}, false, FIT_ANY},
     {{"T r0= w1=", "L r1= w2="}, false, FIT_ANY},
     {{"L r0= w1=", "L r2= w3=", "L r1= w4=", "L r3= w5="}, true, FIT_ANY},
 };
@@ -137,6 +138,12 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = MAP_COLUMN;
         access->c = 0;
         access->trips = -1;
+        break;
+    case 'o':
+        access->map = MAP_TIMES;
+        access->c = 2;
+        access->d = random_of(random, 1, 3, 3, 2);
+        writer->kernel->pointers[access->pointer].type = kernel_half_type(writer);
         break;
     default:
         access->map = MAP_OWN;

@@ -30,6 +30,8 @@ struct writer {
 __attribute__((format(printf, 2, 3))) void kernel_say(struct writer *writer, const char *format, ...);
 const char *kernel_value_type(const struct writer *writer);
 const struct kernel_type *kernel_draw_type(struct writer *writer);
+const struct kernel_type *
+kernel_half_type(const struct writer *writer); /* half as wide as the kernel's values */
 /* The numbers of an access whose map and guard are known. */
 void kernel_draw_constants(struct writer *writer, struct kernel_access *access);
 
@@ -63,8 +65,8 @@ void kernel_write_scene(struct writer *writer);
  * pointer. a, with a slot's digit, counts there by atomics. x y z u v k are the meetings of enum
  * kernel_meeting, in its order; h, with a slot's digit, hands over from the first warp to the others.
  * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
- * (|). Guards: odd (!), odd or even or below a bound (?), below a bound (U), data (%), inner (#), both in one
- * block (G), the first warp (W). Loops: kernel_loop.c. */
+ * (|), half of an element (o). Guards: odd (!), odd or even or below a bound (?), below a bound (U), data
+ * (%), inner (#), both in one block (G), the first warp (W). Loops: kernel_loop.c. */
 struct kernel_scene {
     const char *kernels[KERNEL_SCENE_MOST];
     bool may_be_flat; /* as planes */
