@@ -40,7 +40,7 @@ static void draw_theme(struct generator *generator)
     theme->width = random_of(random, 4, 8, 16, 20, 32);
     theme->block = (uint32_t)random_of(random, 32, 64, 64, 96, 128, 128, 256);
     theme->other_type = random_below(random, 100);
-    theme->has_tables = random_chance(random, 12); /* mostly in kernels that are drawn freely */
+    theme->has_tables = random_chance(random, 16); /* mostly in kernels that are drawn freely */
     theme->has_calls = random_chance(random, 15);
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);

@@ -185,7 +185,7 @@ static uint32_t draw_pointer(struct writer *writer, uint32_t percent_new)
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         if (kernel->pointers[p].variable) other = kernel->pointers[p].variable;
     if (writer->theme->has_tables && !writer->kernel->is_plain &&
-        random_chance(writer->random, other ? 60 : 40)) {
+        random_chance(writer->random, other ? 85 : 60)) {
         bool is_table = other ? other == 'c' : random_chance(writer->random, 60);
         kernel->pointers[kernel->pointer_count].type = float_type;
         kernel->pointers[kernel->pointer_count].variable = is_table ? 't' : 'c';
