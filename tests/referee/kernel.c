@@ -297,8 +297,10 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
 static bool draw_index(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
+    if (writer->has_index) return false; /* one index array a kernel */
     if (kernel->pointer_count == KERNEL_POINTERS || kernel->access_count + 2 > KERNEL_ACCESSES) return false;
     uint32_t pointer = kernel->pointer_count++;
+    writer->has_index = true;
     kernel->pointers[pointer].type = int_type;
     kernel->accesses[kernel->access_count++] = (struct kernel_access){.pointer = pointer, .map = MAP_OWN};
     kernel_say(writer, "const int *g = (const int *)p%u;\n", pointer);
@@ -324,8 +326,6 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     access.guard = draw_guard(writer);
     if (kernel->index == 'u' && access.map == MAP_NEGATIVE) access.map = MAP_OWN;
     if (!writer->values && access.guard == GUARD_DATA) access.guard = GUARD_NONE;
-    for (uint32_t a = 0; a < kernel->access_count && access.map == MAP_GATHER; a++)
-        if (kernel->accesses[a].map == MAP_GATHER) access.map = MAP_OWN; /* one index array a kernel */
     if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
     access.is_volatile = !kernel->is_plain && random_chance(writer->random, 2);
     access.pointer = kernel->is_stencil ? stencil_pointer(writer, is_write)

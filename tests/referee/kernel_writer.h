@@ -21,6 +21,7 @@ struct writer {
     uint32_t values; /* v0, v1 ... */
     bool is_parted;  /* barriers no longer wait for the whole block */
     uint32_t kept;   /* 0, or 1 more than the number of a shared array that does not change any more */
+    bool has_index;  /* of a gather */
     bool is_written[KERNEL_POINTERS];
     char loop;               /* the letter of the loop that is being written, or 0 */
     uint32_t values_outside; /* of it */
