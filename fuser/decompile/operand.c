@@ -225,8 +225,18 @@ static struct text operand_text(struct code *code, const struct ptx_operand *ope
     return text_primary(arena_printf(code->arena, "%.*s", (int)operand->text.length, operand->text.text));
 }
 
+/* Bits that are moved or chosen are read as what the destination is. */
+static enum ptx_type type_wanted(const struct code *code, const struct ptx_instruction *at, uint32_t operand)
+{
+    enum ptx_type type = types_operand(at, operand);
+    if ((at->opcode != PTX_OP_MOV && at->opcode != PTX_OP_SELP) || type == PTX_PRED) return type;
+    int32_t to = registers_destination(at);
+    bool is_same_size = to != CODE_NONE && ptx_type_bytes(code->registers[to].type) == ptx_type_bytes(type);
+    return is_same_size && code->registers[to].type != PTX_PRED ? code->registers[to].type : type;
+}
+
 struct text expression_operand(struct code *code, uint32_t instruction, uint32_t operand)
 {
     const struct ptx_instruction *at = &code->function->instructions[instruction];
-    return operand_text(code, &at->operands[operand], types_operand(at, operand), types_see_sign(at));
+    return operand_text(code, &at->operands[operand], type_wanted(code, at, operand), types_see_sign(at));
 }

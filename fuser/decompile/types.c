@@ -6,7 +6,7 @@
 struct votes { /* for one register */
     enum ptx_type floating;
     uint32_t signed_votes, unsigned_votes;
-    bool is_predicate;
+    bool is_predicate, is_bits; /* bits: of logic, which no float has */
 };
 
 const char *types_name(enum ptx_type type)
@@ -149,6 +149,23 @@ static bool is_value(const struct ptx_operand *operand)
            operand->kind == PTX_OPERAND_PAIR;
 }
 
+static bool is_logic(const struct ptx_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case PTX_OP_AND:
+    case PTX_OP_OR:
+    case PTX_OP_XOR:
+    case PTX_OP_NOT:
+    case PTX_OP_SHL:
+    case PTX_OP_SHR:
+    case PTX_OP_LOP3:
+    case PTX_OP_PRMT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void vote_instruction(struct votes *votes, const struct ptx_instruction *instruction)
 {
     bool sees_sign = types_see_sign(instruction);
@@ -157,6 +174,8 @@ static void vote_instruction(struct votes *votes, const struct ptx_instruction *
         if (!is_value(&instruction->operands[i])) continue;
         bool is_result = i == 0 && has_destination;
         enum ptx_type type = is_result ? types_result(instruction) : types_operand(instruction, i);
+        if (instruction->operands[i].kind == PTX_OPERAND_REGISTER && is_logic(instruction))
+            votes[instruction->operands[i].reg].is_bits = true;
         vote_operands(votes, &instruction->operands[i], type,
                       sees_sign && (!is_result || instruction->opcode != PTX_OP_CVT));
     }
@@ -178,7 +197,8 @@ static void spread(const struct ptx_function *function, struct votes *votes)
                 found = votes[operands[k].reg].floating;
         for (uint32_t k = 0; found && k < last; k++) {
             struct votes *other = operands[k].kind == PTX_OPERAND_REGISTER ? &votes[operands[k].reg] : NULL;
-            if (other && !other->floating && !other->signed_votes && !other->unsigned_votes)
+            if (other && !other->floating && !other->signed_votes && !other->unsigned_votes &&
+                !other->is_bits)
                 other->floating = found;
         }
     }
@@ -187,7 +207,7 @@ static void spread(const struct ptx_function *function, struct votes *votes)
 static enum ptx_type decide(enum ptx_type declared, const struct votes *votes)
 {
     if (votes->is_predicate || declared == PTX_PRED) return PTX_PRED;
-    bool is_integer = votes->signed_votes + votes->unsigned_votes > 0;
+    bool is_integer = votes->is_bits || votes->signed_votes + votes->unsigned_votes > 0;
     unsigned bytes = ptx_type_bytes(declared);
     if (ptx_type_is_float(declared)) return declared;
     if (votes->floating && !is_integer && ptx_type_bytes(votes->floating) == bytes) return votes->floating;
