@@ -214,7 +214,6 @@ static void write_tables(const struct body *body, FILE *out)
 /* One array for the shared memory of all members, which have it in turn. */
 static bool write_shared(struct source *source, FILE *out)
 {
-    enum { MOST_BYTES = 48 << 10 };
     const struct group *group = source->request->group;
     uint64_t bytes = 0, alignment = 16;
     for (uint32_t member = 0; member < group->member_count; member++) {
@@ -224,10 +223,10 @@ static bool write_shared(struct source *source, FILE *out)
             if (body->shared[i].variable->alignment > alignment)
                 alignment = body->shared[i].variable->alignment;
     }
-    if (bytes > MOST_BYTES) {
+    if (bytes > CODEGEN_MOST_SHARED) {
         source->result->error = arena_printf(
             source->result->arena, "its members use %llu bytes of shared memory: a kernel may declare %d",
-            (unsigned long long)bytes, MOST_BYTES);
+            (unsigned long long)bytes, CODEGEN_MOST_SHARED);
         return false;
     }
     if (bytes)

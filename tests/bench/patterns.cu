@@ -433,6 +433,14 @@ static void dynamic_shared(int round)
     turn_blocks<<<BLOCKS, THREADS, THREADS * sizeof *x>>>(x, y, N);
 }
 
+/* More than a kernel may declare. */
+static void much_dynamic_shared(int round)
+{
+    cudaFuncSetAttribute(turn_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10);
+    shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
+    turn_blocks<<<BLOCKS, THREADS, 64 << 10>>>(y, x, N);
+}
+
 static void within_blocks(int round)
 {
     shift<<<BLOCKS, THREADS>>>(x, 1.0f + round, N);
@@ -653,6 +661,7 @@ static const struct pattern {
     PATTERN(warp_sums),
     PATTERN(warps_that_leave),
     PATTERN(dynamic_shared),
+    PATTERN(much_dynamic_shared),
     PATTERN(within_blocks),
     PATTERN(within_blocks_in_place),
     PATTERN(blocks_of_two_shapes),

@@ -52,6 +52,7 @@ warps_parted_at_barriers apart
 warp_sums fused
 warps_that_leave apart
 dynamic_shared fused
+much_dynamic_shared apart
 within_blocks fused
 within_blocks_in_place fused
 blocks_of_two_shapes apart
