@@ -176,7 +176,8 @@ static const char *tie_of(const struct ptx_instruction *instruction)
     return NULL;
 }
 
-/* Takes the carry of an instruction of another block: what runs between them in a fused kernel is not known. */
+/* Takes the carry of an instruction of another block: what runs between them in a fused kernel is not known.
+ */
 static bool takes_foreign_carry(const struct analysis *analysis, uint32_t index)
 {
     const struct ptx_instruction *instructions = analysis->function->instructions;

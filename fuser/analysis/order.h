@@ -12,10 +12,10 @@ struct order {
 };
 /* False when memory is out. */
 bool order_open(struct order *order, struct arena *arena, const struct ptx_function *function);
-/* Marks what can be reached from the successors of `from`, never entering `wall`, nor leaving by a closed edge
- * (flags of exits, or NULL). stack has room for every block. */
-void order_walk(const struct ptx_cfg *cfg, uint32_t from, uint32_t wall, const bool *closed, unsigned char *seen,
-                uint32_t *stack);
+/* Marks what can be reached from the successors of `from`, never entering `wall`, nor leaving by a closed
+ * edge (flags of exits, or NULL). stack has room for every block. */
+void order_walk(const struct ptx_cfg *cfg, uint32_t from, uint32_t wall, const bool *closed,
+                unsigned char *seen, uint32_t *stack);
 /* One thread may execute `later` after `earlier`. */
 bool order_may_follow(const struct order *order, uint32_t earlier, uint32_t later);
 /* A jump that, when taken, ends the member: a predicated ret or exit, or a predicated branch to one. */

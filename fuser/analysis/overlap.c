@@ -55,7 +55,8 @@ static int64_t common_unit(__isl_keep isl_map *a, uint32_t width_a, __isl_keep i
                            int64_t *residue)
 {
     int64_t residue_b;
-    uint64_t unit = overlap_common_divisor((uint64_t)image_stride(a, residue), (uint64_t)image_stride(b, &residue_b));
+    uint64_t unit =
+        overlap_common_divisor((uint64_t)image_stride(a, residue), (uint64_t)image_stride(b, &residue_b));
     int64_t apart = *residue - residue_b;
     unit = overlap_common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
     unit = overlap_common_divisor(overlap_common_divisor(unit, width_a), width_b);

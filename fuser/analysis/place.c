@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    PLACE_OPERATIONS = 2000000,  /* of isl, for one fused shape */
+    PLACE_OPERATIONS = 2000000, /* of isl, for one fused shape */
     PLACE_MANY_THREADS = 65536, /* of a launch: they fill a device */
 };
 

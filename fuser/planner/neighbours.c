@@ -244,10 +244,9 @@ static json_t *values_json(const struct neighbours *pair)
     for (uint32_t i = 0; i < group->forward_count; i++) {
         const struct group_forward *forward = &group->forwards[i];
         if (forward->from_member == m && forward->to_member == m + 1)
-            append(list,
-                   arena_printf(arena, "line %u to line %u in a register%s",
-                                from[forward->from_instruction].line, to[forward->to_instruction].line,
-                                group_is_repeated(group, forward) ? ", in each iteration" : ""));
+            append(list, arena_printf(arena, "line %u to line %u in a register%s",
+                                      from[forward->from_instruction].line, to[forward->to_instruction].line,
+                                      group_is_repeated(group, forward) ? ", in each iteration" : ""));
     }
     for (uint32_t i = 0; i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];

@@ -144,7 +144,7 @@ struct kernel_theme {
     uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t levels;
     bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
-    uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
+    uint32_t block, other_type;  /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
     bool has_calls;  /* it has kernel_called */

@@ -55,7 +55,8 @@ void kernel_write_loop(struct writer *writer, char letter)
         kernel_say(writer, "%s v%u = s;\n", kernel_value_type(writer), writer->values++);
     writer->values_outside = writer->values;
     writer->loop = letter;
-    if (random_chance(writer->random, writer->theme->is_unrolled ? 8 : 92)) kernel_say(writer, "#pragma unroll 1\n");
+    if (random_chance(writer->random, writer->theme->is_unrolled ? 8 : 92))
+        kernel_say(writer, "#pragma unroll 1\n");
     if (letter == '(')
         kernel_say(writer, "for (int j = m - 1; j >= 0; j--) {\n");
     else
