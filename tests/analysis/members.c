@@ -19,6 +19,7 @@ struct row {
 struct part {
     struct row *divisions, *constraints;
     unsigned division_count, constraint_count;
+    isl_basic_set *beyond; /* a number of it does not fit: isl is asked */
 };
 
 struct members {
@@ -27,13 +28,13 @@ struct members {
     unsigned part_count;
 };
 
-static int64_t number_of(isl_val *value)
+/* Takes the value; clears *fits, and returns 1, where it has more than 55 bits. */
+static int64_t number_of(isl_val *value, bool *fits)
 {
-    if (!isl_val_is_int(value) || isl_val_n_abs_num_chunks(value, 1) > 7) {
-        fprintf(stderr, "members: a coefficient is no integer of 63 bits\n");
-        abort();
-    }
-    int64_t number = isl_val_get_num_si(value);
+    bool is_small = isl_val_is_int(value) == isl_bool_true && isl_val_n_abs_num_chunks(value, 1) <= 7;
+    int64_t number = is_small ? isl_val_get_num_si(value) : 1;
+
+    *fits &= is_small;
     isl_val_free(value);
     return number;
 }
@@ -46,7 +47,7 @@ static void *zeroed(size_t count, size_t size)
     return memory;
 }
 
-static struct row division_row(isl_aff *division, unsigned dimensions, unsigned divisions)
+static struct row division_row(isl_aff *division, unsigned dimensions, unsigned divisions, bool *fits)
 {
     isl_val *denominator = isl_aff_get_denominator_val(division);
     struct row row = {.terms = zeroed(dimensions + divisions + 1, sizeof(int64_t))};
@@ -57,11 +58,12 @@ static struct row division_row(isl_aff *division, unsigned dimensions, unsigned 
     }
     division = isl_aff_scale_val(division, isl_val_copy(denominator));
     for (unsigned d = 0; d < dimensions; d++)
-        row.terms[d] = number_of(isl_aff_get_coefficient_val(division, isl_dim_in, (int)d));
+        row.terms[d] = number_of(isl_aff_get_coefficient_val(division, isl_dim_in, (int)d), fits);
     for (unsigned d = 0; d < divisions; d++)
-        row.terms[dimensions + d] = number_of(isl_aff_get_coefficient_val(division, isl_dim_div, (int)d));
-    row.terms[dimensions + divisions] = number_of(isl_aff_get_constant_val(division));
-    row.denominator = number_of(denominator);
+        row.terms[dimensions + d] =
+            number_of(isl_aff_get_coefficient_val(division, isl_dim_div, (int)d), fits);
+    row.terms[dimensions + divisions] = number_of(isl_aff_get_constant_val(division), fits);
+    row.denominator = number_of(denominator, fits);
     isl_aff_free(division);
     return row;
 }
@@ -69,6 +71,7 @@ static struct row division_row(isl_aff *division, unsigned dimensions, unsigned 
 struct filling {
     struct part *part;
     unsigned dimensions;
+    bool fits;
 };
 
 static isl_stat add_constraint(isl_constraint *constraint, void *context)
@@ -77,15 +80,17 @@ static isl_stat add_constraint(isl_constraint *constraint, void *context)
     struct part *part = filling->part;
     struct row *row = &part->constraints[part->constraint_count++];
     unsigned dimensions = filling->dimensions;
+    bool *fits = &filling->fits;
 
     row->terms = zeroed(dimensions + part->division_count + 1, sizeof(int64_t));
     row->is_equality = isl_constraint_is_equality(constraint) == isl_bool_true;
     for (unsigned d = 0; d < dimensions; d++)
-        row->terms[d] = number_of(isl_constraint_get_coefficient_val(constraint, isl_dim_set, (int)d));
+        row->terms[d] = number_of(isl_constraint_get_coefficient_val(constraint, isl_dim_set, (int)d), fits);
     for (unsigned d = 0; d < part->division_count; d++)
         row->terms[dimensions + d] =
-            number_of(isl_constraint_get_coefficient_val(constraint, isl_dim_div, (int)d));
-    row->terms[dimensions + part->division_count] = number_of(isl_constraint_get_constant_val(constraint));
+            number_of(isl_constraint_get_coefficient_val(constraint, isl_dim_div, (int)d), fits);
+    row->terms[dimensions + part->division_count] =
+        number_of(isl_constraint_get_constant_val(constraint), fits);
     isl_constraint_free(constraint);
     return isl_stat_ok;
 }
@@ -95,16 +100,17 @@ static isl_stat add_part(isl_basic_set *basic, void *context)
     struct members *members = context;
     struct part *part = &members->parts[members->part_count++];
     isl_local_space *space = isl_basic_set_get_local_space(basic);
+    struct filling filling = {.part = part, .dimensions = members->dimensions, .fits = true};
 
     part->division_count = (unsigned)isl_local_space_dim(space, isl_dim_div);
     part->divisions = zeroed(part->division_count, sizeof *part->divisions);
     for (unsigned d = 0; d < part->division_count; d++)
-        part->divisions[d] =
-            division_row(isl_local_space_get_div(space, (int)d), members->dimensions, part->division_count);
+        part->divisions[d] = division_row(isl_local_space_get_div(space, (int)d), members->dimensions,
+                                          part->division_count, &filling.fits);
     part->constraints = zeroed((size_t)isl_basic_set_n_constraint(basic), sizeof *part->constraints);
-    isl_basic_set_foreach_constraint(basic, add_constraint,
-                                     &(struct filling){.part = part, .dimensions = members->dimensions});
+    isl_basic_set_foreach_constraint(basic, add_constraint, &filling);
     isl_local_space_free(space);
+    if (!filling.fits) part->beyond = isl_basic_set_copy(basic);
     isl_basic_set_free(basic);
     return isl_stat_ok;
 }
@@ -136,11 +142,25 @@ static int64_t floor_divided(__int128 number, int64_t denominator)
     return (int64_t)(quotient - (quotient * denominator > number));
 }
 
+static bool basic_has(isl_basic_set *basic, unsigned dimensions, const int64_t *point)
+{
+    isl_ctx *ctx = isl_basic_set_get_ctx(basic);
+
+    basic = isl_basic_set_copy(basic);
+    for (unsigned d = 0; d < dimensions; d++)
+        basic = isl_basic_set_fix_val(basic, isl_dim_set, d, isl_val_int_from_si(ctx, point[d]));
+    isl_bool empty = isl_basic_set_is_empty(basic);
+    isl_basic_set_free(basic);
+    if (empty < 0) abort();
+    return !empty;
+}
+
 static bool part_has(const struct part *part, unsigned dimensions, const int64_t *point)
 {
     unsigned count = dimensions + part->division_count;
     int64_t values[count + 1];
 
+    if (part->beyond) return basic_has(part->beyond, dimensions, point);
     for (unsigned d = 0; d < dimensions; d++) values[d] = point[d];
     for (unsigned d = dimensions; d < count; d++) values[d] = 0;
     /* A division's definition names only those before it. */
@@ -168,6 +188,7 @@ void members_free(struct members *members)
         struct part *part = &members->parts[p];
         for (unsigned d = 0; d < part->division_count; d++) free(part->divisions[d].terms);
         for (unsigned c = 0; c < part->constraint_count; c++) free(part->constraints[c].terms);
+        isl_basic_set_free(part->beyond);
         free(part->divisions);
         free(part->constraints);
     }

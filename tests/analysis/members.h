@@ -10,8 +10,8 @@
 
 struct members;
 
-/* Takes the set, of any number of dimensions, without parameters. Its coefficients fit into 63 bits; aborts
- * otherwise. */
+/* Takes the set, of any number of dimensions, without parameters. Where its numbers are too large for that
+ * arithmetic, isl is asked after all. */
 struct members *members_new(isl_set *set);
 /* point: a number for each dimension of the set. */
 bool members_has(const struct members *members, const int64_t *point);
