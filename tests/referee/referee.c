@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS_MOST = 16 };
+enum { WORKERS_MOST = 256 };
 
 static struct referee {
     struct judge judge;
@@ -422,7 +422,10 @@ static void read_options(int argc, char **argv)
     referee.stops_at_failure = first_failure;
     referee.shrinks = !no_shrink;
     if (first_failure) referee.workers = 1;
-    if (!referee.batch || !referee.workers || referee.workers > WORKERS_MOST) exit(2);
+    if (!referee.batch || !referee.workers || referee.workers > WORKERS_MOST) {
+        fprintf(stderr, "referee: --batch is at least 1, --workers 1 to %d\n", WORKERS_MOST);
+        exit(2);
+    }
     if (print < 0) return;
     char *text = batch_text((uint32_t)print, 1);
     fputs(text, stdout);
