@@ -72,6 +72,19 @@ bool draft_assign_roles(struct draft *draft)
     return true;
 }
 
+/* Whether the last launch depends on the nearest one before it that must run after the fused kernel, as then
+ * it must too. To know that early saves most tests in a row of launches that depend on each other. */
+static bool stands_behind(struct draft *draft)
+{
+    uint32_t last = draft->count - 1;
+    for (uint32_t k = last; k-- > 0;) {
+        if (draft->is_member[k] || !draft->follows[k]) continue;
+        draft->follows[last] = !is_independent(draft->search, draft->first + k, draft->first + last);
+        return draft->follows[last];
+    }
+    return false;
+}
+
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
     struct search *search = draft->search;
@@ -81,9 +94,11 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
         if (!conflict || conflict->class > CONFLICT_HALO) {
             if (conflict) draft->reason = conflict->reason;
+            draft->follows[draft->count - 1] = conflict != NULL;
             return false;
         }
         dependent |= conflict->class != CONFLICT_NONE;
+        draft->follows[draft->count - 1] |= dependent;
         shares |= conflict->shared_bytes > 0;
     }
     if (dependent || shares || search->options->keeps_losing) return true;
@@ -121,7 +136,7 @@ void draft_grow(struct draft *draft)
         uint32_t at = draft->count++;
         const char *no_member = search_class(search, next)->no_member;
         if (no_member && at == 1) draft->reason = no_member;
-        draft->is_member[at] = !no_member && joins_members(draft, next);
+        draft->is_member[at] = !no_member && !stands_behind(draft) && joins_members(draft, next);
         if (draft->is_member[at] && draft_assign_roles(draft)) continue;
         draft->is_member[at] = false;
         if (++passed > SEARCH_MOST_PASSED) break;

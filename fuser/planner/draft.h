@@ -12,7 +12,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
     uint32_t first, count;
     bool is_member[SEARCH_MOST_STEPS];
     enum plan_step_role roles[SEARCH_MOST_STEPS];
-    const char *reason; /* why it did not grow, or is none */
+    bool follows[SEARCH_MOST_STEPS]; /* while it grows: known to depend on a member, or on such a launch */
+    const char *reason;              /* why it did not grow, or is none */
 };
 
 /* Why no group can have this launch as a step, or NULL. Replay holds a launch only when every base lies in a
