@@ -4,6 +4,7 @@
 #include "fuser/analysis/halo.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONFLICT_OPERATIONS = 500000 }; /* of isl */
@@ -38,22 +39,26 @@ static bool any_may_conflict(const struct bound_launch *p, const struct bound_la
     return false;
 }
 
-/* { thread of p -> thread of q : they touch the same byte through these accesses }, or NULL when it is not
- * known. */
-static __isl_give isl_map *meeting_threads(const struct bound_launch *p, const struct access *a,
-                                           const struct bound_launch *q, const struct access *b)
+/* What an access of one of the launches touches; looked at when it is asked for. */
+struct side {
+    struct touch touch;
+    bool is_known;
+};
+
+static const struct touch *touch_by(struct memo *memo, struct side *sides, const struct bound_launch *launch,
+                                    uint32_t index)
 {
-    isl_map *pairs = NULL, *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b);
-    if (bytes_a && bytes_b && p->bindings[a->base].array == q->bindings[b->base].array)
-        pairs = overlap_relation(bytes_a, a->width, bytes_b, b->width);
-    isl_map_free(bytes_a);
-    isl_map_free(bytes_b);
-    return pairs;
+    struct side *side = &sides[index];
+    const struct access *access = &launch->summary->accesses[index];
+    if (side->is_known) return &side->touch;
+    side->touch = touch_of(memo, overlap_thread_bytes(launch, access), access->width);
+    side->is_known = true;
+    return &side->touch;
 }
 
 /* Whether any two threads conflict, by the first accesses that do; those, and unknown ones, are noted. */
-static isl_bool any_conflict(const struct bound_launch *p, const struct bound_launch *q,
-                             struct conflict *conflict)
+static isl_bool any_conflict(struct memo *memo, struct side *sides_p, const struct bound_launch *p,
+                             struct side *sides_q, const struct bound_launch *q, struct conflict *conflict)
 {
     for (uint32_t i = 0; i < p->summary->access_count; i++)
         for (uint32_t j = 0; j < q->summary->access_count; j++) {
@@ -61,12 +66,34 @@ static isl_bool any_conflict(const struct bound_launch *p, const struct bound_la
             if (!overlap_may_conflict(p, a, q, b)) continue;
             conflict->access_p = i;
             conflict->access_q = j;
-            isl_map *pairs = meeting_threads(p, a, q, b);
-            isl_bool empty = pairs ? isl_map_is_empty(pairs) : isl_bool_error;
-            isl_map_free(pairs);
-            if (empty != isl_bool_true) return empty == isl_bool_error ? isl_bool_error : isl_bool_true;
+            if (p->bindings[a->base].array != q->bindings[b->base].array) return isl_bool_error;
+            const struct touch *first = touch_by(memo, sides_p, p, i),
+                               *second = touch_by(memo, sides_q, q, j);
+            if (!first->bytes || !second->bytes) return isl_bool_error;
+            isl_bool apart = overlap_is_empty(memo, first, second);
+            if (apart != isl_bool_true) return isl_bool_not(apart);
         }
     return isl_bool_false;
+}
+
+static void sides_free(struct side *sides, const struct bound_launch *launch)
+{
+    for (uint32_t i = 0; sides && i < launch->summary->access_count; i++) isl_map_free(sides[i].touch.bytes);
+    free(sides);
+}
+
+static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *p,
+                                  const struct bound_launch *q, struct conflict *conflict)
+{
+    struct side *sides_p = calloc(p->summary->access_count + 1, sizeof *sides_p);
+    struct side *sides_q = calloc(q->summary->access_count + 1, sizeof *sides_q);
+    struct quota quota = quota_begin(memo->ctx, CONFLICT_OPERATIONS);
+    isl_bool found =
+        sides_p && sides_q ? any_conflict(memo, sides_p, p, sides_q, q, conflict) : isl_bool_error;
+    quota_end(&quota);
+    sides_free(sides_p, p);
+    sides_free(sides_q, q);
+    return found;
 }
 
 static void classify(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
@@ -111,9 +138,7 @@ void conflict_between(struct memo *memo, const struct bound_launch *p, const str
              "kernels %s and %s have no byte in common that one writes", p->summary->function->name,
              q->summary->function->name);
     if (!any_may_conflict(p, q)) return;
-    struct quota quota = quota_begin(memo->ctx, CONFLICT_OPERATIONS);
-    isl_bool found = any_conflict(p, q, conflict);
-    quota_end(&quota);
+    isl_bool found = conflict_anywhere(memo, p, q, conflict);
     if (found == isl_bool_true) {
         conflict->class = CONFLICT_UNKNOWN;
         classify(memo, p, q, conflict);

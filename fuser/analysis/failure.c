@@ -41,7 +41,9 @@ static bool find_witness(struct frame *frame, const struct placed_access *a, con
     isl_map *bytes_b = overlap_thread_bytes(&frame->members[b->member], b->access);
     bool found = false;
     if (bytes_a && bytes_b) {
-        isl_map *pairs = overlap_relation(bytes_a, a->access->width, bytes_b, b->access->width);
+        struct touch touch_a = touch_of(frame->memo, bytes_a, a->access->width),
+                     touch_b = touch_of(frame->memo, bytes_b, b->access->width);
+        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
         isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
                                                 isl_map_copy(frame->maps[b->member]));
         found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
@@ -94,14 +96,15 @@ void failure_describe(struct frame *frame, const struct placed_access *a, const 
 
 /* Threads of two blocks, of other numbers where there are such, that touch one byte through these accesses.
  */
-static bool meet_across_blocks(const struct bound_launch *p, const struct access *a,
+static bool meet_across_blocks(struct memo *memo, const struct bound_launch *p, const struct access *a,
                                const struct bound_launch *q, const struct access *b,
                                struct frame_failure *failure)
 {
     isl_map *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b);
     bool found = false;
     if (bytes_a && bytes_b && overlap_may_conflict(p, a, q, b)) {
-        isl_map *pairs = overlap_relation(bytes_a, a->width, bytes_b, b->width);
+        struct touch touch_a = touch_of(memo, bytes_a, a->width), touch_b = touch_of(memo, bytes_b, b->width);
+        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
         isl_map *block = isl_map_universe(isl_map_get_space(pairs));
         for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
         found = witness_find(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
@@ -112,7 +115,7 @@ static bool meet_across_blocks(const struct bound_launch *p, const struct access
 }
 
 /* The first two members that meet across blocks; what stands in the way is that blocks stay whole. */
-static bool describe_blocks(const struct bound_launch *members, uint32_t member_count,
+static bool describe_blocks(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
                             struct frame_failure *failure)
 {
     for (uint32_t q = 1; q < member_count; q++)
@@ -121,7 +124,7 @@ static bool describe_blocks(const struct bound_launch *members, uint32_t member_
                 for (uint32_t j = 0; j < members[q].summary->access_count; j++) {
                     const struct access *a = &members[p].summary->accesses[i];
                     const struct access *b = &members[q].summary->accesses[j];
-                    if (!meet_across_blocks(&members[p], a, &members[q], b, failure)) continue;
+                    if (!meet_across_blocks(memo, &members[p], a, &members[q], b, failure)) continue;
                     failure->p = p;
                     failure->q = q;
                     failure->access_p = i;
@@ -133,13 +136,13 @@ static bool describe_blocks(const struct bound_launch *members, uint32_t member_
     return false;
 }
 
-void failure_describe_shapes(const struct bound_launch *members, uint32_t member_count,
+void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
                              struct frame_failure *failure)
 {
     const char *tie = NULL;
     for (uint32_t member = 0; member < member_count && !tie; member++)
         tie = members[member].summary->whole_block;
-    if (tie && describe_blocks(members, member_count, failure)) return;
+    if (tie && describe_blocks(memo, members, member_count, failure)) return;
     snprintf(failure->reason, sizeof failure->reason,
              "no fused shape runs the threads of all members once%s%s",
              tie ? " and keeps the blocks that must stay whole: " : "", tie ? tie : "");

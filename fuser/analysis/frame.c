@@ -31,7 +31,8 @@ void frame_clear(struct frame *frame)
 {
     for (uint32_t member = 0; frame->maps && member < frame->member_count; member++)
         frame_unplace(frame, member);
-    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_map_free(frame->shapes[shape].bytes);
+    for (uint32_t shape = 0; shape < frame->shape_count; shape++)
+        isl_map_free(frame->shapes[shape].touch.bytes);
     memset(frame, 0, sizeof *frame);
 }
 
@@ -58,12 +59,14 @@ static bool tables_grow(struct frame *frame)
 static uint32_t shape_intern(struct frame *frame, const struct array_binding *binding, uint32_t width,
                              __isl_take isl_map *bytes)
 {
-    uint32_t number = memo_number(frame->memo, bytes);
+    struct touch touch = touch_of(frame->memo, bytes, width);
     for (uint32_t index = 0; index < frame->shape_count; index++) {
         const struct frame_shape *shape = &frame->shapes[index];
-        if (shape->array != binding->array || shape->width != width || shape->number != number) continue;
-        if (!shape->bytes != !bytes) continue;
-        if (bytes && !number && isl_map_plain_is_equal(shape->bytes, bytes) != isl_bool_true) continue;
+        if (shape->array != binding->array || shape->touch.width != width || !shape->touch.bytes != !bytes)
+            continue;
+        if (shape->touch.number != touch.number || shape->touch.from != touch.from) continue;
+        if (bytes && !touch.number && isl_map_plain_is_equal(shape->touch.bytes, bytes) != isl_bool_true)
+            continue;
         isl_map_free(bytes);
         return index;
     }
@@ -71,11 +74,8 @@ static uint32_t shape_intern(struct frame *frame, const struct array_binding *bi
         isl_map_free(bytes);
         return UINT32_MAX;
     }
-    frame->shapes[frame->shape_count] = (struct frame_shape){.array = binding->array,
-                                                             .width = width,
-                                                             .number = number,
-                                                             .is_plain = binding->is_plain,
-                                                             .bytes = bytes};
+    frame->shapes[frame->shape_count] =
+        (struct frame_shape){.array = binding->array, .is_plain = binding->is_plain, .touch = touch};
     return frame->shape_count++;
 }
 
@@ -111,13 +111,14 @@ static __isl_give isl_map *affine_relation(struct frame *frame, uint32_t member)
         if (!frame->maps[other] || other == member) continue;
         for (uint32_t i = 0; i < frame->members[other].summary->access_count; i++) {
             const struct placed_access *placed = &frame->accesses[other][i];
-            isl_map *bytes = frame->shapes[placed->shape].bytes;
-            for (uint32_t j = 0; bytes && j < own->summary->access_count; j++) {
+            const struct touch *touch = &frame->shapes[placed->shape].touch;
+            for (uint32_t j = 0; touch->bytes && j < own->summary->access_count; j++) {
                 const struct access *access = &own->summary->accesses[j];
                 if (!overlap_may_conflict(&frame->members[other], placed->access, own, access)) continue;
                 isl_map *own_bytes = overlap_thread_bytes(own, access);
                 if (!own_bytes) return isl_map_free(all);
-                isl_map *pairs = overlap_relation(bytes, placed->access->width, own_bytes, access->width);
+                struct touch own_touch = touch_of(frame->memo, own_bytes, access->width);
+                isl_map *pairs = overlap_relation(touch, &own_touch);
                 isl_map_free(own_bytes);
                 all = all ? isl_map_union(all, pairs) : pairs;
             }
@@ -181,20 +182,12 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->accesses[member] = NULL;
 }
 
-/* What isl gave up may be decided another time, with more of its bound left. */
 static enum overlap overlap_of_shapes(const struct frame *frame, const struct frame_shape *a,
                                       const struct frame_shape *b)
 {
     if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
-    if (!a->bytes || !b->bytes) return OVERLAP_UNKNOWN;
-    struct memo_question question = {.kind = MEMO_OVERLAP,
-                                     .words = {a->number, a->width, b->number, b->width, frame->reach}};
-    bool is_known = a->number && b->number;
-    enum overlap overlap = is_known ? (enum overlap)memo_value(frame->memo, &question) : OVERLAP_UNTESTED;
-    if (overlap != OVERLAP_UNTESTED) return overlap;
-    overlap = overlap_test(a->bytes, a->width, b->bytes, b->width, frame->reach);
-    if (is_known && overlap != OVERLAP_UNKNOWN) memo_keep_value(frame->memo, &question, overlap);
-    return overlap;
+    if (!a->touch.bytes || !b->touch.bytes) return OVERLAP_UNKNOWN;
+    return overlap_test(frame->memo, &a->touch, &b->touch, frame->reach);
 }
 
 enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
@@ -212,10 +205,12 @@ enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, c
 bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner)
 {
     const struct frame_shape *from = &frame->shapes[outer->shape], *to = &frame->shapes[inner->shape];
-    if (from->array != to->array || from->width != to->width || !from->bytes || !to->bytes) return false;
+    if (from->array != to->array || from->touch.width != to->touch.width) return false;
+    if (!from->touch.bytes || !to->touch.bytes) return false;
     unsigned char *known = &frame->covers[(size_t)outer->shape * frame->table_size + inner->shape];
     if (!*known)
-        *known = outer->shape == inner->shape || isl_map_is_subset(to->bytes, from->bytes) == isl_bool_true
+        *known = outer->shape == inner->shape ||
+                         isl_map_is_subset(to->touch.bytes, from->touch.bytes) == isl_bool_true
                      ? 2
                      : 1;
     return *known == 2;

@@ -17,6 +17,16 @@ enum overlap {
     OVERLAP_UNKNOWN, /* an access without a relation, or isl gave up */
 };
 
+/* What threads touch of an array. */
+struct touch {
+    isl_map *bytes; /* { thread -> [first byte] } from the start of the array; NULL: any byte of it */
+    uint32_t width;
+    int64_t stride, residue; /* every first byte is the residue modulo the stride */
+    int64_t from, to;        /* of all first bytes; INT64_MIN, INT64_MAX: isl cannot tell */
+    uint32_t number; /* in the memo, of the bytes counted from the first one, so that only where it lies tells
+                        one row from the next; 0: none */
+};
+
 struct placed_access {
     const struct access *access;
     uint32_t member, index; /* of the access in its summary */
@@ -42,10 +52,9 @@ struct frame {
     uint32_t
         *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
     struct frame_shape {
-        uint32_t array, width;
-        uint32_t number; /* of bytes in the memo; 0: none */
+        uint32_t array;
         bool is_plain;
-        isl_map *bytes; /* { F -> [byte] } from the start of the array; NULL: any byte of it */
+        struct touch touch; /* of F */
     } * shapes;
     uint32_t shape_count, shape_capacity;
     unsigned char *overlaps, *covers; /* shape by shape, enum overlap; covers: 0 untested, 1 no, 2 yes */
@@ -88,7 +97,7 @@ bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
 void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
                       struct frame_failure *failure);
 /* The same where no shape fits the members. */
-void failure_describe_shapes(const struct bound_launch *members, uint32_t member_count,
+void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
                              struct frame_failure *failure);
 
 /* --- quota.c */
@@ -114,13 +123,16 @@ __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, cons
 
 /* --- overlap.c */
 uint64_t overlap_common_divisor(uint64_t a, uint64_t b);
-/* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }; a and b map threads to
- * first bytes in one array. */
-__isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
-                                     uint32_t width_b);
-/* Of the threads of one frame, from what they touch: a test of overlap_relation, which it does not compute.
- * Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
-enum overlap overlap_test(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
+/* { thread -> [byte + distance] }; NULL for NULL. */
+__isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance);
+/* Borrows the bytes. */
+struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width);
+/* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }, in one array. */
+__isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
+/* Tests of overlap_relation, which they do not compute: that takes long. */
+isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b);
+/* Of the threads of one frame. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
+enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b,
                           enum overlap reach);
 /* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
  * byte. */

@@ -41,7 +41,7 @@ static bool refuse(struct halo *halo, const struct placed_access *a, const struc
 
 static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed_access *access)
 {
-    return isl_map_copy(halo->frame->shapes[access->shape].bytes);
+    return isl_map_copy(halo->frame->shapes[access->shape].touch.bytes);
 }
 
 /* --- one load and the store that it reads from
@@ -239,12 +239,9 @@ static bool rest_is_written(struct halo *halo, const struct group_fetch *fetch,
         return false;
     if (halo->frame->shapes[load->shape].array != halo->frame->shapes[write->shape].array)
         return frame_overlap(halo->frame, load, write) != OVERLAP_NONE;
-    isl_map *written = halo->frame->shapes[write->shape].bytes;
-    if (!written) return true;
-    isl_map *pairs = overlap_relation(rest, load->access->width, written, write->access->width);
-    bool is_written = isl_map_is_empty(pairs) != isl_bool_true;
-    isl_map_free(pairs);
-    return is_written;
+    const struct touch *written = &halo->frame->shapes[write->shape].touch;
+    struct touch read = touch_of(halo->frame->memo, rest, load->access->width);
+    return !written->bytes || overlap_is_empty(halo->frame->memo, &read, written) != isl_bool_true;
 }
 
 /* a is a write; b any access; at least one of two members. */

@@ -90,10 +90,11 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
 __isl_give isl_map *halo_source_cells(const struct frame *frame, const struct placed_access *store,
                                       const struct placed_access *load)
 {
-    isl_map *read = isl_map_copy(frame->shapes[load->shape].bytes),
-            *written = isl_map_copy(frame->shapes[store->shape].bytes);
-    isl_map *pairs = overlap_relation(read, load->access->width, written, store->access->width);
-    isl_map *source = isl_map_coalesce(isl_map_apply_range(read, isl_map_reverse(written)));
+    const struct touch *read = &frame->shapes[load->shape].touch,
+                       *written = &frame->shapes[store->shape].touch;
+    isl_map *pairs = overlap_relation(read, written);
+    isl_map *source = isl_map_coalesce(
+        isl_map_apply_range(isl_map_copy(read->bytes), isl_map_reverse(isl_map_copy(written->bytes))));
     bool is_whole = isl_map_is_subset(pairs, source) == isl_bool_true &&
                     isl_map_is_single_valued(source) == isl_bool_true;
     isl_map_free(pairs);

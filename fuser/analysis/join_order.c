@@ -30,16 +30,6 @@ static bool tables_grow(struct joining *joining)
     return true;
 }
 
-/* Adds the offset of the base. */
-static __isl_give isl_map *from_array_start(__isl_take isl_map *bytes, int64_t offset)
-{
-    if (!bytes || offset == 0) return bytes;
-    isl_space *space = isl_space_range(isl_map_get_space(bytes));
-    isl_aff *shifted = isl_aff_var_on_domain(isl_local_space_from_space(space), isl_dim_set, 0);
-    shifted = isl_aff_add_constant_val(shifted, isl_val_int_from_si(isl_map_get_ctx(bytes), offset));
-    return isl_map_apply_range(bytes, isl_map_from_aff(shifted));
-}
-
 /* Of the member's threads, as the fused threads do it; takes and returns { [.., iteration] -> [byte] }. */
 static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
                                            __isl_take isl_map *bytes)
@@ -69,7 +59,7 @@ static __isl_give isl_map *iteration_bytes(const struct frame *frame, uint32_t m
     }
     bytes = isl_map_set_tuple_name(seen_from_frame(frame, member, bytes), isl_dim_in, "F");
     bytes = isl_map_set_dim_name(bytes, isl_dim_in, ITERATION, "i");
-    return isl_map_coalesce(from_array_start(bytes, launch->bindings[access->base].offset));
+    return isl_map_coalesce(overlap_moved(bytes, launch->bindings[access->base].offset));
 }
 
 /* False when memory is out. */
@@ -82,8 +72,8 @@ static bool shape_intern(struct joining *joining, uint32_t member, const struct 
     if (!bytes) return true;
     for (uint32_t i = 0; i < joining->shape_count; i++) {
         const struct joining_shape *shape = &joining->shapes[i];
-        if (shape->array != binding->array || shape->width != access->width ||
-            isl_map_plain_is_equal(shape->bytes, bytes) != isl_bool_true)
+        if (shape->array != binding->array || shape->touch.width != access->width ||
+            isl_map_plain_is_equal(shape->touch.bytes, bytes) != isl_bool_true)
             continue;
         isl_map_free(bytes);
         *index = i;
@@ -94,8 +84,8 @@ static bool shape_intern(struct joining *joining, uint32_t member, const struct 
         return false;
     }
     *index = joining->shape_count;
-    joining->shapes[joining->shape_count++] =
-        (struct joining_shape){.array = binding->array, .width = access->width, .bytes = bytes};
+    joining->shapes[joining->shape_count++] = (struct joining_shape){
+        .array = binding->array, .touch = touch_of(joining->frame->memo, bytes, access->width)};
     return true;
 }
 
@@ -119,7 +109,7 @@ bool joining_describe(struct joining *joining, uint32_t member, const struct gro
 
 void joining_forget(struct joining *joining)
 {
-    for (uint32_t i = 0; i < joining->shape_count; i++) isl_map_free(joining->shapes[i].bytes);
+    for (uint32_t i = 0; i < joining->shape_count; i++) isl_map_free(joining->shapes[i].touch.bytes);
     for (size_t i = 0; i < (size_t)joining->table_size * joining->table_size; i++)
         isl_set_free(joining->distances[i]);
     joining->shape_count = joining->table_size = 0;
@@ -130,7 +120,7 @@ void joining_forget(struct joining *joining)
 
 static __isl_give isl_set *find_distances(const struct joining_shape *a, const struct joining_shape *b)
 {
-    isl_map *pairs = overlap_relation(a->bytes, a->width, b->bytes, b->width);
+    isl_map *pairs = overlap_relation(&a->touch, &b->touch);
     for (int d = 0; d < ITERATION; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
     pairs = isl_map_project_out(pairs, isl_dim_in, 0, ITERATION);
     pairs = isl_map_project_out(pairs, isl_dim_out, 0, ITERATION);
@@ -237,8 +227,8 @@ bool joining_is_even(const struct joining *joining, const struct group_join *joi
     const struct joining_shape *a = witness_of(joining, p, &join->members[p - join->first_member], loop);
     const struct joining_shape *b = witness_of(joining, q, &join->members[q - join->first_member], loop);
     if (!a || !b) return false;
-    isl_set *iterations_a = isl_map_domain(isl_map_copy(a->bytes));
-    isl_set *iterations_b = isl_map_domain(isl_map_copy(b->bytes));
+    isl_set *iterations_a = isl_map_domain(isl_map_copy(a->touch.bytes));
+    isl_set *iterations_b = isl_map_domain(isl_map_copy(b->touch.bytes));
     isl_bool equal = isl_set_is_equal(iterations_a, iterations_b);
     isl_set_free(iterations_a);
     isl_set_free(iterations_b);
@@ -299,15 +289,16 @@ bool join_covers(struct joining *joining, const struct placed_access *outer,
     uint32_t from = access_of(joining, outer)->shape, to = access_of(joining, inner)->shape;
     const struct joining_shape *a = &joining->shapes[from], *b = &joining->shapes[to];
     int32_t shift = join_shift(joining, outer, inner, distance);
-    if (a->array != b->array || a->width != b->width || !are_apart(joining, from, to, -shift, -shift))
+    if (a->array != b->array || a->touch.width != b->touch.width ||
+        !are_apart(joining, from, to, -shift, -shift))
         return false;
     if (from == to && shift == 0) return true;
-    isl_map *bytes = isl_map_lower_bound_si(isl_map_copy(b->bytes), isl_dim_in, ITERATION, (int)first);
+    isl_map *bytes = isl_map_lower_bound_si(isl_map_copy(b->touch.bytes), isl_dim_in, ITERATION, (int)first);
     isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(isl_space_domain(isl_map_get_space(bytes)));
     isl_aff *iteration = isl_multi_aff_get_aff(moved, ITERATION);
     moved = isl_multi_aff_set_aff(moved, ITERATION, isl_aff_add_constant_si(iteration, shift));
     bytes = isl_map_apply_domain(bytes, isl_map_from_multi_aff(moved));
-    isl_bool covered = isl_map_is_subset(bytes, a->bytes);
+    isl_bool covered = isl_map_is_subset(bytes, a->touch.bytes);
     isl_map_free(bytes);
     return covered == isl_bool_true;
 }

@@ -18,8 +18,8 @@ struct joining {
     struct arena *arena;
     struct joining_access **accesses; /* a member's, in program order; NULL: not looked at */
     struct joining_shape {
-        uint32_t array, width;
-        isl_map *bytes; /* { F[bz, by, bx, tz, ty, tx, iteration] -> [byte] } from the start of the array */
+        uint32_t array;
+        struct touch touch; /* of F[bz, by, bx, tz, ty, tx, iteration] */
     } * shapes;
     uint32_t shape_count, table_size;
     isl_set **distances; /* shape by shape, { [iteration of b - iteration of a] : one thread's touch a byte };

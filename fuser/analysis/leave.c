@@ -48,7 +48,7 @@ static bool find_passage(const struct frame *frame, uint32_t member, const struc
     const struct access_summary *summary = frame->members[member].summary;
     for (uint32_t i = 0; i < summary->access_count; i++) {
         const struct placed_access *placed = &frame->accesses[member][i];
-        isl_map *bytes = frame->shapes[placed->shape].bytes;
+        isl_map *bytes = frame->shapes[placed->shape].touch.bytes;
         if (!placed->access->is_once || !placed->access->domain_is_exact || !bytes) continue;
         if (!order_exits_decide(order, placed->access->instruction, passage->exits)) continue;
         passage->pass = isl_map_domain(isl_map_copy(bytes));

@@ -18,6 +18,7 @@ struct memo_answer {
     struct memo_question question;
     isl_map *relation;
     uint32_t value;
+    int64_t numbers[MEMO_NUMBERS];
     UT_hash_handle hh;
 };
 
@@ -87,6 +88,12 @@ uint32_t memo_value(struct memo *memo, const struct memo_question *question)
     return answer ? answer->value : 0;
 }
 
+const int64_t *memo_numbers(struct memo *memo, const struct memo_question *question)
+{
+    struct memo_answer *answer = find(memo, question);
+    return answer ? answer->numbers : NULL;
+}
+
 static struct memo_answer *add(struct memo *memo, const struct memo_question *question)
 {
     struct memo_answer *answer = HASH_COUNT(memo->answers) < MEMO_MOST ? calloc(1, sizeof *answer) : NULL;
@@ -106,4 +113,11 @@ void memo_keep_value(struct memo *memo, const struct memo_question *question, ui
 {
     struct memo_answer *answer = add(memo, question);
     if (answer) answer->value = value;
+}
+
+void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
+                       const int64_t numbers[MEMO_NUMBERS])
+{
+    struct memo_answer *answer = add(memo, question);
+    if (answer) memcpy(answer->numbers, numbers, sizeof answer->numbers);
 }

@@ -16,7 +16,8 @@ struct memo {
     uint32_t relation_count;
 };
 /* words: what is asked, unused ones 0. */
-enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_OVERLAP };
+enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP };
+enum { MEMO_NUMBERS = 5 };
 struct memo_question {
     uint64_t kind, words[12];
 };
@@ -31,9 +32,13 @@ uint32_t memo_number(struct memo *memo, __isl_keep isl_map *relation);
 __isl_give isl_map *memo_relation(struct memo *memo, const struct memo_question *question);
 /* The number that was kept under this question, or 0. */
 uint32_t memo_value(struct memo *memo, const struct memo_question *question);
+/* The numbers that were kept under this question, or NULL; valid until the memo is closed. */
+const int64_t *memo_numbers(struct memo *memo, const struct memo_question *question);
 /* Keep an answer; without memory, nothing is kept. A relation that is NULL (isl gave up) is not kept. */
 void memo_keep_relation(struct memo *memo, const struct memo_question *question,
                         __isl_keep isl_map *relation);
 void memo_keep_value(struct memo *memo, const struct memo_question *question, uint32_t value);
+void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
+                       const int64_t numbers[MEMO_NUMBERS]);
 
 #endif

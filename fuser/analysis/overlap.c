@@ -5,7 +5,9 @@
 
 #include <isl/aff.h>
 #include <isl/constraint.h>
+#include <isl/ilp.h>
 #include <isl/local_space.h>
+#include <isl/space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
 #include <stdio.h>
@@ -50,31 +52,94 @@ static __isl_give isl_map *map_from_text(isl_ctx *ctx, const char *format, long 
     return isl_map_read_from_str(ctx, text);
 }
 
-/* The largest unit that both accesses keep to. *residue: of the first one's bytes. */
-static int64_t common_unit(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
-                           int64_t *residue)
+static int64_t start_of(const struct touch *touch)
 {
-    int64_t residue_b;
-    uint64_t unit =
-        overlap_common_divisor((uint64_t)image_stride(a, residue), (uint64_t)image_stride(b, &residue_b));
-    int64_t apart = *residue - residue_b;
-    unit = overlap_common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
-    unit = overlap_common_divisor(overlap_common_divisor(unit, width_a), width_b);
-    *residue %= (int64_t)unit;
-    return (int64_t)unit;
+    return touch->from == INT64_MIN ? 0 : touch->from;
 }
 
-__isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
-                                     uint32_t width_b)
+/* Takes the value. */
+static int64_t known_or(__isl_take isl_val *value, int64_t otherwise)
 {
-    isl_ctx *ctx = isl_map_get_ctx(a);
-    int64_t residue, unit = common_unit(a, width_a, b, width_b, &residue);
-    isl_map *scale = map_from_text(ctx, "{ [x] -> [u] : x = %lld + %lld u }", residue, (long long)unit);
-    isl_map *units_a = isl_map_apply_range(isl_map_copy(a), isl_map_copy(scale));
-    isl_map *units_b = isl_map_apply_range(isl_map_copy(b), scale);
-    if (width_a != unit || width_b != unit) {
+    int64_t number = value && isl_val_is_int(value) ? isl_val_get_num_si(value) : otherwise;
+    isl_val_free(value);
+    return number;
+}
+
+__isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance)
+{
+    if (!bytes || !distance) return bytes;
+    isl_space *byte = isl_space_range(isl_map_get_space(bytes));
+    isl_aff *back = isl_aff_var_on_domain(isl_local_space_from_space(byte), isl_dim_set, 0);
+    back = isl_aff_add_constant_val(back, isl_val_int_from_si(isl_map_get_ctx(bytes), -distance));
+    return isl_map_preimage_range_multi_aff(bytes, isl_multi_aff_from_aff(back));
+}
+
+static void measure(struct touch *touch)
+{
+    isl_set *all = isl_map_wrap(isl_map_copy(touch->bytes));
+    int byte = (int)isl_map_dim(touch->bytes, isl_dim_in);
+    touch->stride = image_stride(touch->bytes, &touch->residue);
+    touch->from = known_or(isl_set_dim_min_val(isl_set_copy(all), byte), INT64_MIN);
+    touch->to = known_or(isl_set_dim_max_val(all, byte), INT64_MAX);
+}
+
+struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width)
+{
+    struct touch touch = {.bytes = bytes, .width = width, .stride = 1, .from = INT64_MIN, .to = INT64_MAX};
+    if (!bytes) return touch;
+    struct memo_question question = {.kind = MEMO_TOUCH, .words = {memo_number(memo, bytes)}};
+    const int64_t *known = question.words[0] ? memo_numbers(memo, &question) : NULL;
+    if (known) {
+        touch.stride = known[0], touch.residue = known[1], touch.from = known[2], touch.to = known[3];
+        touch.number = (uint32_t)known[4];
+        return touch;
+    }
+    measure(&touch);
+    isl_map *canonical = overlap_moved(isl_map_copy(bytes), -start_of(&touch));
+    touch.number = memo_number(memo, canonical);
+    isl_map_free(canonical);
+    if (touch.from != INT64_MIN && touch.to != INT64_MAX && question.words[0] && touch.number)
+        memo_keep_numbers(
+            memo, &question,
+            (int64_t[MEMO_NUMBERS]){touch.stride, touch.residue, touch.from, touch.to, touch.number});
+    return touch;
+}
+
+/* What is kept about two touches; how they lie to each other counts, not where they are. */
+static struct memo_question question_of(enum memo_kind kind, const struct touch *a, const struct touch *b)
+{
+    return (struct memo_question){
+        .kind = kind,
+        .words = {a->number, a->width, b->number, b->width, (uint64_t)(start_of(b) - start_of(a))}};
+}
+
+/* By where the bytes lie; nothing is asked of isl. */
+static bool lie_apart(const struct touch *a, const struct touch *b)
+{
+    return (a->to < b->from && b->from - a->to >= (int64_t)a->width) ||
+           (b->to < a->from && a->from - b->to >= (int64_t)b->width);
+}
+
+/* The largest unit that both accesses keep to. */
+static int64_t common_unit(const struct touch *a, const struct touch *b)
+{
+    int64_t apart = a->residue - b->residue;
+    uint64_t unit = overlap_common_divisor((uint64_t)a->stride, (uint64_t)b->stride);
+    unit = overlap_common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
+    return (int64_t)overlap_common_divisor(overlap_common_divisor(unit, a->width), b->width);
+}
+
+__isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b)
+{
+    isl_ctx *ctx = isl_map_get_ctx(a->bytes);
+    int64_t unit = common_unit(a, b);
+    isl_map *scale =
+        map_from_text(ctx, "{ [x] -> [u] : x = %lld + %lld u }", a->residue % unit, (long long)unit);
+    isl_map *units_a = isl_map_apply_range(isl_map_copy(a->bytes), isl_map_copy(scale));
+    isl_map *units_b = isl_map_apply_range(isl_map_copy(b->bytes), scale);
+    if (a->width != unit || b->width != unit) {
         isl_map *near = map_from_text(ctx, "{ [u] -> [v] : u - %lld < v < u + %lld }",
-                                      width_b / (long long)unit, width_a / (long long)unit);
+                                      b->width / (long long)unit, a->width / (long long)unit);
         units_a = isl_map_apply_range(units_a, near);
     }
     return isl_map_apply_range(units_a, isl_map_reverse(units_b));
@@ -82,18 +147,17 @@ __isl_give isl_map *overlap_relation(__isl_keep isl_map *a, uint32_t width_a, __
 
 /* { [thread of a -> thread of b] -> [byte of a -> byte of b] }: they share a byte. Nothing is eliminated,
  * which is what takes long in overlap_relation. */
-static __isl_give isl_map *sharing(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b,
-                                   uint32_t width_b)
+static __isl_give isl_map *sharing(const struct touch *a, const struct touch *b)
 {
-    int64_t residue, unit = common_unit(a, width_a, b, width_b, &residue);
-    isl_map *both = isl_map_flat_product(isl_map_copy(a), isl_map_copy(b));
-    if (width_a == unit && width_b == unit) return isl_map_equate(both, isl_dim_out, 0, isl_dim_out, 1);
+    int64_t unit = common_unit(a, b);
+    isl_map *both = isl_map_flat_product(isl_map_copy(a->bytes), isl_map_copy(b->bytes));
+    if (a->width == unit && b->width == unit) return isl_map_equate(both, isl_dim_out, 0, isl_dim_out, 1);
     isl_local_space *space = isl_local_space_from_space(isl_map_get_space(both));
     for (int end = 0; end < 2; end++) { /* a < b + width_b, then b < a + width_a */
         isl_constraint *less = isl_constraint_alloc_inequality(isl_local_space_copy(space));
         less = isl_constraint_set_coefficient_si(less, isl_dim_out, 0, end ? 1 : -1);
         less = isl_constraint_set_coefficient_si(less, isl_dim_out, 1, end ? -1 : 1);
-        less = isl_constraint_set_constant_si(less, (int)(end ? width_a : width_b) - 1);
+        less = isl_constraint_set_constant_si(less, (int)(end ? a->width : b->width) - 1);
         both = isl_map_add_constraint(both, less);
     }
     isl_local_space_free(space);
@@ -116,10 +180,24 @@ static isl_bool may_differ(__isl_keep isl_map *shared, unsigned from, unsigned t
     return isl_bool_false;
 }
 
-enum overlap overlap_test(__isl_keep isl_map *a, uint32_t width_a, __isl_keep isl_map *b, uint32_t width_b,
-                          enum overlap reach)
+isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b)
 {
-    isl_map *shared = sharing(a, width_a, b, width_b);
+    enum { NOWHERE = 1, SOMEWHERE };
+    if (lie_apart(a, b)) return isl_bool_true;
+    struct memo_question question = question_of(MEMO_MEET, a, b);
+    bool is_known = a->number && b->number;
+    uint32_t answer = is_known ? memo_value(memo, &question) : 0;
+    if (answer) return answer == NOWHERE ? isl_bool_true : isl_bool_false;
+    isl_map *shared = sharing(a, b);
+    isl_bool empty = isl_map_is_empty(shared);
+    isl_map_free(shared);
+    if (is_known && empty >= 0) memo_keep_value(memo, &question, empty ? NOWHERE : SOMEWHERE);
+    return empty;
+}
+
+static enum overlap test(const struct touch *a, const struct touch *b, enum overlap reach)
+{
+    isl_map *shared = sharing(a, b);
     bool by_block = reach == OVERLAP_BLOCK;
     enum overlap result = OVERLAP_UNKNOWN;
     isl_bool block = by_block ? may_differ(shared, 0, 3) : isl_bool_false;
@@ -136,15 +214,25 @@ enum overlap overlap_test(__isl_keep isl_map *a, uint32_t width_a, __isl_keep is
     return result;
 }
 
+/* What isl gave up may be decided another time, with more of its bound left. */
+enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b, enum overlap reach)
+{
+    if (lie_apart(a, b)) return OVERLAP_NONE;
+    struct memo_question question = question_of(MEMO_OVERLAP, a, b);
+    question.words[5] = reach;
+    bool is_known = a->number && b->number;
+    enum overlap overlap = is_known ? (enum overlap)memo_value(memo, &question) : OVERLAP_UNTESTED;
+    if (overlap != OVERLAP_UNTESTED) return overlap;
+    overlap = test(a, b, reach);
+    if (is_known && overlap != OVERLAP_UNKNOWN) memo_keep_value(memo, &question, overlap);
+    return overlap;
+}
+
 __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access)
 {
     if (!access->relation) return NULL;
     isl_map *bytes = access_thread_relation(access);
-    if (!bytes) return NULL;
-    int64_t offset = launch->bindings[access->base].offset;
-    if (offset == 0) return bytes;
-    return isl_map_apply_range(bytes,
-                               map_from_text(isl_map_get_ctx(bytes), "{ [x] -> [x + %lld] }", offset, 0));
+    return overlap_moved(bytes, launch->bindings[access->base].offset);
 }
 
 bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,

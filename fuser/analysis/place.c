@@ -149,6 +149,6 @@ bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
         if (placed) return true;
         frame_clear(frame);
     }
-    if (!failure->reason[0]) failure_describe_shapes(members, member_count, failure);
+    if (!failure->reason[0]) failure_describe_shapes(memo, members, member_count, failure);
     return false;
 }

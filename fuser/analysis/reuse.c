@@ -30,7 +30,7 @@ static __isl_give isl_map *of_block(const struct frame *frame, __isl_take isl_ma
 
 static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 {
-    isl_map *bytes = reuse->frame->shapes[shape].bytes;
+    isl_map *bytes = reuse->frame->shapes[shape].touch.bytes;
     if (!reuse->blocks[shape] && bytes)
         reuse->blocks[shape] = isl_map_range(of_block(reuse->frame, isl_map_copy(bytes)));
     return reuse->blocks[shape];
@@ -40,7 +40,7 @@ static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
 {
     isl_ctx *ctx = reuse->frame->ctx;
     isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
-    int64_t first = byte + 1 - reuse->frame->shapes[shape].width;
+    int64_t first = byte + 1 - reuse->frame->shapes[shape].touch.width;
     bytes = isl_set_lower_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, first));
     bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, byte));
     bool found = isl_set_is_empty(bytes) == isl_bool_false;
@@ -69,8 +69,8 @@ static bool is_touched_before(struct reuse *reuse, const struct placed_access *a
 static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
 {
     const struct frame *frame = reuse->frame;
-    if (!frame->shapes[access->shape].bytes) return false;
-    isl_map *bytes = of_block(frame, isl_map_copy(frame->shapes[access->shape].bytes));
+    if (!frame->shapes[access->shape].touch.bytes) return false;
+    isl_map *bytes = of_block(frame, isl_map_copy(frame->shapes[access->shape].touch.bytes));
     for (unsigned d = 0; d < 3; d++) {
         uint32_t extent = frame->block[2 - d];
         bytes =
