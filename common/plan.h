@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "KFPLAN\0"
-enum { PLAN_VERSION = 2 };
+enum { PLAN_VERSION = 3, PLAN_RENAMES_LIMIT = 16 /* of one variant */ };
 
 struct plan_table { /* count entries of a fixed struct */
     uint64_t offset;
@@ -32,7 +32,8 @@ struct plan_header {
     struct hash128 plan_hash;  /* of plan.json beside it as the planner wrote it: an edited one is noticed */
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
-    struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, variants;
+    struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, renames,
+        variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -75,6 +76,22 @@ struct plan_effect {
     int64_t from, to;
 };
 
+enum plan_rename_flags {
+    PLAN_RENAME_PARTIAL = 1, /* the kernel does not write every byte, but the same ones at every use that fits: the
+                                buffers are made equal before the first of several uses in a row */
+};
+/* A range that a fused kernel reads in one buffer and writes in another, so that whatever it reads is what was there
+ * before it: [p+from, p+from+bytes) around the pointer p in a step's word. Two distances of 8 bytes lie at
+ * destination_offset in the fused kernel's parameters: what is added to an address in the range to come to the buffer
+ * that has the old contents, then to the one that gets the new ones. One of the two is the range itself, distance 0.
+ * Ranges of one variant are disjoint: replay looks, and runs the members where they are not. */
+struct plan_rename {
+    uint32_t step, offset; /* the word that holds p */
+    int64_t from;
+    uint64_t bytes;
+    uint32_t destination_offset, flags; /* plan_rename_flags */
+};
+
 struct plan_variant { /* one compiled form of a group; replay takes the first whose guards hold. One so far. */
     uint32_t first_guard, guard_count;
     uint64_t code;        /* offset in code of a fatbin with machine code and PTX */
@@ -84,6 +101,7 @@ struct plan_variant { /* one compiled form of a group; replay takes the first wh
     uint32_t dynamic_shared, parameter_bytes;
     uint32_t first_parameter, parameter_count;
     uint32_t registers;
+    uint32_t first_rename, rename_count; /* at most PLAN_RENAMES_LIMIT */
 };
 
 enum plan_group_flags {
@@ -98,12 +116,13 @@ struct plan_group {
     uint64_t projected_gain_ns; /* per use */
 };
 
-_Static_assert(sizeof(struct plan_header) == 320, "plan header");
+_Static_assert(sizeof(struct plan_header) == 336, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 40, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
-_Static_assert(sizeof(struct plan_variant) == 72, "plan variant");
+_Static_assert(sizeof(struct plan_rename) == 32, "plan rename");
+_Static_assert(sizeof(struct plan_variant) == 80, "plan variant");
 _Static_assert(sizeof(struct plan_group) == 40, "plan group");
 
 /* What header.check must be: bytes is the whole file. */
@@ -125,14 +144,15 @@ struct plan {
     const unsigned char *masks;
     const struct plan_parameter *parameters;
     const struct plan_effect *effects;
+    const struct plan_rename *renames;
     const struct plan_variant *variants;
     const char *strings;
     const unsigned char *code;
     size_t size;
 };
 /* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the kernel's
- * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters and effects
- * name words; masks cover the parameter buffer alone. */
+ * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters, effects
+ * and renames name words; masks cover the parameter buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {
     uint32_t count = plan->kernels[step->kernel].variable_count;

@@ -20,7 +20,7 @@ struct plan_builder {
     struct arena *arena;
     struct plan_header header;
     struct build_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects,
-        variants, strings, code;
+        renames, variants, strings, code;
     bool failed;
 };
 
@@ -42,6 +42,7 @@ static const struct build_place {
     PLACE(masks, unsigned char),
     PLACE(parameters, struct plan_parameter),
     PLACE(effects, struct plan_effect),
+    PLACE(renames, struct plan_rename),
     PLACE(variants, struct plan_variant),
     PLACE(strings, char),
     PLACE(code, unsigned char),
@@ -218,8 +219,21 @@ void plan_build_variant(struct plan_builder *builder, const struct plan_variant 
     copy.first_parameter = append(builder, &builder->parameters, parameters, parameter_count);
     copy.guard_count = guard_count;
     copy.first_guard = append(builder, &builder->guards, guards, guard_count);
+    copy.rename_count = 0;
+    copy.first_rename = builder->renames.count;
     append(builder, &builder->variants, &copy, 1);
     group->variant_count++;
+}
+
+void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename)
+{
+    const struct plan_group *group = last_group(builder);
+    if (!group || !group->variant_count) {
+        builder->failed = true;
+        return;
+    }
+    append(builder, &builder->renames, rename, 1);
+    ((struct plan_variant *)builder->variants.bytes)[builder->variants.count - 1].rename_count++;
 }
 
 void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, size_t error_size)
@@ -234,7 +248,8 @@ void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, 
     }
     unsigned char *bytes = builder->failed ? NULL : arena_alloc(builder->arena, total);
     if (!bytes) {
-        snprintf(error, error_size, "the plan could not be built: out of memory, or a step outside a group");
+        snprintf(error, error_size,
+                 "the plan could not be built: out of memory, or something outside its group");
         return NULL;
     }
     header.file_size = *size = total;

@@ -24,7 +24,7 @@ struct check { /* one file being checked */
     const struct plan *plan;
     char *error;
     size_t error_size;
-    uint64_t steps, guards, parameters, effects, variants; /* entries used so far */
+    uint64_t steps, guards, parameters, effects, renames, variants; /* entries used so far */
 };
 
 static bool reject(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -80,6 +80,7 @@ static bool check_tables(const struct check *check)
     CHECK_TABLE(masks)
     CHECK_TABLE(parameters)
     CHECK_TABLE(effects)
+    CHECK_TABLE(renames)
     CHECK_TABLE(variants)
     CHECK_TABLE(strings)
     CHECK_TABLE(code)
@@ -101,6 +102,7 @@ static void find_tables(struct plan *plan)
     FIND_TABLE(masks)
     FIND_TABLE(parameters)
     FIND_TABLE(effects)
+    FIND_TABLE(renames)
     FIND_TABLE(variants)
     FIND_TABLE(strings)
     FIND_TABLE(code)
@@ -209,6 +211,45 @@ static bool is_code(const struct plan *plan, const struct plan_variant *variant)
     return image.kind != IMAGE_UNKNOWN && image.size <= variant->code_size;
 }
 
+static bool are_apart(uint32_t first, uint32_t first_size, uint32_t second, uint32_t second_size)
+{
+    return first + (uint64_t)first_size <= second || second + (uint64_t)second_size <= first;
+}
+
+/* Its distances lie alone in the parameters, but for the renames before it, which have been looked at. */
+static bool is_rename(const struct plan *plan, const struct plan_group *group,
+                      const struct plan_variant *variant, const struct plan_rename *rename)
+{
+    enum { DISTANCES = 16 };
+    const struct plan_step *steps = plan->steps + group->first_step;
+    uint32_t at = rename->destination_offset;
+    if (rename->step >= group->step_count || rename->flags & ~(uint32_t)PLAN_RENAME_PARTIAL) return false;
+    if (!is_inside_words(plan, &steps[rename->step], rename->offset, 8)) return false;
+    if (!rename->bytes || rename->bytes > INT64_MAX || rename->from > INT64_MAX - (int64_t)rename->bytes)
+        return false;
+    if (at % 8 || at > variant->parameter_bytes || variant->parameter_bytes - at < DISTANCES) return false;
+    for (uint32_t i = 0; i < variant->parameter_count; i++) {
+        const struct plan_parameter *piece = &plan->parameters[variant->first_parameter + i];
+        if (!are_apart(at, DISTANCES, piece->destination_offset, piece->size)) return false;
+    }
+    for (const struct plan_rename *other = &plan->renames[variant->first_rename]; other < rename; other++)
+        if (!are_apart(at, DISTANCES, other->destination_offset, DISTANCES)) return false;
+    return true;
+}
+
+static bool check_renames(struct check *check, const struct plan_group *group, uint32_t index)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_variant *variant = &plan->variants[index];
+    uint32_t first = variant->first_rename, count = variant->rename_count;
+    if (count > PLAN_RENAMES_LIMIT || !take_range(first, count, plan->header->renames.count, &check->renames))
+        return reject(check, "variant %u has renames outside their table", index);
+    for (uint32_t i = first; i < first + count; i++)
+        if (!is_rename(plan, group, variant, &plan->renames[i]))
+            return reject(check, "rename %u is malformed", i);
+    return true;
+}
+
 static bool check_variant(struct check *check, const struct plan_group *group, uint32_t index)
 {
     const struct plan *plan = check->plan;
@@ -229,6 +270,7 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
             parameter->size > variant->parameter_bytes - parameter->destination_offset)
             return reject(check, "parameter %u lies outside its buffer", variant->first_parameter + i);
     }
+    if (!check_renames(check, group, index)) return false;
     return check_guards(check, variant->first_guard, variant->guard_count, steps, group->step_count);
 }
 

@@ -30,6 +30,7 @@ static struct plan copy_to_heap(const struct plan *plan)
     MOVE(variables)
     MOVE(parameters)
     MOVE(effects)
+    MOVE(renames)
     MOVE(variants)
     MOVE(strings)
     MOVE(code)
@@ -70,6 +71,11 @@ static uint64_t follow(const struct plan *plan)
                 const struct plan_parameter *parameter = &plan->parameters[variant->first_parameter + p];
                 memcpy(fused + parameter->destination_offset,
                        words[parameter->step] + parameter->source_offset, parameter->size);
+            }
+            for (uint32_t r = 0; r < variant->rename_count; r++) {
+                const struct plan_rename *rename = &plan->renames[variant->first_rename + r];
+                memcpy(fused + rename->destination_offset, words[rename->step] + rename->offset, 8);
+                memcpy(fused + rename->destination_offset + 8, words[rename->step] + rename->offset, 8);
             }
             free(fused);
         }

@@ -50,7 +50,8 @@ static struct plan_builder *build_sample(struct arena *arena)
     struct guard_check inside = {.kind = GUARD_INSIDE, .value = {0, 4096}};
     struct plan_parameter parameters[] = {{0, 0, 0, 16}, {1, 24, 16, 8}};
     struct plan_variant variant = {
-        .grid = {8, 1, 1}, .block = {256, 1, 1}, .parameter_bytes = 24, .registers = 20};
+        .grid = {8, 1, 1}, .block = {256, 1, 1}, .parameter_bytes = 56, .registers = 20};
+    struct plan_rename rename = {.step = 1, .from = -64, .bytes = 4096, .destination_offset = 24};
     struct plan_step steps[] = {step_of(first), step_of(second)};
 
     plan_build_group(builder, "scale_add", 0, 5000);
@@ -60,6 +61,10 @@ static struct plan_builder *build_sample(struct arena *arena)
                       &(struct plan_effect){.kind = PLAN_WRITES, .step = 1, .offset = 8, .to = 4096});
     plan_build_variant(builder, &variant, "kfuse_scale_add", ptx, sizeof ptx, parameters, 2, &inside, 1);
     plan_build_variant(builder, &variant, "kfuse_scale_add_2", ptx, sizeof ptx, parameters, 2, NULL, 0);
+    plan_build_rename(builder, &rename);
+    rename = (struct plan_rename){
+        .offset = 8, .bytes = 512, .destination_offset = 40, .flags = PLAN_RENAME_PARTIAL};
+    plan_build_rename(builder, &rename);
 
     plan_build_group(builder, "add_add", PLAN_NEEDS_VERIFICATION, 100);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
@@ -151,6 +156,11 @@ static void maps_what_was_built(void **state)
     assert_int_equal(plan.variants[0].code, plan.variants[2].code); /* equal code is stored once */
     assert_string_equal(plan.code + plan.variants[0].code, ptx);
     assert_int_equal(plan.guards[plan.variants[0].first_guard].kind, GUARD_INSIDE);
+    assert_int_equal(plan.variants[0].rename_count, 0);
+    assert_int_equal(plan.variants[1].rename_count, 2);
+    assert_int_equal(plan.variants[2].rename_count, 0);
+    assert_int_equal(plan.renames[plan.variants[1].first_rename].from, -64);
+    assert_int_equal(plan.renames[plan.variants[1].first_rename + 1].flags, PLAN_RENAME_PARTIAL);
     follow_plan_copy(&plan);
     plan_unmap(&plan);
 }
@@ -192,6 +202,38 @@ static void a_step_outside_a_group_is_refused(void **state)
     plan_build_step(builder, &step, NULL, NULL, NULL, 0);
     assert_null(plan_build_bytes(builder, &size, error, sizeof error));
     assert_true(strlen(error) > 0);
+}
+
+static void a_rename_outside_a_variant_is_refused(void **state)
+{
+    char error[256] = "";
+    size_t size;
+    struct plan_builder *builder = plan_build_start(*state);
+    plan_build_group(builder, "empty", 0, 0);
+    plan_build_rename(builder, &(struct plan_rename){.bytes = 8});
+    assert_null(plan_build_bytes(builder, &size, error, sizeof error));
+    assert_true(strlen(error) > 0);
+}
+
+/* A variant may rename no more than replay keeps track of. */
+static void renames_are_limited(void **state)
+{
+    char error[256];
+    size_t size;
+    for (uint32_t count = PLAN_RENAMES_LIMIT; count <= PLAN_RENAMES_LIMIT + 1; count++) {
+        struct plan_builder *builder = plan_build_start(*state);
+        struct plan_kernel kernel = {.module = plan_build_module(builder, hash_bytes("m", 1)),
+                                     .name = plan_build_string(builder, "k")};
+        struct plan_step step = step_of(plan_build_kernel(builder, &kernel));
+        struct plan_variant variant = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .parameter_bytes = 16 * count};
+        plan_build_group(builder, "many", 0, 0);
+        plan_build_step(builder, &step, NULL, NULL, NULL, 0);
+        plan_build_variant(builder, &variant, "kfuse_many", ptx, sizeof ptx, NULL, 0, NULL, 0);
+        for (uint32_t i = 0; i < count; i++)
+            plan_build_rename(builder, &(struct plan_rename){.bytes = 8, .destination_offset = 16 * i});
+        void *bytes = plan_build_bytes(builder, &size, error, sizeof error);
+        assert_int_equal(is_accepted(bytes, size, error), count <= PLAN_RENAMES_LIMIT);
+    }
 }
 
 static void any_flipped_byte_is_noticed(void **state)
@@ -294,7 +336,8 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(parameters, plan_parameter, 0, step, 2),
         FIELD(parameters, plan_parameter, 0, source_offset, 1),
         FIELD(parameters, plan_parameter, 0, size, 17),
-        FIELD(parameters, plan_parameter, 1, destination_offset, 17),
+        FIELD(parameters, plan_parameter, 1, destination_offset, 49),
+        FIELD(parameters, plan_parameter, 3, destination_offset, 17), /* into the distances of a rename */
         FIELD(parameters, plan_parameter, 1, destination_offset, 0xfffffff8),
         FIELD(effects, plan_effect, 0, kind, 2),
         FIELD(effects, plan_effect, 0, step, 2),
@@ -307,6 +350,24 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(variants, plan_variant, 0, code_size, UINT64_MAX),
         FIELD(variants, plan_variant, 0, entry, 0),
         FIELD(variants, plan_variant, 0, block, 0),
+        FIELD(renames, plan_rename, 0, step, 2),
+        FIELD(renames, plan_rename, 0, offset, 25),
+        FIELD(renames, plan_rename, 0, offset, 0xfffffffc),
+        FIELD(renames, plan_rename, 0, bytes, 0),
+        FIELD(renames, plan_rename, 0, bytes, UINT64_MAX),
+        FIELD(renames, plan_rename, 0, from, INT64_MAX - 4095),
+        FIELD(renames, plan_rename, 0, destination_offset, 16), /* into a parameter */
+        FIELD(renames, plan_rename, 0, destination_offset, 28), /* not aligned */
+        FIELD(renames, plan_rename, 0, destination_offset, 40), /* into the other one's distances */
+        FIELD(renames, plan_rename, 0, destination_offset, 48), /* the second distance lies outside */
+        FIELD(renames, plan_rename, 0, destination_offset, 0xfffffff8),
+        FIELD(renames, plan_rename, 1, destination_offset, 32),
+        FIELD(renames, plan_rename, 0, flags, 2),
+        FIELD(variants, plan_variant, 1, first_rename, 1),
+        FIELD(variants, plan_variant, 1, first_rename, 0xffffffff),
+        FIELD(variants, plan_variant, 1, rename_count, 3),
+        FIELD(variants, plan_variant, 0, rename_count, 1), /* then more are used than there are */
+        FIELD(variants, plan_variant, 1, rename_count, 0xffffffff),
         FIELD(variants, plan_variant, 0, parameter_bytes, 23),
         FIELD(variants, plan_variant, 0, parameter_count, 6),
         FIELD(variants, plan_variant, 0, guard_count, 9),
@@ -430,6 +491,8 @@ int main(void)
         TEST(equal_things_are_stored_once),
         TEST(the_same_plan_has_the_same_bytes),
         TEST(a_step_outside_a_group_is_refused),
+        TEST(a_rename_outside_a_variant_is_refused),
+        TEST(renames_are_limited),
         TEST(any_flipped_byte_is_noticed),
         TEST(any_cut_is_noticed),
         TEST(what_is_accepted_can_be_followed),
