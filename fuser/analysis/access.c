@@ -484,6 +484,27 @@ static void find_idle_blocks(struct analysis *analysis)
     analysis->summary->is_idle = idle;
 }
 
+/* How often threads go round the outermost loops. */
+static void find_rounds(struct analysis *analysis)
+{
+    struct access_summary *summary = analysis->summary;
+    const struct loop_forest *forest = analysis->forest;
+    unsigned kept = ACCESS_THREAD_DIMENSIONS + 1;
+
+    summary->rounds = arena_calloc(analysis->arena, analysis->cfg->block_count, sizeof *summary->rounds);
+    summary->round_count = summary->rounds ? analysis->cfg->block_count : 0;
+    affine_begin(analysis);
+    for (uint32_t loop = 0; summary->rounds && loop < forest->loop_count; loop++) {
+        uint32_t header = forest->loops[loop].header;
+        const struct instances *in = &analysis->blocks[header].in;
+        if (forest->loops[loop].parent != LOOPS_NONE || !in->is_exact || !in->set) continue;
+        isl_set *set =
+            isl_set_project_out(isl_set_copy(in->set), isl_dim_set, kept, analysis->dimensions - kept);
+        summary->rounds[header] = isl_set_coalesce(set);
+    }
+    affine_recover(analysis);
+}
+
 static bool run_passes(struct analysis *analysis)
 {
     struct access_summary *summary = analysis->summary;
@@ -502,6 +523,7 @@ static bool run_passes(struct analysis *analysis)
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
+    find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);
     return false;
@@ -510,8 +532,11 @@ static bool run_passes(struct analysis *analysis)
 static void clear_summary(struct access_summary *summary)
 {
     for (uint32_t a = 0; a < summary->access_count; a++) isl_map_free(summary->accesses[a].relation);
+    for (uint32_t b = 0; b < summary->round_count; b++) isl_set_free(summary->rounds[b]);
     isl_set_free(summary->threads);
     isl_set_free(summary->effective);
+    summary->rounds = NULL;
+    summary->round_count = 0;
     summary->threads = summary->effective = NULL;
     summary->accesses = NULL;
     summary->bases = NULL;

@@ -108,6 +108,10 @@ struct access_summary {
     uint32_t content_count;
     isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
     isl_set *effective;          /* threads that may execute a store or atomic; a superset */
+    /* Block of the control flow graph -> where it is the header of an outermost loop, just the iterations that are begun
+     * { L[bz, by, bx, tz, ty, tx, i] }; NULL: not known, or another block. */
+    isl_set **rounds;
+    uint32_t round_count;        /* of blocks */
     bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
 };

@@ -92,23 +92,36 @@ static bool ends_with_barrier(const struct frame *frame, const struct access_sum
     return summary->is_uneven && !memcmp(summary->grid, frame->grid, sizeof frame->grid);
 }
 
-/* Before a member that meets, within a block, one that ran after the last barrier, or whose shared memory
- * lies over that one's. */
+/* Members that run in turns, one after the other: a join's, or one alone. The one behind them. */
+static uint32_t end_of_turns(const struct group *group, uint32_t member)
+{
+    const struct group_join *join = group_join_of(group, member);
+    return join ? join->first_member + join->member_count : member + 1;
+}
+
+/* Before a member, or a join, that meets, within a block, what ran after the last barrier, or whose shared
+ * memory lies over that one's. Members of a join have theirs side by side, and meet in no block. */
 static bool find_barriers(struct group *group, struct frame *frame)
 {
     group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
-    bool has_shared = false;
-    for (uint32_t member = 0, since = 0; group->barriers && member < group->member_count; member++) {
-        const struct access_summary *summary = group->members[member].summary;
-        bool is_needed = has_shared && summary->has_shared;
-        for (uint32_t p = since; p < member && !is_needed; p++) is_needed = meet_in_block(frame, p, member);
-        group->barriers[member] = is_needed;
-        group->is_tied |= is_needed || summary->whole_block;
-        has_shared = summary->has_shared || (has_shared && !is_needed);
-        if (is_needed) since = member;
-        if (!ends_with_barrier(frame, summary)) continue;
-        has_shared = false;
-        since = member + 1;
+    bool had_shared = false;
+    for (uint32_t first = 0, since = 0, end; group->barriers && first < group->member_count; first = end) {
+        end = end_of_turns(group, first);
+        bool has_shared = false, is_needed = false;
+        for (uint32_t member = first; member < end; member++) {
+            has_shared |= group->members[member].summary->has_shared;
+            group->is_tied |= group->members[member].summary->whole_block != NULL;
+            for (uint32_t p = since; p < first && !is_needed; p++)
+                is_needed = meet_in_block(frame, p, member);
+        }
+        is_needed |= had_shared && has_shared;
+        group->barriers[first] = is_needed;
+        group->is_tied |= is_needed;
+        had_shared = has_shared || (had_shared && !is_needed);
+        if (is_needed) since = first;
+        if (!ends_with_barrier(frame, group->members[end - 1].summary)) continue;
+        had_shared = false;
+        since = end;
     }
     return group->barriers;
 }
@@ -132,14 +145,14 @@ static bool decide(struct group *group, struct memo *memo)
         }
     }
     struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
-    bool done = orders && find_demotes(group) && find_barriers(group, &frame);
+    bool done = orders && find_demotes(group);
     for (uint32_t member = 0; done && member < group->member_count; member++)
         done = order_open(&orders[member], group->arena, group->members[member].summary->function);
     struct joining *joining = done ? join_open(group, &frame) : NULL;
     struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
     done = joining && forward_find(group, &frame, orders, joining);
     if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
-    done = done && join_cut(joining);
+    done = done && join_cut(joining) && find_barriers(group, &frame);
     quota_end(&quota);
     join_close(joining);
     quota = quota_begin(ctx, EXIT_OPERATIONS);

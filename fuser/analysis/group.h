@@ -106,6 +106,8 @@ struct group_join {
                         second, .. */
 };
 
+enum { GROUP_MOST_SHARED = 48 << 10 }; /* bytes of shared memory that a kernel may declare */
+
 struct group {
     uint32_t member_count;
     const struct bound_launch *members;
@@ -125,6 +127,8 @@ struct group {
     uint32_t exit_count;
     struct group_join *joins; /* in order, disjoint */
     uint32_t join_count;
+    const char **unjoined;      /* one a member: why its loops are not joined with those of the member before;
+                                   NULL: they are, or one of both has none, or there are stages */
     struct group_stage *stages; /* halo; none: inner-thread */
     uint32_t stage_count;
     struct group_tile *tiles;

@@ -8,6 +8,9 @@
 
 enum { JOIN_OPERATIONS = 500000 }; /* of isl, for all joins of a group */
 
+/* --- loops of a member -----------------------------------------------------------------------------------
+ */
+
 /* The only edge back, or the end of the list. */
 static uint32_t latch_of(const struct loop_forest *forest, const struct ptx_cfg *cfg, uint32_t header)
 {
@@ -51,6 +54,44 @@ static void mark_reached(const struct ptx_cfg *cfg, uint32_t from, uint32_t segm
         if (seen[b] && segments[b] % 2 == 0 && segments[b] < segment) segments[b] = segment;
 }
 
+/* How many threads wait there for each other. */
+enum tie { TIE_BLOCK, TIE_WARP };
+
+static bool is_tie(const struct ptx_instruction *instruction, enum tie tie)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+    bool is_warp = class == PTX_CLASS_WARP ||
+                   (class == PTX_CLASS_BARRIER && ptx_has_modifier(instruction, PTX_MOD_WARP));
+    return tie == TIE_WARP ? is_warp : class == PTX_CLASS_BARRIER && !is_warp;
+}
+
+static const struct ptx_instruction *find_tie(const struct ptx_cfg *cfg, uint32_t block, enum tie tie)
+{
+    const struct ptx_block *info = &cfg->blocks[block];
+    for (uint32_t i = info->first; i < info->first + info->count; i++)
+        if (is_tie(&cfg->function->instructions[i], tie)) return &cfg->function->instructions[i];
+    return NULL;
+}
+
+static const struct ptx_instruction *find_tie_in_segment(const struct group_joined *joined, uint32_t segment,
+                                                         enum tie tie)
+{
+    const struct ptx_instruction *found = NULL;
+    for (uint32_t b = 0; b < joined->cfg->block_count && !found; b++)
+        if (joined->segments[b] == segment) found = find_tie(joined->cfg, b, tie);
+    return found;
+}
+
+/* The loop's iterations stay together: the block meets in them. */
+static const struct ptx_instruction *find_barrier(const struct ptx_cfg *cfg, const struct loop_forest *forest,
+                                                  int32_t loop)
+{
+    const struct ptx_instruction *found = NULL;
+    for (uint32_t b = 0; b < cfg->block_count && !found; b++)
+        if (loops_contains(forest, loop, forest->loop_of[b])) found = find_tie(cfg, b, TIE_BLOCK);
+    return found;
+}
+
 static bool has_indirect_jump(const struct ptx_function *function)
 {
     for (uint32_t i = 0; i < function->instruction_count; i++)
@@ -58,15 +99,17 @@ static bool has_indirect_jump(const struct ptx_function *function)
     return false;
 }
 
-/* Fills joined and *loop_count; false when the member has no such loop or memory is out. */
+/* Fills joined and *loop_count; false when the member has no such loop or memory is out. *barrier: in a loop
+ * that is passed over for it, NULL: in none. */
 static bool find_loops(struct arena *arena, const struct ptx_function *function, struct group_joined *joined,
-                       uint32_t *loop_count)
+                       uint32_t *loop_count, const struct ptx_instruction **barrier)
 {
     const char *reason = NULL;
     struct ptx_cfg *cfg = ptx_cfg_build(arena, function, &reason);
     struct dominators *dominators = cfg ? dominators_build(arena, cfg) : NULL;
     const struct loop_forest *forest = dominators ? loops_build(arena, dominators, &reason) : NULL;
     *loop_count = 0;
+    *barrier = NULL;
     if (!forest || !forest->loop_count || has_indirect_jump(function)) return false;
     *joined = (struct group_joined){.cfg = cfg,
                                     .segments = arena_calloc(arena, cfg->block_count, sizeof(uint32_t)),
@@ -82,6 +125,11 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
         uint32_t header = forest->loops[loop].header, latch = latch_of(forest, cfg, header);
         if (forest->loops[loop].parent != LOOPS_NONE || header == 0) continue; /* nothing leads to block 0 */
+        const struct ptx_instruction *meeting = find_barrier(cfg, forest, loop);
+        if (meeting) {
+            *barrier = meeting;
+            continue;
+        }
         for (uint32_t b = 0; b < cfg->block_count; b++)
             if (loops_contains(forest, loop, forest->loop_of[b])) joined->segments[b] = 2 * *loop_count + 1;
         joined->headers[*loop_count] = header;
@@ -92,42 +140,138 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     return *loop_count > 0;
 }
 
-/* Each thread of the group runs one thread of the member, or none, and nothing ties it to others. */
-static bool may_join(const struct joining *joining, uint32_t member)
+/* --- joins -----------------------------------------------------------------------------------------------
+ */
+
+/* NULL, or why its loops cannot be joined with any. */
+static const char *bar_of(const struct joining *joining, uint32_t member)
 {
     const struct access_summary *summary = joining->frame->members[member].summary;
     enum remap_kind kind = joining->frame->remaps[member].kind;
-    return summary->has_loop && !summary->whole_block && kind != REMAP_STRIDE && kind != REMAP_CELLS;
+    if (kind == REMAP_STRIDE || kind == REMAP_CELLS) return "a thread runs several of its threads";
+    return summary->is_uneven ? "some of its threads may leave before a barrier that others wait at" : NULL;
 }
 
-static bool extends_join(struct joining *joining, struct group_join *join, uint32_t member)
+static const char *at_line(const struct joining *joining, const struct ptx_instruction *instruction,
+                           const char *why)
+{
+    return arena_printf(joining->arena, "line %u: %.*s \u2014 %s", instruction->line,
+                        (int)instruction->text.length, instruction->text.text, why);
+}
+
+/* Finds the member's loops, as many as the join's are. NULL, or why not. */
+static const char *describe_loops(struct joining *joining, uint32_t member, struct group_joined *joined,
+                                  uint32_t *loop_count)
+{
+    const struct ptx_function *function = joining->frame->members[member].summary->function;
+    const struct ptx_instruction *barrier;
+    const char *why = bar_of(joining, member);
+    if (why) return why;
+    if (!find_loops(joining->arena, function, joined, loop_count, &barrier))
+        return barrier ? at_line(joining, barrier, "the block meets in the loop")
+                       : "a loop that cannot be taken apart";
+    return joining_describe(joining, member, joined) ? NULL : "out of memory";
+}
+
+/* What all threads of a block or warp come by together, they come by together in the join. */
+static const char *find_parted(const struct joining *joining, const struct group_join *join, uint32_t loop)
+{
+    uint32_t last = join->member_count;
+    const struct ptx_instruction *tie = NULL;
+    for (int kind = TIE_BLOCK; kind <= TIE_WARP && join->members[last].is_late[loop] && !tie; kind++)
+        tie = find_tie_in_segment(&join->members[last], 2 * loop, (enum tie)kind);
+    if (tie) return at_line(joining, tie, "threads meet in what would have to wait for the first iteration");
+    for (uint32_t i = 0; i <= last && !tie; i++)
+        tie = find_tie_in_segment(&join->members[i], 2 * loop + 1, TIE_WARP);
+    for (uint32_t i = 1; i <= last && tie; i++)
+        if (!joining_is_even(joining, join, join->first_member, join->first_member + i, loop))
+            return at_line(joining, tie, "a warp meets in the loop, and the loops may go round unequally");
+    return NULL;
+}
+
+static bool names(const struct ptx_operand *operands, uint32_t count, const struct ptx_variable *variable)
+{
+    for (uint32_t o = 0; o < count; o++)
+        if (operands[o].variable == variable ||
+            names(operands[o].elements, operands[o].element_count, variable))
+            return true;
+    return false;
+}
+
+/* With what alignment may take. */
+static uint64_t size_if_shared(const struct ptx_function *function, const struct ptx_variable *variable)
+{
+    if (variable->space != PTX_SHARED) return 0;
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (names(function->instructions[i].operands, function->instructions[i].operand_count, variable))
+            return variable->size + variable->alignment;
+    return 0;
+}
+
+static uint64_t shared_bytes(const struct access_summary *summary)
+{
+    const struct ptx_function *function = summary->function;
+    uint64_t bytes = summary->dynamic_shared;
+    for (uint32_t i = 0; i < function->variable_count; i++)
+        bytes += size_if_shared(function, function->variables[i]);
+    for (uint32_t i = 0; function->module && i < function->module->variable_count; i++)
+        bytes += size_if_shared(function, function->module->variables[i]);
+    return bytes;
+}
+
+/* Shared arrays of its members lie side by side: the members take turns with them, without a barrier between.
+ */
+static const char *find_shared(const struct joining *joining, const struct group_join *join)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i <= join->member_count; i++)
+        bytes += shared_bytes(joining->frame->members[join->first_member + i].summary);
+    return bytes > GROUP_MOST_SHARED
+               ? arena_printf(joining->arena,
+                              "%llu bytes of shared memory at a time: a kernel may declare %d",
+                              (unsigned long long)bytes, GROUP_MOST_SHARED)
+               : NULL;
+}
+
+/* Takes the member into the join. NULL, or why not. */
+static const char *extend_join(struct joining *joining, struct group_join *join, uint32_t member)
 {
     struct group_joined *joined = &join->members[join->member_count];
-    uint32_t loop_count;
-    if (!may_join(joining, member) || joining->group->barriers[member]) return false;
-    if (!find_loops(joining->arena, joining->frame->members[member].summary->function, joined, &loop_count) ||
-        loop_count != join->loop_count || !joining_describe(joining, member, joined))
-        return false;
+    uint32_t loop_count = 0;
+    const char *why = describe_loops(joining, member, joined, &loop_count);
+    if (why) return why;
+    if (loop_count != join->loop_count)
+        return arena_printf(joining->arena, "other loops: %u, not %u", loop_count, join->loop_count);
     for (uint32_t loop = 0; loop < loop_count; loop++) joined->lags[loop] = joined[-1].lags[loop];
     for (uint32_t p = join->first_member; p < member; p++)
-        if (!joining_settle(joining, join, p, member)) return false;
-    join->member_count++;
-    return true;
+        if (!joining_settle(joining, join, p, member))
+            return "an iteration would come before what it needs, or after what overwrites it";
+    for (uint32_t loop = 0; loop < loop_count && !why; loop++) why = find_parted(joining, join, loop);
+    if (!why) why = find_shared(joining, join);
+    join->member_count += !why;
+    return why;
+}
+
+static bool has_loop(const struct joining *joining, uint32_t member)
+{
+    return member < joining->frame->member_count && joining->frame->members[member].summary->has_loop;
 }
 
 /* The longest join that begins with this member. */
 static bool find_join(struct joining *joining, uint32_t first, struct group_join *join)
 {
     uint32_t count = joining->frame->member_count;
+    const char **unjoined = joining->group->unjoined;
     *join = (struct group_join){.first_member = first, .member_count = 1};
-    if (first + 1 >= count || !may_join(joining, first) || !may_join(joining, first + 1)) return false;
+    if (!has_loop(joining, first) || !has_loop(joining, first + 1)) return false;
     join->members = arena_calloc(joining->arena, count - first, sizeof *join->members);
-    if (!join->members || !find_loops(joining->arena, joining->frame->members[first].summary->function,
-                                      join->members, &join->loop_count))
-        return false;
-    if (!joining_describe(joining, first, join->members)) return false;
-    while (first + join->member_count < count && extends_join(joining, join, first + join->member_count))
-        continue;
+    if (!join->members) return false;
+    unjoined[first + 1] = describe_loops(joining, first, join->members, &join->loop_count);
+    if (unjoined[first + 1]) return false;
+    for (uint32_t member = first + 1; has_loop(joining, member); member++) {
+        unjoined[member] = extend_join(joining, join, member);
+        if (unjoined[member]) break;
+    }
     if (join->member_count < 2) return false;
     join->is_even = arena_calloc(joining->arena, join->loop_count, sizeof(bool));
     for (uint32_t loop = 0; join->is_even && loop < join->loop_count; loop++) {
@@ -138,6 +282,13 @@ static bool find_join(struct joining *joining, uint32_t first, struct group_join
     return join->is_even;
 }
 
+static void bar_all(struct joining *joining)
+{
+    for (uint32_t member = 1; member < joining->frame->member_count; member++)
+        if (has_loop(joining, member - 1) && has_loop(joining, member))
+            joining->group->unjoined[member] = "members of the group meet within a block";
+}
+
 struct joining *join_open(struct group *group, struct frame *frame)
 {
     struct joining *joining = arena_calloc(group->arena, 1, sizeof *joining);
@@ -145,8 +296,13 @@ struct joining *join_open(struct group *group, struct frame *frame)
     *joining = (struct joining){.group = group, .frame = frame, .arena = group->arena};
     joining->accesses = arena_calloc(group->arena, frame->member_count, sizeof *joining->accesses);
     group->joins = arena_calloc(group->arena, frame->member_count, sizeof *group->joins);
-    if (!joining->accesses || !group->joins) return NULL;
-    if (group->stage_count || frame->reach != OVERLAP_SAME) return joining;
+    group->unjoined = arena_calloc(group->arena, frame->member_count, sizeof *group->unjoined);
+    if (!joining->accesses || !group->joins || !group->unjoined) return NULL;
+    if (group->stage_count) return joining;
+    if (frame->reach != OVERLAP_SAME) {
+        bar_all(joining);
+        return joining;
+    }
     struct quota quota = quota_begin(frame->ctx, JOIN_OPERATIONS);
     for (uint32_t member = 0; member < frame->member_count;) {
         struct group_join *join = &group->joins[group->join_count];
@@ -179,8 +335,12 @@ bool join_prune(struct joining *joining)
     uint32_t kept = 0, count = group->join_count;
     bool *used = arena_calloc(group->arena, count + 1, sizeof *used);
     for (uint32_t i = 0; used && i < count; i++) used[i] = is_used(group, &group->joins[i]);
-    for (uint32_t i = 0; used && i < count; i++)
-        if (used[i]) group->joins[kept++] = group->joins[i];
+    for (uint32_t i = 0; used && i < count; i++) {
+        const struct group_join *join = &group->joins[i];
+        for (uint32_t m = 1; m < join->member_count && !used[i]; m++)
+            group->unjoined[join->first_member + m] = "no value would pass from iteration to iteration";
+        if (used[i]) group->joins[kept++] = *join;
+    }
     group->join_count = kept;
     return kept < count;
 }

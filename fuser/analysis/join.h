@@ -2,14 +2,29 @@
  * Joins the loops of consecutive members (struct group_join): their iterations run in turn, so that what one
  * reads or computes in an iteration the next has in a register. Internal to fuser/analysis.
  *
- * A loop can be joined that is outermost. The members of a join have no barrier and share no memory within a
- * block, each fused thread runs one thread of each, and every conflict between them lies within a thread
- * (frame_find). What ran as p, then q, runs otherwise: an iteration of q before later iterations of p, q's
- * code before a loop before p's loop. That is legal where no byte is touched by two that change places, one
- * of them writing. Iterations are counted from 0 for each loop and thread: an unrolled loop meets an unrolled
- * one, the rest of its iterations the rest of the other's. Where q's iteration j needs p's iteration j + 1, q
- * lags one turn behind, and what it does before its loop, if that needs p's first iterations, is done in the
- * turn in which it begins.
+ * A loop can be joined that is outermost. In a join each fused thread runs one thread of each member, and
+ * every conflict between members lies within a thread (frame_find). What ran as p, then q, runs otherwise: an
+ * iteration of q before later iterations of p, q's code before a loop before p's loop. That is legal where no
+ * byte is touched by two that change places, one of them writing. Iterations are counted from 0 for each loop
+ * and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of the other's.
+ * Where q's iteration j needs p's iteration j + 1, q lags one turn behind, and what it does before its loop,
+ * if that needs p's first iterations, is done in the turn in which it begins.
+ *
+ * Where threads of a member meet, in a block or a warp, they must meet in the join as they do in the launch:
+ * - Each thread runs just the member's instructions, in the member's order, however members take turns; and
+ * the turns are the same for all threads, segment by segment. So where all threads of a block come by a
+ * barrier together (the member is not uneven, uniform.h), they come by it together in the join, and between
+ * the same two barriers of others: none waits at another one.
+ * - That is so between loops. Inside, turns depend on how often a thread goes round. A loop with a barrier in
+ * it is not joined: it belongs to the code between loops. A loop with a warp collective in it is joined only
+ * where each thread goes round it as often in every member, which is proved: it is then one plain loop, left
+ * by the member's own condition, which its warp agrees on.
+ * - What a member does before its loop, and has to wait for the first iteration, has neither.
+ * - Threads of a warp that went different ways to a segment's beginning need not have met again at a barrier
+ * behind it: barriers in a join allow that (barrier.sync). Those of a warp's collective wait for each other
+ * anyway.
+ * - Shared arrays of members lie side by side, as their code takes turns with no barrier between. Before a
+ * join there is one where it has what an earlier member had, and before a later member.
  *
  * A join is kept only if a value passes in one of its loops. */
 #ifndef KFUSE_FUSER_ANALYSIS_JOIN_H

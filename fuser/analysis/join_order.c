@@ -3,8 +3,6 @@
  */
 #include "fuser/analysis/joining.h"
 
-#include "fuser/analysis/dominators.h"
-
 #include <isl/aff.h>
 #include <isl/local_space.h>
 #include <isl/space.h>
@@ -201,41 +199,29 @@ bool joining_meet_in_iteration(struct joining *joining, const struct placed_acce
     return are_apart(joining, access_of(joining, a)->shape, access_of(joining, b)->shape, 0, 0);
 }
 
-/* An access made in every iteration, of which is known for which instances: they are the loop's. */
-static const struct joining_shape *witness_of(const struct joining *joining, uint32_t member,
-                                              const struct group_joined *joined, uint32_t loop)
+/* { F[.., iteration] -> [] }: the iterations that fused threads begin for the member. NULL: not known. */
+static __isl_give isl_map *rounds_of(const struct joining *joining, uint32_t member,
+                                     const struct group_joined *joined, uint32_t loop)
 {
     const struct access_summary *summary = joining->frame->members[member].summary;
-    if (joined->latches[loop] == UINT32_MAX) return NULL;
-    const struct dominators *dominators = dominators_build(joining->arena, joined->cfg);
-    for (uint32_t i = 0; dominators && i < summary->access_count; i++) {
-        const struct joining_access *own = &joining->accesses[member][i];
-        const struct access *access = &summary->accesses[i];
-        if (own->segment != 2 * loop + 1 || !own->is_innermost || own->shape == JOINING_NO_SHAPE) continue;
-        if (!access->domain_is_exact || summary->function->instructions[access->instruction].guard >= 0)
-            continue;
-        if (dominators_dominates(dominators, joined->cfg->block_of[access->instruction],
-                                 joined->latches[loop]))
-            return &joining->shapes[own->shape];
-    }
-    return NULL;
+    if (joined->latches[loop] == UINT32_MAX || !summary->rounds) return NULL;
+    isl_set *rounds = isl_set_copy(summary->rounds[joined->headers[loop]]);
+    isl_map *map = rounds ? isl_map_from_domain(rounds) : NULL;
+    return map ? isl_map_set_tuple_name(seen_from_frame(joining->frame, member, map), isl_dim_in, "F") : NULL;
 }
 
 bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
                      uint32_t loop)
 {
-    const struct joining_shape *a = witness_of(joining, p, &join->members[p - join->first_member], loop);
-    const struct joining_shape *b = witness_of(joining, q, &join->members[q - join->first_member], loop);
-    if (!a || !b) return false;
-    isl_set *iterations_a = isl_map_domain(isl_map_copy(a->touch.bytes));
-    isl_set *iterations_b = isl_map_domain(isl_map_copy(b->touch.bytes));
-    isl_bool equal = isl_set_is_equal(iterations_a, iterations_b);
-    isl_set_free(iterations_a);
-    isl_set_free(iterations_b);
     const struct group_joined *first = &join->members[p - join->first_member];
     const struct group_joined *second = &join->members[q - join->first_member];
-    return equal == isl_bool_true && !first->lags[loop] && !second->lags[loop] && !first->is_late[loop] &&
-           !second->is_late[loop];
+    if (first->lags[loop] || second->lags[loop] || first->is_late[loop] || second->is_late[loop])
+        return false;
+    isl_map *a = rounds_of(joining, p, first, loop), *b = rounds_of(joining, q, second, loop);
+    isl_bool equal = a && b ? isl_map_is_equal(a, b) : isl_bool_false;
+    isl_map_free(a);
+    isl_map_free(b);
+    return equal == isl_bool_true;
 }
 
 /* --- join.h ----------------------------------------------------------------------------------------------

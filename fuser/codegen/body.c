@@ -225,7 +225,7 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         body_code_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
         body_code_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
     }
-    return operand;
+    return operand + (body->shared_count > 0);
 }
 
 const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction)
@@ -331,6 +331,13 @@ static bool is_block_barrier(const struct ptx_instruction *instruction)
            !ptx_has_modifier(instruction, PTX_MOD_WARP);
 }
 
+/* Threads of a warp need not come to the barrier at once: after a loop of a join, those that went other ways
+ * meet at the end of the segment for certain, and it may lie in between. */
+static bool may_arrive_apart(const struct body *body)
+{
+    return body->is_ragged || is_uneven(body) || group_join_of(body->group, body->member);
+}
+
 /* bar.* wants whole warps (ISA 9.7.13.1). */
 static struct ptx_span ragged_mnemonic(struct arena *arena, struct ptx_span mnemonic)
 {
@@ -391,7 +398,7 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
-    if ((body->is_ragged || is_uneven(body)) && is_block_barrier(&instruction))
+    if (may_arrive_apart(body) && is_block_barrier(&instruction))
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
     FILE *text = open_memstream(&line, &length);
     if (!text) return;

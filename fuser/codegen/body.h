@@ -27,8 +27,8 @@ struct body_variable {
     uint32_t word;
     const char *name; /* of the register that holds the address */
 };
-/* A shared variable of a member: bytes of the fused kernel's one shared array, which all members use in turn.
- */
+/* A shared variable of a member: bytes of the fused kernel's one shared array, which members use in turn,
+ * those of a join side by side. */
 struct body_shared {
     const struct ptx_variable *variable;
     const char *name; /* the array's, and the offset in it */
@@ -59,7 +59,7 @@ struct body {
                        here */
     struct body_shared *shared;
     uint32_t shared_count;
-    uint64_t shared_bytes;  /* of all */
+    uint64_t shared_end;    /* of its part of the array */
     const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
@@ -69,6 +69,9 @@ struct body {
 /* Collects what the member's body needs; false with body->error set when it cannot be carried. */
 bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
                   const char *kernel);
+/* Lays out the member's shared arrays from this byte of the fused kernel's array on. Dynamic shared memory
+ * (arrays without a size, all at one address) lies behind the static. False with body->error set. */
+bool body_lay_out_shared(struct body *body, uint64_t from);
 /* --- variables.c: part of body_collect */
 /* Gives every variable of the module a word; false with body->error set. */
 bool body_collect_variables(struct body *body);

@@ -33,7 +33,6 @@ struct codegen_request {
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */
 };
-enum { CODEGEN_MOST_SHARED = 48 << 10 }; /* bytes of shared memory that a kernel may declare */
 
 struct codegen_result {
     struct arena *arena;

@@ -102,10 +102,9 @@ static uint64_t dynamic_alignment(const struct body *body)
     return alignment;
 }
 
-/* Dynamic shared memory (arrays without a size, all at one address) lies behind the static. */
-static bool lay_out_shared(struct body *body)
+bool body_lay_out_shared(struct body *body, uint64_t from)
 {
-    uint64_t end = 0;
+    uint64_t end = from;
     for (int is_dynamic = 0; is_dynamic < 2; is_dynamic++) {
         if (is_dynamic) end = align_up(end, dynamic_alignment(body));
         for (uint32_t i = 0; i < body->shared_count; i++) {
@@ -119,8 +118,8 @@ static bool lay_out_shared(struct body *body)
             if (!is_dynamic) end += variable->size;
         }
     }
-    body->shared_bytes =
-        body->shared_count ? end + body->group->members[body->member].summary->dynamic_shared : 0;
+    body->shared_end =
+        body->shared_count ? end + body->group->members[body->member].summary->dynamic_shared : from;
     return true;
 }
 
@@ -287,6 +286,6 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
     for (uint32_t m = 0; m < member; m++) body->is_ragged |= group->members[m].summary->is_uneven;
-    return body_collect_variables(body) && lay_out_shared(body) && name_registers(body) &&
-           collect_forwards(body) && collect_tiles(body);
+    return body_collect_variables(body) && name_registers(body) && collect_forwards(body) &&
+           collect_tiles(body);
 }

@@ -87,6 +87,12 @@ static bool collect(struct source *source)
             source->result->error = body->error;
             return false;
         }
+        const struct group_join *join = group_join_of(group, member);
+        bool is_beside = join && member > join->first_member;
+        if (!body_lay_out_shared(body, is_beside ? body[-1].shared_end : 0)) {
+            source->result->error = body->error;
+            return false;
+        }
         source->result->may_contract |= !take_choice(body);
         const bool *round = source->request->references ? source->request->references[member].round : NULL;
         for (uint32_t i = 0; round && i < body->function->instruction_count; i++) body->round[i] |= round[i];
@@ -211,22 +217,22 @@ static void write_tables(const struct body *body, FILE *out)
     }
 }
 
-/* One array for the shared memory of all members, which have it in turn. */
+/* One array for the shared memory of all members, which have it in turn, or in a join a part each. */
 static bool write_shared(struct source *source, FILE *out)
 {
     const struct group *group = source->request->group;
     uint64_t bytes = 0, alignment = 16;
     for (uint32_t member = 0; member < group->member_count; member++) {
         const struct body *body = &source->bodies[member];
-        if (body->shared_bytes > bytes) bytes = body->shared_bytes;
+        if (body->shared_end > bytes) bytes = body->shared_end;
         for (uint32_t i = 0; i < body->shared_count; i++)
             if (body->shared[i].variable->alignment > alignment)
                 alignment = body->shared[i].variable->alignment;
     }
-    if (bytes > CODEGEN_MOST_SHARED) {
+    if (bytes > GROUP_MOST_SHARED) {
         source->result->error = arena_printf(
             source->result->arena, "its members use %llu bytes of shared memory: a kernel may declare %d",
-            (unsigned long long)bytes, CODEGEN_MOST_SHARED);
+            (unsigned long long)bytes, GROUP_MOST_SHARED);
         return false;
     }
     if (bytes)

@@ -86,10 +86,10 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
     uint64_t shared = (uint64_t)kernel->record->static_shared + record->dynamic_shared;
-    if (class->summary && !class->no_member && shared > CODEGEN_MOST_SHARED)
+    if (class->summary && !class->no_member && shared > GROUP_MOST_SHARED)
         class->no_member =
             arena_printf(program->arena, "it uses %llu bytes of shared memory: a fused kernel may declare %d",
-                         (unsigned long long)shared, CODEGEN_MOST_SHARED);
+                         (unsigned long long)shared, GROUP_MOST_SHARED);
     if (class->summary && class->summary->variables.count &&
         record->arguments_size != function->parameter_bytes)
         class->refusal = "its arguments are not those of its PTX";

@@ -46,7 +46,7 @@ sgemvt apart add_tiles, gemv: add_tiles writes array 3 in block (0,0,0) thread (
 sgemvt apart gemvt_tiles, add_tiles: gemvt_tiles writes array 5 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 sgemvt fused copy, gemvt_tiles: inner-thread
 sgemvt group copy+gemvt_tiles
-gesummv fused gemv, gemv: inner-thread
+gesummv fused gemv, gemv: joined loops, 5 values in registers
 gesummv group gemv+gemv
 END
 
