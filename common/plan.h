@@ -77,19 +77,28 @@ struct plan_effect {
 };
 
 enum plan_rename_flags {
-    PLAN_RENAME_PARTIAL = 1, /* the kernel does not write every byte, but the same ones at every use that fits: the
-                                buffers are made equal before the first of several uses in a row */
+    PLAN_RENAME_PARTIAL = 1, /* the kernel writes the bytes of a box only; else it writes every byte of the range */
+};
+/* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to the next. */
+struct plan_box {
+    uint64_t from; /* its first byte, from the range's */
+    uint64_t width, row_pitch;
+    uint32_t rows, layers, layer_rows, reserved;
 };
 /* A range that a fused kernel reads in one buffer and writes in another, so that whatever it reads is what was there
  * before it: [p+from, p+from+bytes) around the pointer p in a step's word. Two distances of 8 bytes lie at
  * destination_offset in the fused kernel's parameters: what is added to an address in the range to come to the buffer
  * that has the old contents, then to the one that gets the new ones. One of the two is the range itself, distance 0.
- * Ranges of one variant are disjoint: replay looks, and runs the members where they are not. */
+ * Ranges of one variant are disjoint: replay looks, and runs the members where they are not.
+ * What is said to be written is written at every use that fits, whatever the data: those bytes alone are copied back
+ * from the second buffer, since anyone may write the others meanwhile. Where others are read, the second buffer begins
+ * as a copy of the range, and again whenever anything but this variant was in between. */
 struct plan_rename {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;
     uint64_t bytes;
     uint32_t destination_offset, flags; /* plan_rename_flags */
+    struct plan_box written;            /* zeros unless PARTIAL */
 };
 
 struct plan_variant { /* one compiled form of a group; replay takes the first whose guards hold. One so far. */
@@ -121,7 +130,7 @@ _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 40, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
-_Static_assert(sizeof(struct plan_rename) == 32, "plan rename");
+_Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
 _Static_assert(sizeof(struct plan_variant) == 80, "plan variant");
 _Static_assert(sizeof(struct plan_group) == 40, "plan group");
 

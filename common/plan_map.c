@@ -216,6 +216,26 @@ static bool are_apart(uint32_t first, uint32_t first_size, uint32_t second, uint
     return first + (uint64_t)first_size <= second || second + (uint64_t)second_size <= first;
 }
 
+/* Not empty, inside the range, and its rows do not overlap. */
+static bool is_box(const struct plan_box *box, uint64_t bytes)
+{
+    uint64_t rows, end;
+    if (!box->width || !box->rows || !box->layers || box->reserved) return false;
+    if (box->rows > 1 && box->width > box->row_pitch) return false;
+    if (box->layers > 1 && (box->rows > box->layer_rows || box->width > box->row_pitch)) return false;
+    rows = (uint64_t)(box->layers - 1) * box->layer_rows + box->rows - 1;
+    return !__builtin_mul_overflow(rows, box->row_pitch, &end) &&
+           !__builtin_add_overflow(end, box->width, &end) && !__builtin_add_overflow(end, box->from, &end) &&
+           end <= bytes;
+}
+
+static bool is_written(const struct plan_rename *rename)
+{
+    static const struct plan_box none = {0};
+    if (rename->flags == PLAN_RENAME_PARTIAL) return is_box(&rename->written, rename->bytes);
+    return !rename->flags && !memcmp(&rename->written, &none, sizeof none);
+}
+
 /* Its distances lie alone in the parameters, but for the renames before it, which have been looked at. */
 static bool is_rename(const struct plan *plan, const struct plan_group *group,
                       const struct plan_variant *variant, const struct plan_rename *rename)
@@ -223,7 +243,7 @@ static bool is_rename(const struct plan *plan, const struct plan_group *group,
     enum { DISTANCES = 16 };
     const struct plan_step *steps = plan->steps + group->first_step;
     uint32_t at = rename->destination_offset;
-    if (rename->step >= group->step_count || rename->flags & ~(uint32_t)PLAN_RENAME_PARTIAL) return false;
+    if (rename->step >= group->step_count || !is_written(rename)) return false;
     if (!is_inside_words(plan, &steps[rename->step], rename->offset, 8)) return false;
     if (!rename->bytes || rename->bytes > INT64_MAX || rename->from > INT64_MAX - (int64_t)rename->bytes)
         return false;

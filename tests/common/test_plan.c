@@ -62,8 +62,16 @@ static struct plan_builder *build_sample(struct arena *arena)
     plan_build_variant(builder, &variant, "kfuse_scale_add", ptx, sizeof ptx, parameters, 2, &inside, 1);
     plan_build_variant(builder, &variant, "kfuse_scale_add_2", ptx, sizeof ptx, parameters, 2, NULL, 0);
     plan_build_rename(builder, &rename);
-    rename = (struct plan_rename){
-        .offset = 8, .bytes = 512, .destination_offset = 40, .flags = PLAN_RENAME_PARTIAL};
+    rename = (struct plan_rename){.offset = 8,
+                                  .bytes = 512,
+                                  .destination_offset = 40,
+                                  .flags = PLAN_RENAME_PARTIAL,
+                                  .written = {.from = 8,
+                                              .width = 16,
+                                              .row_pitch = 64,
+                                              .rows = 2,
+                                              .layers = 2,
+                                              .layer_rows = 3}}; /* ends at 280 */
     plan_build_rename(builder, &rename);
 
     plan_build_group(builder, "add_add", PLAN_NEEDS_VERIFICATION, 100);
@@ -363,6 +371,24 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(renames, plan_rename, 0, destination_offset, 0xfffffff8),
         FIELD(renames, plan_rename, 1, destination_offset, 32),
         FIELD(renames, plan_rename, 0, flags, 2),
+        FIELD(renames, plan_rename, 0, flags, PLAN_RENAME_PARTIAL), /* and no box */
+        FIELD(renames, plan_rename, 1, flags, 0),                   /* with a box */
+        FIELD(renames, plan_rename, 1, bytes, 279),
+        FIELD(renames, plan_rename, 1, written.from, 241),
+        FIELD(renames, plan_rename, 1, written.from, UINT64_MAX),
+        FIELD(renames, plan_rename, 1, written.width, 0),
+        FIELD(renames, plan_rename, 1, written.width, 65), /* rows overlap */
+        FIELD(renames, plan_rename, 1, written.width, UINT64_MAX),
+        FIELD(renames, plan_rename, 1, written.row_pitch, 15),
+        FIELD(renames, plan_rename, 1, written.row_pitch, 123),
+        FIELD(renames, plan_rename, 1, written.row_pitch, UINT64_MAX),
+        FIELD(renames, plan_rename, 1, written.rows, 0),
+        FIELD(renames, plan_rename, 1, written.rows, 4), /* layers overlap */
+        FIELD(renames, plan_rename, 1, written.layers, 0),
+        FIELD(renames, plan_rename, 1, written.layers, 4),
+        FIELD(renames, plan_rename, 1, written.layer_rows, 1),
+        FIELD(renames, plan_rename, 1, written.layer_rows, 0xffffffff),
+        FIELD(renames, plan_rename, 1, written.reserved, 1),
         FIELD(variants, plan_variant, 1, first_rename, 1),
         FIELD(variants, plan_variant, 1, first_rename, 0xffffffff),
         FIELD(variants, plan_variant, 1, rename_count, 3),
