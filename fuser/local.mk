@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libfuser.la
 libfuser_la_SOURCES =
 libfuser_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libfuser_la_LIBADD = libptx.la libcommon.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl
+libfuser_la_LIBADD = libptx.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl
 
 # accesses of one launch
 libfuser_la_SOURCES += \
