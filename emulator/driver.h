@@ -356,6 +356,11 @@ CUresult driver_copy_create(struct driver_operation **operation, struct driver_c
 CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_copy *copy);
 CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);
 
+/* --- watching: driver_watch.c --- */
+/* emu_run, of which watch.h's subscriber may see the accesses. */
+bool driver_watch_run(const struct emu_settings *settings, const struct emu_launch *launch,
+                      struct emu_counts *counts, struct emu_fault *fault);
+
 /* --- activity: driver_activity.c --- */
 uint64_t driver_activity_tag(void);
 void driver_activity_add(const struct emu_activity *activity);

@@ -134,7 +134,7 @@ static uint64_t operation_kernel(struct driver_stream *stream, const struct driv
     memcpy(run.block, launch->block, sizeof run.block);
     struct emu_counts counts = {0};
     struct emu_fault fault = {0};
-    if (!emu_run(&settings, &run, &counts, &fault, NULL, NULL)) operation_fault(stream->context, &fault);
+    if (!driver_watch_run(&settings, &run, &counts, &fault)) operation_fault(stream->context, &fault);
     uint64_t end_ns = start_ns + emu_clock_kernel_ns(&counts, &run, &launch->function->info);
     if (is_full) driver.device_ns = end_ns;
     operation_report(operation, start_ns, end_ns);

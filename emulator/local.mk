@@ -74,12 +74,14 @@ emulator_libcuda_la_SOURCES = \
 	emulator/driver_stream.c \
 	emulator/driver_stubs.S \
 	emulator/driver_table.c \
-	emulator/errors.def
+	emulator/driver_watch.c \
+	emulator/errors.def \
+	emulator/watch.h
 # The stubs reach driver_is_per_thread without a call. An entry point never binds to a preloaded library's.
 emulator_libcuda_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 emulator_libcuda_la_CCASFLAGS = $(AM_CPPFLAGS)
 emulator_libcuda_la_LDFLAGS = -shared -version-number 1 -no-undefined -Wl,-Bsymbolic \
-	-export-symbols-regex '^(cu[A-Z].*|emuActivity.*)$$'
+	-export-symbols-regex '^(cu[A-Z].*|emu[A-Z].*)$$'
 emulator_libcuda_la_LIBADD = libengine.la -lpthread
 # --- the runtime: for programs built with nvcc -cudart shared
 emulator_LTLIBRARIES += emulator/libcudart.la
