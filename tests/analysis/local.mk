@@ -14,6 +14,16 @@ tests_analysis_test_soundness_SOURCES = $(launch_run) \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/analysis/test_soundness.c
 tests_analysis_test_soundness_LDADD = libfuser.la libengine.la
+# Preloaded into programs on the emulator.
+check_LTLIBRARIES += tests/analysis/libwatch.la
+tests_analysis_libwatch_la_SOURCES = \
+	tests/analysis/members.c tests/analysis/members.h \
+	tests/analysis/soundness.c tests/analysis/soundness.h \
+	tests/analysis/watch_launches.c
+tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
+tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
+tests_analysis_libwatch_la_LIBADD = libfuser.la
+dist_check_SCRIPTS += tests/analysis/programs.sh
 analysis_goldens = blocks calls control corners counters elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
