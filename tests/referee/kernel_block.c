@@ -82,6 +82,12 @@ static void write_under_loaded(struct writer *writer)
     writer->is_parted = true;
 }
 
+static void write_shuffle(struct writer *writer, uint32_t to, uint32_t from)
+{
+    kernel_say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", kernel_value_type(writer), to, from,
+               random_of(writer->random, 1, 2, 16));
+}
+
 void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting)
 {
     if (!writer->values || writer->is_parted) return;
@@ -106,8 +112,12 @@ void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting)
         if (!writer->kept) return;
         write_turned(writer, to, writer->kept - 1);
         break;
+    case MEETING_WARP:
+        write_shuffle(writer, to, from);
+        break;
     }
     writer->values++;
+    if (writer->loop && meeting != MEETING_WARP) kernel_say(writer, "__syncthreads();\n");
 }
 
 void kernel_write_exchange(struct writer *writer)
@@ -127,8 +137,7 @@ void kernel_write_exchange(struct writer *writer)
     }
     uint32_t from = random_below(random, writer->values), to = writer->values++;
     if (is_shuffle)
-        kernel_say(writer, "%s v%u = __shfl_xor_sync(~0u, v%u, %d);\n", type, to, from,
-                   random_of(random, 1, 2, 16));
+        write_shuffle(writer, to, from);
     else
         kernel_say(writer, "%s v%u = (%s)__syncthreads_count(v%u > (%s)1);\n", type, to, type, from, type);
 }

@@ -4,7 +4,8 @@
 #include "tests/referee/kernel_writer.h"
 
 /* In a scene's text, { begins a loop over all levels, [ one from the second on, ( one from the top down, }
- * ends it. Inside, = is this level, _ the one below, ' the one above. */
+ * ends it. Inside, = is this level, _ the one below, ' the one above; c adds the latest value to one from
+ * before the loop, for what comes behind it. */
 static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= }", "L { r0= r1= w2= }", "L { r0= r2= w3= }"}, false, FIT_ANY},
     /* stores that are overwritten, and some that are not, or read before */
@@ -32,6 +33,23 @@ static const struct kernel_scene scenes[] = {
     /* two loops */
     {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= } { r2= w4= }"}, false, FIT_ANY},
     {{"L { r0= w1= } { r3= w2= }", "L { r0= r2= w4= } { r1= w5= }"}, false, FIT_ANY},
+    /* tiles: threads meet, in the loop or around it */
+    {{"B { r0= q w1= }", "B { r0= c } x w2="}, false, FIT_ANY},
+    {{"B { r0= q w1= }", "B { r0= c } y w2=", "B { r0= c } x w3="}, false, FIT_ANY},
+    {{"B { r0= c } x w1=", "B { r0= r3= c } x w2="}, false, FIT_ANY},
+    {{"B { r0= c } y w1=", "B { r0= c } x k w2=", "B { r0= c } q w3="}, false, FIT_ANY},
+    {{"B r3= x { r0= c w1= } k w4=", "B { r0= r1= c } x w2="}, false, FIT_ANY},
+    {{"B r3= x { r0= q c } k w4=", "BD r4= x { r0= c } x w2="}, false, FIT_ANY},
+    {{"BD { r0= c } x w1=", "B { r0= c } x w2=", "L { r0= w4= }"}, false, FIT_ANY},
+    {{"B { r0= c } q w1=", "B { r0= q c } x w2="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "B { r0= c } x w2=", "L { r0= w4= }", "B r5= x w1="}, false, FIT_ANY},
+    {{"B { r0= x w1= }", "B { r0= w2= c } x w3="}, false, FIT_ANY},
+    {{"B { r0= q w1= }", "B [ r0= q c } x w2="}, false, FIT_ANY},
+    {{"B [ r0= c } x w1=", "B { r0= c } x w2="}, false, FIT_ANY},
+    {{"L { r0= w1= }", "B r1= x { r0= r1= c } k w2="}, false, FIT_ANY},
+    {{"B { r0= c } u w1=", "B { r0= c } x w2="}, false, FIT_WARPS},
+    {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
 };
 
 const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme)
@@ -42,18 +60,26 @@ const struct kernel_scene *kernel_draw_loops(struct random *random, struct kerne
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 
+void kernel_write_sum(struct writer *writer)
+{
+    if (writer->loop && writer->values > writer->values_outside)
+        kernel_say(writer, "v%u += v%u;\n", writer->values_outside - 1, writer->values - 1);
+}
+
 /* nvcc unrolls by 4 what it may. */
 void kernel_write_loop(struct writer *writer, char letter)
 {
     if (letter == '}') {
         kernel_say(writer, "}\n");
         writer->values = writer->values_outside;
+        writer->kept = writer->kept_outside;
         writer->loop = 0;
         return;
     }
     if (!writer->values) /* for what comes behind it */
         kernel_say(writer, "%s v%u = s;\n", kernel_value_type(writer), writer->values++);
     writer->values_outside = writer->values;
+    writer->kept_outside = writer->kept;
     writer->loop = letter;
     if (random_chance(writer->random, writer->theme->is_unrolled ? 8 : 92))
         kernel_say(writer, "#pragma unroll 1\n");

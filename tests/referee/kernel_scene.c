@@ -215,10 +215,12 @@ static void write_handover(struct writer *writer, uint32_t slot)
 
 static void write_token(struct writer *writer, const char *token)
 {
-    static const char meetings[] = "xyzuvk";
+    static const char meetings[] = "xyzuvkq";
     const char *found = strchr(meetings, *token);
     if (strchr("{[(}", *token)) {
         kernel_write_loop(writer, *token);
+    } else if (*token == 'c') {
+        kernel_write_sum(writer);
     } else if (*token == 'r' || *token == 'w') {
         write_access(writer, token);
     } else if (*token == 'a') {

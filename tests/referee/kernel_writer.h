@@ -23,8 +23,8 @@ struct writer {
     uint32_t kept;   /* 0, or 1 more than the number of a shared array that does not change any more */
     bool has_index;  /* of a gather */
     bool is_written[KERNEL_POINTERS];
-    char loop;               /* the letter of the loop that is being written, or 0 */
-    uint32_t values_outside; /* of it */
+    char loop;                             /* the letter of the loop that is being written, or 0 */
+    uint32_t values_outside, kept_outside; /* of it */
     uint32_t program;
 };
 
@@ -50,7 +50,8 @@ enum kernel_meeting {
     MEETING_PARTED_TREE, /* not all warps come by its barriers */
     MEETING_SIDE,        /* on one side of a branch that all take */
     MEETING_LOADED,      /* for those only that have loaded more than 1; by warp, the program sees to that */
-    MEETING_KEPT         /* looks again at what was shared earlier */
+    MEETING_KEPT,        /* looks again at what was shared earlier */
+    MEETING_WARP         /* a shuffle */
 };
 void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting);
 void kernel_write_exchange(struct writer *writer);
@@ -63,8 +64,8 @@ void kernel_write_scene(struct writer *writer);
  * blocks of two dimensions; B, one that shares memory in its blocks; BR, where threads behind the end return
  * at once; BD, with dynamic shared memory too. A statement r or w, with a slot's digit, a letter for the
  * element and perhaps one for a guard, reads or writes the array in the slot; A at its end: through another
- * pointer. a, with a slot's digit, counts there by atomics. x y z u v k are the meetings of enum
- * kernel_meeting, in its order; h, with a slot's digit, hands over from the first warp to the others.
+ * pointer. a, with a slot's digit, counts there by atomics. x y z u v k q are the meetings of enum
+ * kernel_meeting; h, with a slot's digit, hands over from the first warp to the others.
  * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
  * (|), half of an element (o). Guards: odd (!), odd or even or below a bound (?), below a bound (U), data
  * (%), inner (#), both in one block (G), the first warp (W). Loops: kernel_loop.c. */
@@ -77,6 +78,7 @@ struct kernel_scene {
 /* kernel_loop.c: a scene; the beginning or end of a loop; an access in one */
 const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme);
 void kernel_write_loop(struct writer *writer, char letter);
+void kernel_write_sum(struct writer *writer);
 void kernel_set_in_loop(const struct writer *writer, struct kernel_access *access, char element);
 
 /* Of all values, so that the compiler keeps the loads. */
