@@ -169,6 +169,21 @@ static json_t *guards_json(struct search *search, const struct search_group *pla
     return texts;
 }
 
+/* What became of its loops and those of the member before, or NULL. */
+static const char *loops_text(const struct search *search, const struct group *group, uint32_t member)
+{
+    uint32_t values = 0;
+    const struct group_join *join = group_join_of(group, member);
+    if (group->unjoined && group->unjoined[member])
+        return arena_printf(search->arena, "loops not joined with those of the member before: %s",
+                            group->unjoined[member]);
+    if (!join || member == join->first_member) return NULL;
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        values += group->forwards[i].to_member == member && group_is_repeated(group, &group->forwards[i]);
+    return arena_printf(search->arena,
+                        "loops joined with those of the member before: %u values pass in registers", values);
+}
+
 static void append_steps(const struct search *search, const struct search_group *planned, json_t *members,
                          json_t *passed, json_t *remaps)
 {
@@ -178,10 +193,11 @@ static void append_steps(const struct search *search, const struct search_group 
         const struct trace_launch *record = search->program->launches[planned->launches[s]].record;
         const char *name = kernel_of(search, planned->launches[s])->name;
         if (planned->roles[s] == PLAN_MEMBER) {
-            json_array_append_new(members, json_pack("{s:i,s:s,s:o,s:o,s:b,s:s}", "kernel",
+            json_array_append_new(members, json_pack("{s:i,s:s,s:o,s:o,s:b,s:s?,s:s}", "kernel",
                                                      (int)record->kernel, "name", name, "grid",
                                                      three(record->grid), "block", three(record->block),
                                                      "barrier_before", planned->group->barriers[member],
+                                                     "loops", loops_text(search, planned->group, member),
                                                      "exactness", planned->exactness[member]->text));
             json_array_append_new(remaps, json_string(remap_text(search, planned->group, member++)));
         } else {

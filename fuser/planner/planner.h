@@ -11,10 +11,11 @@
  *   kernels: [ id, name, module, launches, registers, time_ns, readable, refusal, no_member ]
  *       refusals are texts or null; readable: the file that shows it as C, or null
  *   groups:  [ name, fusion (inner-thread, joined loops, inner-block, halo), source, readable, uses, members:
- * [ kernel, name, grid, block, barrier_before, exactness ], passed_over: [ kernel, name, role ], grid, block,
+ * [ kernel, name, grid, block, barrier_before, loops, exactness ], passed_over: [ kernel, name, role ], grid, block,
  * remaps: [ text ], to_be_verified, registers, original_ns, projected_ns, bytes_saved, bytes_cached,
  * forwards: [ text
- * ], served: [ text ], drops: [ text ], guards: [ text ] ] exactness is the argument of exactness.h;
+ * ], served: [ text ], drops: [ text ], guards: [ text ] ] loops: what became of them (or null); exactness is the argument of
+ * exactness.h;
  * to_be_verified a text (why), or null pairs:   [ first: { kernel (id), grid, block }, second (likewise),
  * count, outcome (of neighbours.def), class (of their conflicts: none, thread, halo, block, other, possible;
  * or null: not asked for), group, fusion (null: apart), values: [ text ] (that pass from the first to the
