@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of allocations and mappings. A free forgets its range before the driver's call: afterwards another
- * thread may be given the same address. */
+ * thread may be given the same address. An allocation that fails for want of device memory is tried again
+ * when this library has given back its own. */
 #include "interpose/hook.h"
+#include "interpose/queue.h"
+
+static bool may_retry(CUresult result)
+{
+    return result == CUDA_ERROR_OUT_OF_MEMORY && queue_give_back();
+}
+#define TAKE(call) ((result = (call)), may_retry(result) ? (result = (call)) : result)
 
 static CUresult allocated(CUresult result, const CUdeviceptr *address, size_t size,
                           enum trace_memory_kind kind, CUstream stream)
@@ -15,23 +23,27 @@ static CUresult allocated(CUresult result, const CUdeviceptr *address, size_t si
 
 HOOK(cuMemAlloc_v2, CUdeviceptr *address, size_t size)
 {
+    CUresult result;
     shim_enter();
-    return allocated(REAL(cuMemAlloc_v2)(address, size), address, size, TRACE_MEMORY_DEVICE, NULL);
+    TAKE(REAL(cuMemAlloc_v2)(address, size));
+    return allocated(result, address, size, TRACE_MEMORY_DEVICE, NULL);
 }
 
 HOOK(cuMemAllocPitch_v2, CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
+    CUresult result;
     shim_enter();
-    CUresult result = REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
+    TAKE(REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element));
     return allocated(result, address, result == CUDA_SUCCESS ? *pitch * height : 0, TRACE_MEMORY_DEVICE,
                      NULL);
 }
 
 HOOK(cuMemAllocManaged, CUdeviceptr *address, size_t size, unsigned flags)
 {
+    CUresult result;
     shim_enter();
-    return allocated(REAL(cuMemAllocManaged)(address, size, flags), address, size, TRACE_MEMORY_MANAGED,
-                     NULL);
+    TAKE(REAL(cuMemAllocManaged)(address, size, flags));
+    return allocated(result, address, size, TRACE_MEMORY_MANAGED, NULL);
 }
 
 HOOK(cuMemAllocHost_v2, void **address, size_t size)
@@ -104,10 +116,11 @@ HOOK(cuExternalMemoryGetMappedBuffer, CUdeviceptr *address, CUexternalMemory mem
 #define ALLOCATE_ASYNC(symbol, arguments, ...)                                                               \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
+        CUresult result;                                                                                     \
         shim_enter_flush();                                                                                  \
         GATE;                                                                                                \
-        return allocated(REAL(symbol) arguments, address, size, TRACE_MEMORY_ASYNC,                          \
-                         hook_stream(#symbol, stream));                                                      \
+        TAKE(REAL(symbol) arguments);                                                                        \
+        return allocated(result, address, size, TRACE_MEMORY_ASYNC, hook_stream(#symbol, stream));           \
     }
 ALLOCATE_ASYNC(cuMemAllocAsync, (address, size, stream), CUdeviceptr *address, size_t size, CUstream stream)
 ALLOCATE_ASYNC(cuMemAllocAsync_ptsz, (address, size, stream), CUdeviceptr *address, size_t size,
@@ -137,3 +150,28 @@ FREE(cuMemUnmap, address, NULL, (address, size), CUdeviceptr address, size_t siz
 FREE(cuIpcCloseMemHandle, address, NULL, (address), CUdeviceptr address)
 FREE(cuMemFreeAsync, address, stream, (address, stream), CUdeviceptr address, CUstream stream)
 FREE(cuMemFreeAsync_ptsz, address, stream, (address, stream), CUdeviceptr address, CUstream stream)
+
+/* --- device memory that has no address of its own --- */
+
+#define ALLOCATE(symbol, arguments, ...)                                                                     \
+    HOOK(symbol, __VA_ARGS__)                                                                                \
+    {                                                                                                        \
+        CUresult result;                                                                                     \
+        shim_enter();                                                                                        \
+        return TAKE(REAL(symbol) arguments);                                                                 \
+    }
+ALLOCATE(cuMemCreate, (handle, size, properties, flags), CUmemGenericAllocationHandle *handle, size_t size,
+         const CUmemAllocationProp *properties, unsigned long long flags)
+ALLOCATE(cuArrayCreate_v2, (array, description), CUarray *array, const CUDA_ARRAY_DESCRIPTOR *description)
+ALLOCATE(cuArray3DCreate_v2, (array, description), CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description)
+ALLOCATE(cuMipmappedArrayCreate, (array, description, levels), CUmipmappedArray *array,
+         const CUDA_ARRAY3D_DESCRIPTOR *description, unsigned levels)
+
+/* What this library would give back is free. */
+HOOK(cuMemGetInfo_v2, size_t *left, size_t *total)
+{
+    shim_enter();
+    CUresult result = REAL(cuMemGetInfo_v2)(left, total);
+    if (result == CUDA_SUCCESS && left) *left += queue_own_bytes();
+    return result;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of streams, events, captures and contexts. */
 #include "interpose/hook.h"
+#include "interpose/queue.h"
 
 /* --- walls --- */
 
@@ -81,6 +82,7 @@ STREAM_WAIT(cuStreamWaitEvent_ptsz)
     HOOK(symbol, type handle)                                                                                \
     {                                                                                                        \
         shim_enter_flush();                                                                                  \
+        if (kind == TRACK_STREAM) queue_stream_gone((CUstream)handle);                                       \
         track_id_forget(kind, handle);                                                                       \
         return REAL(symbol)(handle);                                                                         \
     }

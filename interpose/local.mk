@@ -16,7 +16,9 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/match.c interpose/match.h \
 	interpose/queue.c interpose/queue.h \
 	interpose/record.c interpose/record.h \
+	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \
+	interpose/shadow.c interpose/shadow.h \
 	interpose/shim.c interpose/shim.h \
 	interpose/starts.c interpose/starts.h \
 	interpose/stubs.S \

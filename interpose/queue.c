@@ -6,6 +6,8 @@
 #include "common/plan.h"
 #include "interpose/gate.h"
 #include "interpose/match.h"
+#include "interpose/rename.h"
+#include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
 #include "interpose/timer.h"
@@ -29,6 +31,7 @@ struct held {
 struct group {
     CUfunction *code; /* by variant */
     bool passes_over; /* launches that are no members */
+    bool is_on;
     _Atomic uint64_t uses;
 };
 
@@ -48,7 +51,8 @@ static struct queue {
     uint32_t *sizes;
     struct guard_view view; /* of arguments and sizes */
     uint64_t tickets;
-    _Atomic uint64_t oldest; /* ticket of held[0], or 0 */
+    uint64_t renamed;        /* ticket of the last use that renamed, while rename_is_on */
+    _Atomic uint64_t oldest; /* as announced says */
     int32_t balance;         /* what holding has brought of late, in launches */
     uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
     _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
@@ -77,11 +81,18 @@ static void leave(void)
     has_token = false;
 }
 
+/* The ticket of what other calls must come here first for, or 0. */
+static uint64_t announced(void)
+{
+    if (queue.count) return queue.held[0].ticket;
+    return rename_is_on() ? queue.renamed : 0;
+}
+
 /* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
  * the next launch will likely be held too: a flush that finds nothing takes it away. */
 static void publish(void)
 {
-    uint64_t oldest = queue.count ? queue.held[0].ticket : 0;
+    uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
     if (oldest == before) return;
     if (before || !oldest) {
@@ -128,6 +139,36 @@ static bool may_start(const struct record_shape *shape, uint32_t index)
     return false;
 }
 
+/* --- renamed arrays --- */
+
+static bool same_stream(CUstream a, CUstream b)
+{
+    if (a == CU_STREAM_LEGACY) a = NULL;
+    if (b == CU_STREAM_LEGACY) b = NULL;
+    return a == b;
+}
+
+static bool push_context(void)
+{
+    return track_current_context() != queue.context &&
+           REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
+}
+
+static void pop_context(bool is_pushed)
+{
+    CUcontext context;
+    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
+}
+
+/* In any thread. From here on every array has what it should have. */
+static void restore(void)
+{
+    if (!rename_is_on()) return;
+    bool is_pushed = push_context();
+    account(-(int32_t)rename_end());
+    pop_context(is_pushed);
+}
+
 /* --- issuing --- */
 
 static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
@@ -143,6 +184,7 @@ static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32
 static CUresult issue_original(const struct held *held)
 {
     const struct match_launch *shape = &held->launch;
+    restore();
     CUresult result = launch(held->function, shape->grid, shape->block, shape->dynamic_shared, held->stream,
                              held->arguments, shape->arguments_size);
     if (result != CUDA_SUCCESS)
@@ -194,10 +236,48 @@ static CUresult issue_fused(void)
                   queue.parameters, variant->parameter_bytes);
 }
 
+/* Of the launches whose pattern is complete. */
+static struct rename_use matched_use(void)
+{
+    CUstream stream = queue.held[0].stream;
+    return (struct rename_use){.plan = queue.plan,
+                               .variant = matched_variant(),
+                               .arguments = queue.arguments,
+                               .stream = same_stream(stream, NULL) ? NULL : stream};
+}
+
+/* Leaves what it has renamed away. */
+static CUresult issue_renamed(void)
+{
+    const struct rename_use use = matched_use();
+    if (!rename_continues(&use)) restore();
+    bool is_pushed = use.variant->rename_count && push_context();
+    bool has_begun = rename_begin(&use, queue.parameters);
+    pop_context(is_pushed);
+    if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = issue_fused();
+    if (result != CUDA_SUCCESS) {
+        restore();
+        return result;
+    }
+    rename_done(&use);
+    queue.renamed = ++queue.tickets;
+    return CUDA_SUCCESS;
+}
+
+/* Memory is compared afterwards. */
+static CUresult issue_restored(void)
+{
+    CUresult result = issue_renamed();
+    restore();
+    return result;
+}
+
 static void disable(uint32_t group, const char *reason)
 {
     match_enable(queue.match, group, false);
     starts_switch(group, false);
+    queue.groups[group].is_on = false;
     atomic_fetch_sub(&queue.groups_on, 1);
     shim_count(COUNT_REFUSED);
     log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
@@ -214,7 +294,8 @@ static bool issue_verified(uint32_t index)
                                    .parameters = queue.parameters,
                                    .parameters_size = matched_variant()->parameter_bytes,
                                    .run_members = issue_members,
-                                   .run_fused = issue_fused};
+                                   .run_fused = issue_restored};
+    restore();
     enum verify_outcome outcome = verify_run(&use);
     if (outcome == VERIFY_IMPOSSIBLE) disable(index, verify_reason(index));
     return outcome == VERIFY_SAME;
@@ -224,10 +305,13 @@ static bool issue_verified(uint32_t index)
 static bool issue_unverified(uint32_t index)
 {
     char reason[64];
-    CUresult result = issue_fused();
+    CUresult result = issue_renamed();
     if (result == CUDA_SUCCESS) return true;
     issue_members();
-    snprintf(reason, sizeof reason, "its launch failed with CUDA error %d", (int)result);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && matched_variant()->rename_count)
+        snprintf(reason, sizeof reason, "no device memory for second buffers (KFUSE_SHADOW_MB)");
+    else
+        snprintf(reason, sizeof reason, "its launch failed with CUDA error %d", (int)result);
     disable(index, reason);
     verify_forget(index);
     return false;
@@ -239,7 +323,10 @@ static void issue_group(void)
     uint32_t index = (uint32_t)queue.state.group;
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
-    if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
+    const struct rename_use use = matched_use();
+    if (!rename_fits(&use)) {
+        issue_members();
+    } else if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
         shim_count(COUNT_FUSED);
         account((int32_t)queue.plan->groups[index].step_count);
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
@@ -308,21 +395,14 @@ static bool settle(bool has_new)
 /* In any thread: the launches go to the context in which they were made. */
 static void drain(void)
 {
-    if (!queue.count) return;
-    CUcontext current = track_current_context();
-    bool is_pushed = current != queue.context && REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
+    if (!announced()) return;
+    bool is_pushed = push_context();
     settle(false);
-    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
+    restore();
+    pop_context(is_pushed);
 }
 
 /* --- holding --- */
-
-static bool same_stream(CUstream a, CUstream b)
-{
-    if (a == CU_STREAM_LEGACY) a = NULL;
-    if (b == CU_STREAM_LEGACY) b = NULL;
-    return a == b;
-}
 
 /* Nothing that is held belongs to another context or to a capture: both can change only by calls that flush,
  * except that the default stream is that of the current context. */
@@ -379,9 +459,11 @@ static uint64_t oldest(void)
 static void release(uint64_t ticket)
 {
     enter();
-    if (queue.count && queue.held[0].ticket == ticket) {
-        shim_count(COUNT_TIMER);
-        account(-TIMER_LOSS);
+    if (announced() == ticket) {
+        if (queue.count) {
+            shim_count(COUNT_TIMER);
+            account(-TIMER_LOSS);
+        }
         drain();
         publish();
     }
@@ -393,6 +475,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
 {
     static const struct timer_source source = {oldest, release};
     if (queue.count && !same_stream(queue.held[0].stream, shape->stream)) drain();
+    if (rename_is_on() && !same_stream(rename_stream(), shape->stream)) restore();
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
@@ -446,6 +529,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
         return true;
     }
     bool is_held = hold(shape, kernel, (uint32_t)index);
+    if (!is_held) restore();
     publish();
     leave();
     return is_held;
@@ -458,7 +542,7 @@ static void forget_attention(void)
     has_token = true; /* as in enter */
     atomic_signal_fence(memory_order_seq_cst);
     if (token_try(&queue.token)) {
-        if (!queue.count) shim_attention_clear(ATTENTION_QUEUE);
+        if (!announced()) shim_attention_clear(ATTENTION_QUEUE);
         token_give(&queue.token);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -548,11 +632,62 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     for (uint32_t i = 0; i < queue.plan->groups[group].step_count; i++)
         if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
             queue.groups[group].passes_over = true;
+    queue.groups[group].is_on = true;
     match_enable(queue.match, group, true);
     starts_switch(group, true);
     atomic_fetch_add(&queue.groups_on, 1);
     leave();
     return true;
+}
+
+/* --- the library's own memory --- */
+
+static bool renames_anything(const struct plan_group *group)
+{
+    for (uint32_t i = 0; i < group->variant_count; i++)
+        if (queue.plan->variants[group->first_variant + i].rename_count) return true;
+    return false;
+}
+
+bool queue_give_back(void)
+{
+    if (has_token || !shadow_bytes() || track_is_capturing()) return false;
+    enter();
+    drain();
+    for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
+        if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
+        disable(i, "the program needs the memory of its second buffers");
+        verify_forget(i);
+    }
+    bool is_pushed = push_context();
+    shadow_free();
+    pop_context(is_pushed);
+    publish();
+    leave();
+    return true;
+}
+
+uint64_t queue_own_bytes(void)
+{
+    return shadow_bytes() && track_current_context() == queue.context ? shadow_bytes() : 0;
+}
+
+void queue_stream_gone(CUstream stream)
+{
+    if (has_token || !shadow_bytes()) return;
+    enter();
+    shadow_stream_gone(stream);
+    leave();
+}
+
+void queue_context_gone(void)
+{
+    if (has_token || !shadow_bytes()) return;
+    enter();
+    rename_forget();
+    shadow_forget();
+    publish();
+    leave();
 }
 
 uint64_t queue_group_uses(uint32_t group)
@@ -567,5 +702,7 @@ void queue_fork_child(void)
     atomic_store(&queue.groups_on, 0);
     queue.count = 0;
     has_token = false;
+    rename_forget();
+    shadow_forget();
     timer_fork_child();
 }

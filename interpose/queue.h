@@ -54,7 +54,15 @@ uint64_t queue_group_uses(uint32_t group);
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
 /* Issues everything that is held. */
 void queue_flush(void);
-/* The same at exit: does not wait for ever for a thread that is stuck in the driver. */
+/* The program's allocation has failed: true when memory was given back, and it may be tried again. */
+bool queue_give_back(void);
+/* What would be given back in the current context. */
+uint64_t queue_own_bytes(void);
+/* A stream is about to go. */
+void queue_stream_gone(CUstream stream);
+/* The context of queue_enable is about to go, or has gone. */
+void queue_context_gone(void);
+/* The same as queue_flush at exit: does not wait for ever for a thread that is stuck in the driver. */
 void queue_finish(void);
 
 void queue_fork_child(void);

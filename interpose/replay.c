@@ -297,8 +297,10 @@ void replay_await_service(void)
 
 void replay_context_gone(CUcontext context)
 {
-    if (replay_is_on() && replay.context && (!context || context == replay.context))
+    if (replay_is_on() && replay.context && (!context || context == replay.context)) {
         shim_latch("the context in which the plan's code was loaded is gone");
+        queue_context_gone();
+    }
 }
 
 void replay_write_stats(FILE *file)

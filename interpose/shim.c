@@ -258,7 +258,7 @@ static void write_stats(void)
     static const char *const names[COUNT_KINDS] = {
         [COUNT_LAUNCHES] = "launches", [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
         [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
-        [COUNT_REFUSED] = "refused"};
+        [COUNT_REFUSED] = "refused",   [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores"};
     const char *path = setting_text("KFUSE_STATS");
     if (!path) return;
     FILE *file = fopen(path, "we");

@@ -92,6 +92,8 @@ enum shim_counter {
     COUNT_DRAINED,
     COUNT_TIMER,
     COUNT_REFUSED,
+    COUNT_RENAMED,
+    COUNT_RESTORES,
     COUNT_KINDS
 };
 enum { COUNT_SLOTS = 64 };
