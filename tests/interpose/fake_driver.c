@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { LINES = 65536, PARAMETERS = 16, KERNELS = 256 };
+enum { LINES = 65536, PARAMETERS = 16, KERNELS = 256, PAGE = 4096, ALLOCATIONS = 65536 };
 struct kernel {
     char name[128];
     size_t offsets[PARAMETERS], sizes[PARAMETERS];
@@ -31,11 +32,13 @@ static struct {
     unsigned kernel_count;
     uintptr_t next_address, next_handle;
     char fail_launch[64], fail_load[64], device[64];
-    int fail_result, is_capturing;
-    _Atomic unsigned slow, slow_copy; /* a test sets them while other threads are in the driver */
+    int fail_result, fail_box, fail_copy, is_capturing, is_busy;
+    size_t memory, taken, sizes[ALLOCATIONS]; /* sizes: by page of the address; used up in a test: none */
+    _Atomic unsigned slow, slow_copy;         /* a test sets them while other threads are in the driver */
     _Atomic unsigned slow_copies, let_go;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
+          .memory = (size_t)1 << 30,
           .next_handle = 0x1000,
           .device = "fake device"};
 static __thread CUcontext current, below; /* a stack of two */
@@ -117,6 +120,22 @@ static void stay(void)
     if (!microseconds) return;
     fake.slow_copies++;
     for (unsigned stayed = 0; stayed < microseconds && fake.let_go == let_go; stayed += STEP) usleep(STEP);
+}
+
+EXPORT void fake_limit_memory(size_t bytes)
+{
+    fake.memory = bytes;
+}
+
+EXPORT void fake_set_busy(int is_busy)
+{
+    fake.is_busy = is_busy;
+}
+
+EXPORT void fake_fail_copy(int of_boxes, int of_bytes)
+{
+    fake.fail_box = of_boxes;
+    fake.fail_copy = of_bytes;
 }
 
 EXPORT void fake_set_capturing(int is_capturing)
@@ -277,14 +296,29 @@ EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
+    bool is_there = fake.taken + size <= fake.memory;
+    fake_log("%scuMemAlloc_v2 %zu", is_there ? "" : "failed ", size);
+    if (!is_there) return CUDA_ERROR_OUT_OF_MEMORY;
     *address = __atomic_fetch_add(&fake.next_address, (size + 0x1fff) & ~0xfffu, __ATOMIC_SEQ_CST);
-    fake_log("cuMemAlloc_v2 %zu", size);
+    fake.taken += size;
+    if (*address / PAGE < ALLOCATIONS) fake.sizes[*address / PAGE] = size;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemGetInfo_v2(size_t *left, size_t *total)
+{
+    *left = fake.memory - fake.taken;
+    *total = fake.memory;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 {
     fake_log("cuMemFree_v2 %llx", address);
+    if (address / PAGE < ALLOCATIONS) {
+        fake.taken -= fake.sizes[address / PAGE];
+        fake.sizes[address / PAGE] = 0;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -301,6 +335,21 @@ EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
     memset(to, 0, size);
     fake_log("cuMemcpyDtoH_v2 %llx %zu", from, size);
     return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+    fake_log("%scuMemcpyDtoDAsync_v2 %llx %llx %zu %lx", fake.fail_copy ? "failed " : "", to, from, size,
+             (unsigned long)stream);
+    return current ? (CUresult)fake.fail_copy : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+EXPORT CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    fake_log("%scuMemcpy3DAsync_v2 %llx %llx %zu,%zu,%zu %zu,%zu %lx", fake.fail_box ? "failed " : "",
+             copy->dstDevice, copy->srcDevice, copy->WidthInBytes, copy->Height, copy->Depth, copy->dstPitch,
+             copy->dstHeight, (unsigned long)stream);
+    return (CUresult)fake.fail_box;
 }
 
 EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
@@ -357,6 +406,38 @@ EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     (void)stream, (void)graph;
     fake_log("cuStreamEndCapture");
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamQuery(CUstream stream)
+{
+    (void)stream;
+    return fake.is_busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    fake_log("cuStreamDestroy_v2 %lx", (unsigned long)stream);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    *event = (CUevent)__atomic_add_fetch(&fake.next_handle, 0x10, __ATOMIC_SEQ_CST);
+    fake_log("cuEventCreate %u", flags);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventQuery(CUevent event)
+{
+    (void)event;
+    return fake.is_busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventDestroy_v2(CUevent event)
+{
+    (void)event;
+    fake_log("cuEventDestroy_v2");
     return CUDA_SUCCESS;
 }
 

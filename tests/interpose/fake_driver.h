@@ -26,6 +26,12 @@ void fake_slow_copy(unsigned microseconds);
 void fake_let_go(void);
 /* How many have begun to stay so far. */
 unsigned fake_slow_copies(void);
+/* From now on so many bytes of device memory can be allocated in all. */
+void fake_limit_memory(size_t bytes);
+/* While set, streams and events are not ready when they are asked. */
+void fake_set_busy(int is_busy);
+/* While set, copies from device to device fail so, those of boxes or those of bytes. */
+void fake_fail_copy(int of_boxes, int of_bytes);
 /* While set, cuStreamIsCapturing says yes. */
 void fake_set_capturing(int is_capturing);
 void fake_set_device_name(const char *name);

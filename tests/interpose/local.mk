@@ -9,8 +9,8 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_replay \
-	tests/interpose/test_verify
+preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_rename \
+	tests/interpose/test_replay tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh \
@@ -27,6 +27,9 @@ tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.
 tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)
 tests_interpose_test_refusals_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_refusals_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_rename_SOURCES = tests/interpose/test_rename.c $(interpose_replay)
+tests_interpose_test_rename_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_rename_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_preload) \
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)

@@ -85,6 +85,38 @@ static const struct pattern patterns[] = {
      2,
      16,
      {{0, 0, 0, 8}, {1, 8, 8, 8}}},
+    {FIXTURE_RENAME,
+     "renamed",
+     "renamed:8,8,8,8",
+     2,
+     "ab",
+     {PLAN_MEMBER, PLAN_MEMBER},
+     {NO_GUARD, NO_GUARD},
+     2,
+     32,
+     {{0, 0, 0, 8}, {1, 8, 8, 8}}},
+    {FIXTURE_BOX,
+     "box",
+     "renamed:8,8,8,8",
+     2,
+     "ab",
+     {PLAN_MEMBER, PLAN_MEMBER},
+     {NO_GUARD, NO_GUARD},
+     2,
+     32,
+     {{0, 0, 0, 8}, {1, 8, 8, 8}}},
+};
+
+static const struct {
+    uint32_t bit;
+    struct plan_rename rename;
+} renames[] = {
+    {FIXTURE_RENAME, {.bytes = 256, .destination_offset = 16}},
+    {FIXTURE_BOX,
+     {.bytes = 256,
+      .destination_offset = 16,
+      .flags = PLAN_RENAME_PARTIAL,
+      .written = {.from = 80, .width = 16, .row_pitch = 64, .rows = 3, .layers = 1}}},
 };
 
 static struct plan_kernel kernel_of(const struct fixture *fixture, struct plan_builder *builder, char letter)
@@ -132,6 +164,8 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
     snprintf(code, sizeof code, ".version 8.0 // code of %s", pattern->name);
     plan_build_variant(builder, &variant, pattern->entry, code, strlen(code) + 1, pattern->parameters,
                        pattern->parameter_count, NULL, 0);
+    for (size_t i = 0; i < sizeof renames / sizeof renames[0]; i++)
+        if (renames[i].bit == pattern->bit) plan_build_rename(builder, &renames[i].rename);
 }
 
 void fixture_write(const struct fixture *fixture, const char *directory)

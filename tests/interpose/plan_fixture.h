@@ -14,6 +14,10 @@
 #define FIXTURE_D     "d:8"
 
 enum fixture_groups {
+    FIXTURE_RENAME =
+        64, /* a b: renamed(pointer of a, second of b, two distances); 256 bytes at a's pointer */
+    FIXTURE_BOX =
+        128, /* a b: the same, but only 3 rows of 16 bytes are written there, from byte 80, 64 apart */
     FIXTURE_DD = 32, /* d d, with one v: dd(pointer of the first, address of v) */
     FIXTURE_AB = 1,  /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
     FIXTURE_ABC = 2, /* a b c: abc(pointer, pointer) of a and c */
