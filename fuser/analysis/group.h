@@ -81,18 +81,21 @@ struct group_fetch {
     isl_set *covered; /* the cells for which the tile has it, the others load; NULL: all that load */
 };
 
-/* Members whose loops run together. Each has as many of them, in order; the code before the first is segment
- * 0, loop l (from 0) is segment 2l + 1, what can only be reached from it and not from the next is segment 2l
+/* Members whose loops run together. The first and the last have loops, each that has any as many of them, in
+ * order; the code before the first is segment 0, loop l (from 0) is segment 2l + 1, what can only be reached
+ * from it and not from the next is segment 2l
  * +
  * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment in turns,
  * in each of which every member runs one iteration: in turn t the one with number t less the member's lag. A
  * member that does not enter the loop, or has left it, is passed over. What a member does before the loop may
- * be late: then it runs in the turn of its first iteration. join.h */
+ * be late: then it runs in the turn of its first iteration. What has no loop, between others, is in segment
+ * 0. join.h */
+enum { GROUP_NO_LOOP = UINT32_MAX };
 struct group_joined { /* one member */
     const struct ptx_cfg *cfg;
     uint32_t *segments;          /* block -> its segment */
     uint32_t *headers, *latches; /* blocks, one a loop. A latch ends with the only jump back, and the only way
-                                    out; UINT32_MAX: the loop has no such block */
+                                    out; UINT32_MAX: the loop has no such block. GROUP_NO_LOOP: no loop */
     uint32_t *lags;              /* one a loop */
     bool *is_late;               /* one a loop: segment 2l */
     uint32_t **cuts;             /* one a loop that is cut: where the parts end, instructions */
@@ -127,8 +130,8 @@ struct group {
     uint32_t exit_count;
     struct group_join *joins; /* in order, disjoint */
     uint32_t join_count;
-    const char **unjoined;      /* one a member: why its loops are not joined with those of the member before;
-                                   NULL: they are, or one of both has none, or there are stages */
+    const char **unjoined;      /* one a member: why its loops are not joined with those of members before;
+                                   NULL: they are, or it or the one before has none, or there are stages */
     struct group_stage *stages; /* halo; none: inner-thread */
     uint32_t stage_count;
     struct group_tile *tiles;

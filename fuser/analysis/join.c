@@ -99,10 +99,25 @@ static bool has_indirect_jump(const struct ptx_function *function)
     return false;
 }
 
-/* Fills joined and *loop_count; false when the member has no such loop or memory is out. *barrier: in a loop
- * that is passed over for it, NULL: in none. */
+static bool open_joined(struct arena *arena, const struct ptx_cfg *cfg, uint32_t loop_count,
+                        struct group_joined *joined)
+{
+    *joined = (struct group_joined){.cfg = cfg,
+                                    .segments = arena_calloc(arena, cfg->block_count, sizeof(uint32_t)),
+                                    .headers = arena_calloc(arena, loop_count, sizeof(uint32_t)),
+                                    .latches = arena_calloc(arena, loop_count, sizeof(uint32_t)),
+                                    .lags = arena_calloc(arena, loop_count, sizeof(uint32_t)),
+                                    .is_late = arena_calloc(arena, loop_count, sizeof(bool))};
+    for (uint32_t loop = 0; joined->headers && loop < loop_count; loop++)
+        joined->headers[loop] = GROUP_NO_LOOP;
+    return joined->segments && joined->headers && joined->latches && joined->lags && joined->is_late;
+}
+
+/* A member's loops that can be joined: fills joined, which has room for one at least and for as many as the
+ * join has, and *loop_count. *barrier: in a loop that is passed over for it, NULL: in none. False when the
+ * member cannot be in a join, or memory is out. */
 static bool find_loops(struct arena *arena, const struct ptx_function *function, struct group_joined *joined,
-                       uint32_t *loop_count, const struct ptx_instruction **barrier)
+                       uint32_t room, uint32_t *loop_count, const struct ptx_instruction **barrier)
 {
     const char *reason = NULL;
     struct ptx_cfg *cfg = ptx_cfg_build(arena, function, &reason);
@@ -110,18 +125,11 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     const struct loop_forest *forest = dominators ? loops_build(arena, dominators, &reason) : NULL;
     *loop_count = 0;
     *barrier = NULL;
-    if (!forest || !forest->loop_count || has_indirect_jump(function)) return false;
-    *joined = (struct group_joined){.cfg = cfg,
-                                    .segments = arena_calloc(arena, cfg->block_count, sizeof(uint32_t)),
-                                    .headers = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
-                                    .latches = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
-                                    .lags = arena_calloc(arena, forest->loop_count, sizeof(uint32_t)),
-                                    .is_late = arena_calloc(arena, forest->loop_count, sizeof(bool))};
+    if (!forest || has_indirect_jump(function)) return false;
+    if (forest->loop_count > room) room = forest->loop_count;
     unsigned char *seen = arena_calloc(arena, cfg->block_count, 1);
     uint32_t *stack = arena_calloc(arena, cfg->block_count + 1, sizeof *stack);
-    if (!joined->segments || !joined->headers || !joined->latches || !joined->lags || !joined->is_late ||
-        !seen || !stack)
-        return false;
+    if (!open_joined(arena, cfg, room + 1, joined) || !seen || !stack) return false;
     for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
         uint32_t header = forest->loops[loop].header, latch = latch_of(forest, cfg, header);
         if (forest->loops[loop].parent != LOOPS_NONE || header == 0) continue; /* nothing leads to block 0 */
@@ -137,7 +145,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     }
     for (uint32_t loop = 0; loop < *loop_count; loop++)
         mark_reached(cfg, joined->headers[loop], 2 * loop + 2, joined->segments, seen, stack);
-    return *loop_count > 0;
+    return true;
 }
 
 /* --- joins -----------------------------------------------------------------------------------------------
@@ -159,18 +167,24 @@ static const char *at_line(const struct joining *joining, const struct ptx_instr
                         (int)instruction->text.length, instruction->text.text, why);
 }
 
-/* Finds the member's loops, as many as the join's are. NULL, or why not. */
-static const char *describe_loops(struct joining *joining, uint32_t member, struct group_joined *joined,
-                                  uint32_t *loop_count)
+/* Describes a member for a join of so many loops (0: its first). NULL, or why it cannot be in it. */
+static const char *describe_member(struct joining *joining, uint32_t member, struct group_joined *joined,
+                                   uint32_t room, uint32_t *loop_count, const char **passed_over)
 {
     const struct ptx_function *function = joining->frame->members[member].summary->function;
     const struct ptx_instruction *barrier;
     const char *why = bar_of(joining, member);
     if (why) return why;
-    if (!find_loops(joining->arena, function, joined, loop_count, &barrier))
-        return barrier ? at_line(joining, barrier, "the block meets in the loop")
-                       : "a loop that cannot be taken apart";
+    if (!find_loops(joining->arena, function, joined, room, loop_count, &barrier))
+        return "a loop that cannot be taken apart";
+    *passed_over = barrier ? at_line(joining, barrier, "the block meets in the loop")
+                           : "a loop that cannot be taken apart";
     return joining_describe(joining, member, joined) ? NULL : "out of memory";
+}
+
+static bool has_loops(const struct group_joined *joined)
+{
+    return joined->headers[0] != GROUP_NO_LOOP;
 }
 
 /* What all threads of a block or warp come by together, they come by together in the join. */
@@ -184,7 +198,8 @@ static const char *find_parted(const struct joining *joining, const struct group
     for (uint32_t i = 0; i <= last && !tie; i++)
         tie = find_tie_in_segment(&join->members[i], 2 * loop + 1, TIE_WARP);
     for (uint32_t i = 1; i <= last && tie; i++)
-        if (!joining_is_even(joining, join, join->first_member, join->first_member + i, loop))
+        if (has_loops(&join->members[i]) &&
+            !joining_is_even(joining, join, join->first_member, join->first_member + i, loop))
             return at_line(joining, tie, "a warp meets in the loop, and the loops may go round unequally");
     return NULL;
 }
@@ -238,18 +253,22 @@ static const char *extend_join(struct joining *joining, struct group_join *join,
 {
     struct group_joined *joined = &join->members[join->member_count];
     uint32_t loop_count = 0;
-    const char *why = describe_loops(joining, member, joined, &loop_count);
+    const char *passed_over;
+    const char *why = describe_member(joining, member, joined, join->loop_count, &loop_count, &passed_over);
     if (why) return why;
-    if (loop_count != join->loop_count)
+    if (loop_count && loop_count != join->loop_count)
         return arena_printf(joining->arena, "other loops: %u, not %u", loop_count, join->loop_count);
-    for (uint32_t loop = 0; loop < loop_count; loop++) joined->lags[loop] = joined[-1].lags[loop];
+    for (uint32_t loop = 0; loop < join->loop_count; loop++) joined->lags[loop] = joined[-1].lags[loop];
     for (uint32_t p = join->first_member; p < member; p++)
         if (!joining_settle(joining, join, p, member))
             return "an iteration would come before what it needs, or after what overwrites it";
-    for (uint32_t loop = 0; loop < loop_count && !why; loop++) why = find_parted(joining, join, loop);
+    for (uint32_t loop = 0; loop < join->loop_count && !why; loop++) {
+        if (!loop_count && joined->is_late[loop]) return passed_over;
+        why = find_parted(joining, join, loop);
+    }
     if (!why) why = find_shared(joining, join);
     join->member_count += !why;
-    return why;
+    return why || loop_count ? why : passed_over;
 }
 
 static bool has_loop(const struct joining *joining, uint32_t member)
@@ -257,27 +276,39 @@ static bool has_loop(const struct joining *joining, uint32_t member)
     return member < joining->frame->member_count && joining->frame->members[member].summary->has_loop;
 }
 
+/* Behind its last member with loops nothing need wait for them. */
+static void trim_join(struct group_join *join)
+{
+    while (!has_loops(&join->members[join->member_count - 1])) join->member_count--;
+}
+
 /* The longest join that begins with this member. */
 static bool find_join(struct joining *joining, uint32_t first, struct group_join *join)
 {
     uint32_t count = joining->frame->member_count;
-    const char **unjoined = joining->group->unjoined;
+    const char **unjoined = joining->group->unjoined, *passed_over;
     *join = (struct group_join){.first_member = first, .member_count = 1};
-    if (!has_loop(joining, first) || !has_loop(joining, first + 1)) return false;
+    if (!has_loop(joining, first) || first + 1 == count) return false;
     join->members = arena_calloc(joining->arena, count - first, sizeof *join->members);
     if (!join->members) return false;
-    unjoined[first + 1] = describe_loops(joining, first, join->members, &join->loop_count);
-    if (unjoined[first + 1]) return false;
-    for (uint32_t member = first + 1; has_loop(joining, member); member++) {
-        unjoined[member] = extend_join(joining, join, member);
-        if (unjoined[member]) break;
+    const char *why = describe_member(joining, first, join->members, 0, &join->loop_count, &passed_over);
+    if (!why && !join->loop_count) why = passed_over;
+    if (why && has_loop(joining, first + 1)) unjoined[first + 1] = why;
+    if (why) return false;
+    for (uint32_t member = first + 1; member < count; member++) {
+        uint32_t before = join->member_count;
+        why = extend_join(joining, join, member);
+        if (has_loop(joining, member)) unjoined[member] = why;
+        if (join->member_count == before) break;
     }
+    trim_join(join);
     if (join->member_count < 2) return false;
     join->is_even = arena_calloc(joining->arena, join->loop_count, sizeof(bool));
     for (uint32_t loop = 0; join->is_even && loop < join->loop_count; loop++) {
         join->is_even[loop] = true;
         for (uint32_t m = 1; m < join->member_count && join->is_even[loop]; m++)
-            join->is_even[loop] = joining_is_even(joining, join, first, first + m, loop);
+            join->is_even[loop] =
+                !has_loops(&join->members[m]) || joining_is_even(joining, join, first, first + m, loop);
     }
     return join->is_even;
 }
@@ -338,7 +369,8 @@ bool join_prune(struct joining *joining)
     for (uint32_t i = 0; used && i < count; i++) {
         const struct group_join *join = &group->joins[i];
         for (uint32_t m = 1; m < join->member_count && !used[i]; m++)
-            group->unjoined[join->first_member + m] = "no value would pass from iteration to iteration";
+            if (has_loops(&join->members[m]))
+                group->unjoined[join->first_member + m] = "no value would pass from iteration to iteration";
         if (used[i]) group->joins[kept++] = *join;
     }
     group->join_count = kept;

@@ -26,7 +26,8 @@
  * - Shared arrays of members lie side by side, as their code takes turns with no barrier between. Before a
  * join there is one where it has what an earlier member had, and before a later member.
  *
- * A join is kept only if a value passes in one of its loops. */
+ * A member without such loops, between members that have them, does all that it does before the loops; or it
+ * ends the join. A join is kept only if a value passes in one of its loops. */
 #ifndef KFUSE_FUSER_ANALYSIS_JOIN_H
 #define KFUSE_FUSER_ANALYSIS_JOIN_H
 

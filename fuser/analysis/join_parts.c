@@ -102,6 +102,7 @@ static uint32_t count_parts(const struct group_join *join, uint32_t loop)
     if (!join->is_even[loop]) return 1;
     for (uint32_t i = 0; i < join->member_count; i++) {
         const struct group_joined *joined = &join->members[i];
+        if (joined->headers[loop] == GROUP_NO_LOOP) continue;
         if (joined->headers[loop] != joined->latches[loop]) return 1;
         parts = (uint32_t)overlap_common_divisor(count_marks(joined, loop, &of_stores), parts);
     }
@@ -112,6 +113,7 @@ static bool cut_loop(struct joining *joining, struct group_join *join, uint32_t 
 {
     uint32_t parts = join->parts[loop] = count_parts(join, loop);
     for (uint32_t i = 0; parts > 1 && i < join->member_count; i++) {
+        if (join->members[i].headers[loop] == GROUP_NO_LOOP) continue;
         join->members[i].cuts[loop] = find_cuts(joining->arena, &join->members[i], loop, parts);
         if (!join->members[i].cuts[loop]) return false;
     }

@@ -43,9 +43,10 @@ static bool stays(const struct group_joined *own, uint32_t target, uint32_t segm
            (segment % 2 == 0 || target != own->headers[segment / 2]);
 }
 
-/* No thread comes by the block. */
+/* No thread comes by the block, or it is the header of no loop. */
 static bool is_idle(const struct joined *joined, uint32_t block)
 {
+    if (block == GROUP_NO_LOOP) return true;
     const struct access_summary *summary =
         joined->writer.body->group->members[joined->writer.body->member].summary;
     return joined->writer.body->drops_idle && summary->is_idle && summary->is_idle[block];
@@ -229,11 +230,13 @@ static void write_loop_entry(struct joined *joined, uint32_t loop)
 {
     const struct group_joined *own = current(joined);
     uint32_t header = own->headers[loop], m = number(joined);
-    if (pending(joined, 2 * loop + 1) == header)
+    if (header == GROUP_NO_LOOP)
+        body_code_line(&joined->writer, "setp.ne.u32 %%m%u_in, 0, 0;", m);
+    else if (pending(joined, 2 * loop + 1) == header)
         body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, 0, 0;", m);
     else
         body_code_line(&joined->writer, "setp.eq.u32 %%m%u_in, %%m%u_at, %u;", m, m, header);
-    if (own->latches[loop] != UINT32_MAX)
+    if (own->latches[loop] != UINT32_MAX && header != GROUP_NO_LOOP)
         body_code_line(&joined->writer, "@%%m%u_in mov.u32 %%m%u_at, %u;", m, m, own->latches[loop] + 1);
 }
 
@@ -241,6 +244,7 @@ static bool has_pragma(const struct group_join *join, uint32_t loop)
 {
     for (uint32_t i = 0; i < join->member_count; i++) {
         const struct ptx_cfg *cfg = join->members[i].cfg;
+        if (join->members[i].headers[loop] == GROUP_NO_LOOP) continue;
         const struct ptx_block *header = &cfg->blocks[join->members[i].headers[loop]];
         for (uint32_t k = header->first; k < header->first + header->count; k++)
             if (cfg->function->instructions[k].opcode == PTX_OP_PRAGMA) return true;
@@ -315,6 +319,7 @@ static void write_parts(struct joined *joined, uint32_t loop)
             select_body(joined, i);
             const struct group_joined *own = current(joined);
             uint32_t block = own->headers[loop];
+            if (block == GROUP_NO_LOOP) continue;
             uint32_t from = part ? own->cuts[loop][part - 1] : own->cfg->blocks[block].first;
             write_range(joined, block, from, own->cuts[loop][part], 2 * loop + 1,
                         i + 1 == join->member_count ? LATCH_JUMPS : LATCH_NOTHING);

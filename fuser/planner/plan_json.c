@@ -169,19 +169,21 @@ static json_t *guards_json(struct search *search, const struct search_group *pla
     return texts;
 }
 
-/* What became of its loops and those of the member before, or NULL. */
+/* What became of its loops and those of members before, or NULL. */
 static const char *loops_text(const struct search *search, const struct group *group, uint32_t member)
 {
     uint32_t values = 0;
     const struct group_join *join = group_join_of(group, member);
     if (group->unjoined && group->unjoined[member])
-        return arena_printf(search->arena, "loops not joined with those of the member before: %s",
+        return arena_printf(search->arena, "loops not joined with those of members before: %s",
                             group->unjoined[member]);
-    if (!join || member == join->first_member) return NULL;
+    if (!join || member == join->first_member ||
+        join->members[member - join->first_member].headers[0] == GROUP_NO_LOOP)
+        return NULL;
     for (uint32_t i = 0; i < group->forward_count; i++)
         values += group->forwards[i].to_member == member && group_is_repeated(group, &group->forwards[i]);
     return arena_printf(search->arena,
-                        "loops joined with those of the member before: %u values pass in registers", values);
+                        "loops joined with those of members before: %u values pass in registers", values);
 }
 
 static void append_steps(const struct search *search, const struct search_group *planned, json_t *members,

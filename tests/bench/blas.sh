@@ -31,14 +31,15 @@ madd group copy+axpy
 madd fused copy, axpy: inner-thread, 1 value in a register, 1 store left out
 bicgk apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 bicgk group gemv_tiles+gemvt_tiles
-bicgk loops joined with those of the member before: 8 values pass in registers
+bicgk gemvt_tiles: loops joined with those of members before: 8 values pass in registers
 gemver fused copy_matrix, ger: joined loops, 8 values in registers, 8 stores left out
 gemver fused ger, ger: joined loops, 8 values in registers, 8 stores left out
 gemver fused ger, copy: joined loops
 gemver apart add_tiles, gemv: add_tiles writes array 8 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
 gemver apart gemvt_tiles, add_tiles: gemvt_tiles writes array 10 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 gemver fused copy, gemvt_tiles: joined loops
-gemver loops joined with those of the member before: 8 values pass in registers
+gemver ger: loops joined with those of members before: 8 values pass in registers
+gemver gemvt_tiles: loops joined with those of members before: 8 values pass in registers
 gemver group copy_matrix+ger+ger+copy+gemvt_tiles
 bicgk-rows apart gemv, gemvt_tiles: blocks stay whole, of other shapes: a warp collective
 bicgk-rows apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
@@ -50,7 +51,7 @@ sgemvt fused copy, gemvt_tiles: inner-thread
 sgemvt group copy+gemvt_tiles
 gesummv fused gemv, gemv: joined loops, 5 values in registers
 gesummv group gemv+gemv
-gesummv loops joined with those of the member before: 5 values pass in registers
+gesummv gemv: loops joined with those of members before: 5 values pass in registers
 END
 
 expect 0 on_emulator "$blas" --list
@@ -66,7 +67,9 @@ while read -r sequence _; do
     record_and_plan "$@"
     run_planned "$@"
     told "$sequence" >"$work/lines"
-    "$kfuse" explain "$work/app.kfplan" | sed -n "s/^ *\\(loops .*\\)/$sequence \\1/p" | sort -u >>"$work/lines"
+    "$kfuse" explain "$work/app.kfplan" | awk -v sequence="$sequence" '
+        /^    [A-Za-z_0-9]+  grid / { name = $1; sub(/_kernel/, "", name) }
+        /^ *loops / { sub(/^ */, ""); print sequence, name ": " $0 }' | sort -u >>"$work/lines"
     cat "$work/lines"
     ! grep -q " group " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "$sequence: planned, not used"
 done <"$work/list" >"$work/told"

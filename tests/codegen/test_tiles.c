@@ -132,6 +132,22 @@ static void some_blocks_have_no_thread_of_a_member(void **state)
     expect(&scene, (struct expected){"2", "-", "", NULL, 1});
 }
 
+static void a_member_without_a_loop_comes_first(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {{"double_rows", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
+         {"half_row", .grid = {4, 1, 1}, .block = {32, 1, 1}, {POINTER(2), POINTER(4), INT(100)}},
+         {"scaled_columns", SHAPE, {POINTER(3), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, (struct expected){"3", "+", "", NULL, 1});
+    scene.launches[1].arguments[1].array = 1; /* what the loop before it makes: it must come behind */
+    expect(&scene, (struct expected){"", "", "", NULL, 0});
+    scene.launches[1].arguments[1].array = 4;
+    scene.launches[2] = (struct scene_launch){0};
+    expect(&scene, (struct expected){"", "", "", NULL, 0});
+}
+
 /* --- not joined */
 
 static void a_warp_meets_in_loops_of_other_lengths(void **state)
@@ -178,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_loop_with_barriers_is_code_behind_the_join),
         cmocka_unit_test(threads_of_a_warp_come_by_different_ways),
         cmocka_unit_test(some_blocks_have_no_thread_of_a_member),
+        cmocka_unit_test(a_member_without_a_loop_comes_first),
         cmocka_unit_test(a_warp_meets_in_loops_of_other_lengths),
         cmocka_unit_test(a_block_that_meets_before_its_loop_does_not_wait),
         cmocka_unit_test(more_shared_memory_than_there_is),

@@ -139,6 +139,13 @@ extern "C" __global__ void double_rows(float *y, const float *a, int n, int leve
     LEVELS AT(y) = AT(a) + AT(a);
 }
 
+/* no loop */
+extern "C" __global__ void half_row(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] * 0.5f;
+}
+
 /* half of what a block may have */
 extern "C" __global__ void wide_sums(float *sums, const float *a, int n, int levels)
 {

@@ -49,6 +49,9 @@ static const struct kernel_scene scenes[] = {
     {{"B [ r0= c } x w1=", "B { r0= c } x w2="}, false, FIT_ANY},
     {{"L { r0= w1= }", "B r1= x { r0= r1= c } k w2="}, false, FIT_ANY},
     {{"B { r0= c } u w1=", "B { r0= c } x w2="}, false, FIT_WARPS},
+    {{"B { r0= c } x w1=", "B { r0= c } x w2=", "L r2= w4="}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r3= w4=", "B { r1= c } r4= x w2="}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r1= w4=", "L { r1= w2= }"}, false, FIT_ANY},
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
 };
 
