@@ -18,7 +18,10 @@ struct judge { /* what to judge with */
     uint32_t schedules; /* replays of each program in random order, besides one in order */
     bool is_gpu; /* the machine's own driver in place of the emulator: no schedules, no race report; and
                   * modules are fatbins with machine code and PTX, as nvcc makes them */
+    bool takes_any_nan; /* two NaNs of double precision are equal: which of two a sum returns is the
+                         * assembler's choice on a GPU */
     bool skips_soundness;
+    int64_t dies_at; /* number of a program at which the worker is to die, for the test of that; -1 */
 };
 
 struct judge_program { /* one program of a batch */
@@ -27,6 +30,7 @@ struct judge_program { /* one program of a batch */
     const struct script *script; /* of text; of the compiled text once there is one */
     const char *ptx, *image;     /* image: NULL, or the file of a fatbin */
     bool is_failed, is_fused;
+    bool has_other_nans;           /* some result was equal only because NaNs are */
     bool has_barriers, has_border; /* used a group of inner-block fusion, of halo fusion */
     struct witness_log log;        /* of what was watched */
     uint32_t watched, compared;    /* launches held against the analysis; accesses of them that are exact */

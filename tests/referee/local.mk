@@ -19,6 +19,7 @@ tests_referee_referee_SOURCES = \
 	tests/referee/script.c tests/referee/script.h \
 	tests/referee/sequence.c tests/referee/sequence.h \
 	tests/referee/shrink.c \
+	tests/referee/tally.c tests/referee/tally.h \
 	tests/referee/vary.c \
 	tests/referee/witness.c tests/referee/witness.h
 tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
@@ -47,10 +48,10 @@ mutants:
 	mv mutants.txt $(srcdir)/bench/results/mutants.txt
 
 # Programs that failed once, and a few drawn ones; faults that can still be planted.
-dist_check_SCRIPTS += tests/referee/cases.sh tests/referee/mutants.sh
+dist_check_SCRIPTS += tests/referee/cases.sh tests/referee/mutants.sh tests/referee/run.sh
 EXTRA_DIST += tests/referee/mutants tests/referee/mutants.txt
 EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/dynamic_shared.program tests/referee/cases/joined_lag.program tests/referee/cases/passed_over.program tests/referee/cases/unread_pointer.program
 clean-local: clean-referee
 clean-referee:
-	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.txt mutants.txt mutants.state
+	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.state.old tests/referee/fuzz-*.txt mutants.txt mutants.state
 .PHONY: clean-referee

@@ -2,8 +2,8 @@
  * player [--replay] [--any-nan] [--dump FOLDER] FILE: runs the compiled programs of a file one after the
  * other through the driver API, like any CUDA program: knows nothing of kfuse. Prints a line for everything
  * that a program could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error
- * OPERATION CALL RESULT, the last one. --any-nan: what looks like a NaN in double precision has the same hash
- * as any other (see "Exactness" in ARCHITECTURE.md). */
+ * OPERATION CALL RESULT, the last one. --any-nan: what looks like a NaN in double precision has the same HASH
+ * as any other (see "Exactness" in ARCHITECTURE.md); "bits HASH" of the bytes as they are follows. */
 #include "common/hash.h"
 #include "tests/referee/held.h"
 #include "tests/referee/script.h"
@@ -124,8 +124,11 @@ static void forget_nans(unsigned char *bytes, uint64_t size)
 
 static void tell(const char *what, uint32_t number, unsigned char *bytes, uint64_t size)
 {
+    uint64_t bits = hash_check(bytes, size);
     if (player.takes_any_nan) forget_nans(bytes, size);
-    printf("%s%u %016llx\n", what, number, (unsigned long long)hash_check(bytes, size));
+    printf("%s%u %016llx", what, number, (unsigned long long)hash_check(bytes, size));
+    if (player.takes_any_nan) printf(" bits %016llx", (unsigned long long)bits);
+    putchar('\n');
     if (!player.dump) return;
     char path[4096];
     snprintf(path, sizeof path, "%s/%u.%.*s%u", player.dump, player.script->number, (int)strcspn(what, " "),

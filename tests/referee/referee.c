@@ -4,6 +4,7 @@
 #include "tests/referee/generate.h"
 #include "tests/referee/judge.h"
 #include "tests/referee/script.h"
+#include "tests/referee/tally.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,16 +20,23 @@
 
 enum { WORKERS_MOST = 256 };
 
+enum { LEAST_FUSED = 40, FUSED_FROM = 1000 };
+#define NO_BATCH UINT32_MAX
+
 static struct referee {
     struct judge judge;
-    uint64_t seed;
-    uint32_t first, count, batch, workers;
-    const char *state, *failures, *table, *commit;
+    struct tally_run run;
+    uint32_t workers;
+    const char *state, *failures, *table;
     bool stops_at_failure, shrinks;
+    int64_t least_fused; /* percent; -1: LEAST_FUSED of FUSED_FROM programs or more */
     char folder[64];
     uint32_t *current; /* batch of each worker; shared with them */
-} referee = {
-    .seed = 1, .first = 0, .count = 100, .batch = 40, .workers = 2, .shrinks = true, .commit = "unknown"};
+} referee = {.run = {.seed = 1, .count = 100, .batch = 40, .commit = "unknown"},
+             .judge = {.dies_at = -1},
+             .least_fused = -1,
+             .workers = 2,
+             .shrinks = true};
 
 static void print_help(void)
 {
@@ -44,11 +52,18 @@ static void print_help(void)
            "      --first-failure    stop there; without shrinking; one worker\n"
            "      --no-shrink        keep failing programs as they are\n"
            "      --no-soundness     do not hold accesses against the analysis\n"
-           "      --state FILE       add to what FILE holds of an interrupted run, and go on behind it\n"
+           "      --state FILE       add to what FILE holds of an interrupted run, and go on behind it; "
+           "where it is of\n"
+           "                         another commit, build, seed or way to judge, it becomes FILE.old\n"
            "      --failures DIR     where failing programs are written [.]\n"
            "      --table FILE       write the counts there, as a table\n"
            "      --commit TEXT      what the table says of the version\n"
-           "      --gpu              on the machine's own driver\n"
+           "      --gpu              on the machine's own driver; with --any-nan\n"
+           "      --any-nan          two NaNs of double precision are equal; the table tells where that "
+           "mattered\n"
+           "      --least-fused P    fail where fewer programs, in percent, have a fusion [40, from 1000 "
+           "programs on]\n"
+           "      --die-at N         end the worker at program N, to test what then becomes of it\n"
            "      --print N          print program N and end\n"
            "The last line is \"N passed, N failed\"; the exit status 0, 1 where something failed.\n");
 }
@@ -62,13 +77,21 @@ static char *batch_text(uint32_t first, uint32_t count)
     FILE *out = open_memstream(&text, &size);
     for (uint32_t i = first; out && i < first + count; i++) {
         struct arena *arena = arena_create();
-        const char *script = arena ? generate_script(arena, referee.seed, i) : NULL;
+        const char *script = arena ? generate_script(arena, referee.run.seed, i) : NULL;
         if (!script) abort();
         fputs(script, out);
         arena_free(arena);
     }
     if (!out || fclose(out)) abort();
     return text;
+}
+
+static void write_failure(const char *path, const char *why, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    if (!file) return;
+    fprintf(file, "# %s\n%s", why, text);
+    fclose(file);
 }
 
 static void keep_failure(const struct judge_program *program, const char *batch)
@@ -81,48 +104,24 @@ static void keep_failure(const struct judge_program *program, const char *batch)
         if (!found) found = shrink(&referee.judge, arena, batch, program->why);
     }
     if (found) small = found;
-    snprintf(path, sizeof path, "%s/seed%llu-%u.program", referee.failures, (unsigned long long)referee.seed,
-             program->number);
-    FILE *file = fopen(path, "we");
-    if (file) {
-        fprintf(file, "# %s\n%s", program->why, small);
-        fclose(file);
-    }
+    snprintf(path, sizeof path, "%s/seed%llu-%u.program", referee.failures,
+             (unsigned long long)referee.run.seed, program->number);
+    write_failure(path, program->why, small);
     arena_free(arena);
 }
 
-/* One write, so that the lines of a batch stay together. */
 static void tell(const struct batch *batch, uint32_t first, const char *text)
 {
-    char *report = NULL;
-    size_t size = 0;
-    uint64_t passed = 0, failed = 0, fused = 0, watched = 0, compared = 0;
-    FILE *out = open_memstream(&report, &size), *state;
     for (uint32_t i = 0; i < batch->count; i++) {
         const struct judge_program *program = &batch->programs[i];
-        passed += !program->is_failed;
-        failed += program->is_failed;
-        fused += program->is_fused;
-        watched += program->watched;
-        compared += program->compared;
         if (!program->is_failed) continue;
         fprintf(stderr, "program %u failed: %s\n", program->number, program->why);
-        fprintf(out, "fail %u %s\n", program->number, program->why);
         if (!referee.stops_at_failure) keep_failure(program, text);
     }
-    for (uint32_t i = 0; i < batch->refusal_count; i++)
-        fprintf(out, "refusal %llu %s\n", (unsigned long long)batch->refusals[i].pairs,
-                batch->refusals[i].reason);
-    fprintf(out, "batch %u %u %llu %llu %llu %llu %llu\n", first, batch->count, (unsigned long long)passed,
-            (unsigned long long)failed, (unsigned long long)fused, (unsigned long long)watched,
-            (unsigned long long)compared);
-    fclose(out);
-    state = fopen(referee.state, "ae");
-    if (!state || fwrite(report, 1, size, state) != size || fclose(state)) abort();
-    free(report);
+    tally_add(referee.state, batch, first);
 }
 
-static bool judge_text(char *text, uint32_t first)
+static bool judge_text(const char *text, uint32_t first)
 {
     const char *error;
     struct batch *batch = batch_read(text, &error);
@@ -137,138 +136,81 @@ static bool judge_text(char *text, uint32_t first)
     return !failed;
 }
 
-/* --- the state --- */
-
-struct sums {
-    uint64_t passed, failed, fused, watched, compared, pairs;
-    struct sums_reason {
-        char text[256];
-        uint64_t pairs;
-    } reasons[512];
-    uint32_t reason_count;
-};
-
-static void add_reason(struct sums *sums, uint64_t pairs, const char *text)
-{
-    uint32_t i = 0;
-    while (i < sums->reason_count && strcmp(sums->reasons[i].text, text) != 0) i++;
-    if (i == sizeof sums->reasons / sizeof *sums->reasons) return;
-    if (i == sums->reason_count) {
-        snprintf(sums->reasons[i].text, sizeof sums->reasons[i].text, "%s", text);
-        sums->reason_count++;
-    }
-    sums->reasons[i].pairs += pairs;
-    sums->pairs += pairs;
-}
-
-/* Sums up the file; is_done[i] for the batches that are in it. */
-static void read_state(struct sums *sums, bool *is_done)
-{
-    char *text = script_read_file(referee.state), *rest = text;
-    memset(sums, 0, sizeof *sums);
-    for (char *line; rest && (line = strsep(&rest, "\n")) != NULL;) {
-        unsigned first, count;
-        unsigned long long passed, failed, fused, watched, compared, pairs;
-        int at = 0;
-        if (sscanf(line, "batch %u %u %llu %llu %llu %llu %llu", &first, &count, &passed, &failed, &fused,
-                   &watched, &compared) == 7) {
-            sums->passed += passed;
-            sums->failed += failed;
-            sums->fused += fused;
-            sums->watched += watched;
-            sums->compared += compared;
-            if (is_done && first >= referee.first &&
-                (first - referee.first) / referee.batch * referee.batch < referee.count)
-                is_done[(first - referee.first) / referee.batch] = true;
-        } else if (sscanf(line, "refusal %llu %n", &pairs, &at) == 1 && at) {
-            add_reason(sums, pairs, line + at);
-        }
-    }
-    free(text);
-}
-
-static int compare_reasons(const void *left, const void *right)
-{
-    const struct sums_reason *a = left, *b = right;
-    return (a->pairs < b->pairs) - (a->pairs > b->pairs);
-}
-
-/* Those that begin with the mark; the others where it is empty. */
-static void write_reasons(FILE *out, const struct sums *sums, const char *mark, const char *label)
-{
-    for (uint32_t i = 0; i < sums->reason_count; i++) {
-        const char *text = sums->reasons[i].text;
-        bool is_marked = !strncmp(text, "(reason) ", 9) || !strncmp(text, "(group) ", 8) ||
-                         !strncmp(text, "(programs) ", 11);
-        if (*mark ? strncmp(text, mark, strlen(mark)) != 0 : is_marked) continue;
-        fprintf(out, "%s\t%llu\t%s\n", label, (unsigned long long)sums->reasons[i].pairs,
-                text + strlen(mark));
-    }
-}
-
-static void write_table(FILE *out, struct sums *sums, double minutes)
-{
-    char day[16];
-    time_t now = time(NULL);
-    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    fprintf(out, "device\t%s\n", referee.judge.is_gpu ? "GPU" : "emulator");
-    fprintf(out, "commit\t%s\ndate\t%s\nseed\t%llu\nreplays of each program\t%u\n", referee.commit, day,
-            (unsigned long long)referee.seed, referee.judge.schedules);
-    uint64_t all = sums->passed + sums->failed;
-    qsort(sums->reasons, sums->reason_count, sizeof *sums->reasons, compare_reasons);
-    fprintf(out, "programs\t%llu\n", (unsigned long long)all);
-    fprintf(out, "passed\t%llu\n", (unsigned long long)sums->passed);
-    fprintf(out, "failed\t%llu\n", (unsigned long long)sums->failed);
-    fprintf(out, "with a fusion\t%llu\t%.1f%%\n", (unsigned long long)sums->fused,
-            all ? 100.0 * (double)sums->fused / (double)all : 0);
-    fprintf(out, "launches held against the analysis\t%llu\n", (unsigned long long)sums->watched);
-    fprintf(out, "accesses that claim to be exact, compared\t%llu\n", (unsigned long long)sums->compared);
-    fprintf(out, "programs per minute\t%.0f\n", minutes > 0 ? (double)all / minutes : 0);
-    write_reasons(out, sums, "(programs) ", "programs that used a group of");
-    write_reasons(out, sums, "(reason) ", "reasons that name two threads");
-    write_reasons(out, sums, "(group) ", "groups");
-    write_reasons(out, sums, "", "neighbouring launches");
-}
-
 /* --- workers --- */
 
 static void work(uint32_t worker, const bool *is_done)
 {
-    snprintf(referee.judge.folder, sizeof referee.judge.folder, "%s/%u", referee.folder, worker);
-    if (mkdir(referee.judge.folder, 0755) && errno != EEXIST) exit(2);
-    for (uint32_t b = worker; b * referee.batch < referee.count; b += referee.workers) {
-        uint32_t first = b * referee.batch, count = referee.count - first;
+    for (uint32_t b = worker; b * referee.run.batch < referee.run.count; b += referee.workers) {
+        uint32_t first = b * referee.run.batch, count = referee.run.count - first;
         if (is_done[b]) continue;
-        if (count > referee.batch) count = referee.batch;
+        if (count > referee.run.batch) count = referee.run.batch;
         referee.current[worker] = b;
-        char *text = batch_text(referee.first + first, count);
-        bool passed = judge_text(text, referee.first + first);
+        char *text = batch_text(referee.run.first + first, count);
+        bool passed = judge_text(text, referee.run.first + first);
         free(text);
         if (!passed && referee.stops_at_failure) exit(1);
     }
-    exit(0);
 }
 
-/* A worker that dies (the analysis runs in it) is a failure of its batch; the batch's other programs are not
- * counted. */
-static void tell_death(uint32_t batch, int status)
+/* In a process of its own, so that one that dies is a failure of its own. False when it did. */
+static bool judge_alone(const struct judge_program *program)
 {
-    uint32_t first = referee.first + batch * referee.batch;
-    FILE *state = fopen(referee.state, "ae");
-    if (!state) exit(2);
-    fprintf(stderr, "referee: the batch from program %u on ended a worker with status %x\n", first, status);
-    fprintf(state, "fail %u crash: ended a worker with status %x\nbatch %u 1 0 1 0 0 0\n", first, status,
-            first);
-    fclose(state);
+    const char *error;
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) exit(judge_text(program->text, program->number) ? 0 : 1);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= 1) return true;
+    struct batch *batch = batch_read(program->text, &error);
+    if (!batch || error) exit(2);
+    batch_fail(batch, &batch->programs[0], "crash: ended a worker with status %x", status);
+    tell(batch, program->number, program->text);
+    batch_free(batch);
+    return false;
 }
 
-static pid_t start_worker(uint32_t worker, const bool *is_done)
+/* A worker that died (the analysis runs in it): the programs of its batch are judged again, one by one. */
+static void judge_again(uint32_t b, int status)
+{
+    uint32_t offset = b * referee.run.batch, first = referee.run.first + offset;
+    uint32_t count = referee.run.count - offset;
+    const char *error, *state = referee.state;
+    char alone[PATH_MAX], kept[PATH_MAX], why[128];
+    bool is_found = false;
+    if (count > referee.run.batch) count = referee.run.batch;
+    char *text = batch_text(first, count);
+    struct batch *batch = batch_read(text, &error);
+    if (!batch || error) exit(2);
+    snprintf(why, sizeof why, "crash: the batch from program %u on ended a worker with status %x", first,
+             status);
+    fprintf(stderr, "%s\n", why);
+    snprintf(kept, sizeof kept, "%s/seed%llu-%u-and-on.program", referee.failures,
+             (unsigned long long)referee.run.seed, first);
+    write_failure(kept, why, text);
+    snprintf(alone, sizeof alone, "%.4000s/alone", referee.judge.folder);
+    unlink(alone);
+    referee.state = alone;
+    for (uint32_t i = 0; i < batch->count; i++) is_found |= !judge_alone(&batch->programs[i]);
+    referee.state = state;
+    if (is_found) unlink(kept);
+    tally_merge(state, alone, first, is_found ? NULL : why);
+    batch_free(batch);
+    free(text);
+}
+
+/* again: a batch whose worker died with this status; NO_BATCH */
+static pid_t start_worker(uint32_t worker, const bool *is_done, uint32_t again, int status)
 {
     fflush(NULL);
     pid_t child = fork();
-    if (child == 0) work(worker, is_done);
     if (child < 0) exit(2);
-    return child;
+    if (child > 0) return child;
+    snprintf(referee.judge.folder, sizeof referee.judge.folder, "%s/%u", referee.folder, worker);
+    if (mkdir(referee.judge.folder, 0755) && errno != EEXIST) exit(2);
+    if (again != NO_BATCH) judge_again(again, status);
+    if (again == NO_BATCH || !referee.stops_at_failure) work(worker, is_done);
+    exit(again != NO_BATCH);
 }
 
 static void run_workers(bool *is_done)
@@ -278,15 +220,15 @@ static void run_workers(bool *is_done)
     referee.current = mmap(NULL, WORKERS_MOST * sizeof *referee.current, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (referee.current == MAP_FAILED) exit(2);
-    for (uint32_t w = 0; w < referee.workers; w++) workers[w] = start_worker(w, is_done);
+    for (uint32_t w = 0; w < referee.workers; w++) workers[w] = start_worker(w, is_done, NO_BATCH, 0);
     while ((child = wait(&status)) > 0 || errno == EINTR) {
         if (child <= 0 || (WIFEXITED(status) && WEXITSTATUS(status) <= 1)) continue;
         for (uint32_t w = 0; w < referee.workers; w++) {
+            uint32_t dead = referee.current[w];
             if (workers[w] != child) continue;
-            tell_death(referee.current[w], status);
-            is_done[referee.current[w]] = true;
-            for (uint32_t b = w; b < referee.current[w]; b += referee.workers) is_done[b] = true;
-            if (!referee.stops_at_failure) workers[w] = start_worker(w, is_done);
+            if (is_done[dead]) exit(2); /* judging it again is what ended this one */
+            for (uint32_t b = w; b <= dead; b += referee.workers) is_done[b] = true;
+            workers[w] = start_worker(w, is_done, dead, status);
         }
     }
 }
@@ -350,11 +292,13 @@ static void read_options(int argc, char **argv)
         FAILURES,
         TABLE,
         COMMIT,
+        LEAST_FUSED_OF,
+        DIE_AT,
         PRINT,
         HELP,
         FLAG
     };
-    static int first_failure, no_shrink, no_soundness, gpu;
+    static int first_failure, no_shrink, no_soundness, gpu, any_nan;
     static const struct option options[] = {{"count", 1, NULL, COUNT},
                                             {"seed", 1, NULL, SEED},
                                             {"first", 1, NULL, FIRST},
@@ -365,27 +309,30 @@ static void read_options(int argc, char **argv)
                                             {"failures", 1, NULL, FAILURES},
                                             {"table", 1, NULL, TABLE},
                                             {"commit", 1, NULL, COMMIT},
+                                            {"least-fused", 1, NULL, LEAST_FUSED_OF},
+                                            {"die-at", 1, NULL, DIE_AT},
                                             {"print", 1, NULL, PRINT},
                                             {"help", 0, NULL, HELP},
                                             {"first-failure", 0, &first_failure, 1},
                                             {"no-shrink", 0, &no_shrink, 1},
                                             {"no-soundness", 0, &no_soundness, 1},
                                             {"gpu", 0, &gpu, 1},
+                                            {"any-nan", 0, &any_nan, 1},
                                             {NULL, 0, NULL, 0}};
     int option;
     int64_t print = -1;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) switch (option) {
         case COUNT:
-            referee.count = number_option(optarg);
+            referee.run.count = number_option(optarg);
             break;
         case SEED:
-            referee.seed = number_option(optarg);
+            referee.run.seed = number_option(optarg);
             break;
         case FIRST:
-            referee.first = number_option(optarg);
+            referee.run.first = number_option(optarg);
             break;
         case BATCH:
-            referee.batch = number_option(optarg);
+            referee.run.batch = number_option(optarg);
             break;
         case WORKERS:
             referee.workers = number_option(optarg);
@@ -403,7 +350,13 @@ static void read_options(int argc, char **argv)
             referee.table = optarg;
             break;
         case COMMIT:
-            referee.commit = optarg;
+            referee.run.commit = optarg;
+            break;
+        case LEAST_FUSED_OF:
+            referee.least_fused = number_option(optarg);
+            break;
+        case DIE_AT:
+            referee.judge.dies_at = number_option(optarg);
             break;
         case PRINT:
             print = number_option(optarg);
@@ -416,13 +369,14 @@ static void read_options(int argc, char **argv)
         default:
             exit(2);
         }
-    referee.judge.seed = referee.seed;
+    referee.judge.seed = referee.run.seed;
     referee.judge.is_gpu = gpu;
+    referee.judge.takes_any_nan = gpu || any_nan;
     referee.judge.skips_soundness = no_soundness;
     referee.stops_at_failure = first_failure;
     referee.shrinks = !no_shrink;
     if (first_failure) referee.workers = 1;
-    if (!referee.batch || !referee.workers || referee.workers > WORKERS_MOST) {
+    if (!referee.run.batch || !referee.workers || referee.workers > WORKERS_MOST) {
         fprintf(stderr, "referee: --batch is at least 1, --workers 1 to %d\n", WORKERS_MOST);
         exit(2);
     }
@@ -446,9 +400,20 @@ static void remove_folder(void)
     if (system(command) != 0) fprintf(stderr, "referee: %s stays\n", referee.folder);
 }
 
+static bool is_fused_enough(const struct tally *tally)
+{
+    uint64_t programs = tally->passed + tally->failed;
+    double least = referee.least_fused < 0 ? LEAST_FUSED : (double)referee.least_fused;
+    if (referee.least_fused < 0 && programs < FUSED_FROM) return true;
+    if (tally_fused(tally) >= least) return true;
+    fprintf(stderr, "referee: of %llu programs %.1f%% have a fusion, less than %.0f%%\n",
+            (unsigned long long)programs, tally_fused(tally), least);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    static struct sums sums;
+    static struct tally tally;
     char own_state[96];
     referee.judge.schedules = 2;
     referee.failures = ".";
@@ -458,27 +423,34 @@ int main(int argc, char **argv)
     if (!mkdtemp(referee.folder)) return 2;
     snprintf(own_state, sizeof own_state, "%s/state", referee.folder);
     if (!referee.state) referee.state = own_state;
-    bool *is_done = calloc(referee.count / referee.batch + 1, sizeof *is_done);
-    read_state(&sums, is_done);
-    uint64_t before = sums.passed + sums.failed;
+    bool *is_done = calloc(referee.run.count / referee.run.batch + 1, sizeof *is_done);
+    if (optind < argc) referee.run.count = 0;
+    if (!tally_open(referee.state, &referee.run, &referee.judge)) {
+        fprintf(stderr, "referee: %s: %s\n", referee.state, strerror(errno));
+        return 2;
+    }
+    tally_read(&tally, referee.state, &referee.run, is_done);
+    uint64_t before = tally.passed + tally.failed;
     double start = seconds();
     if (optind < argc)
         run_cases(argv + optind);
     else
         run_workers(is_done);
     double minutes = (seconds() - start) / 60;
-    read_state(&sums, NULL);
-    uint64_t done = sums.passed + sums.failed - before;
+    tally_read(&tally, referee.state, &referee.run, NULL);
+    uint64_t done = tally.passed + tally.failed - before;
     if (done)
-        minutes *= (double)(sums.passed + sums.failed) / (double)done; /* as if it had not been interrupted */
-    write_table(stdout, &sums, minutes);
+        minutes *=
+            (double)(tally.passed + tally.failed) / (double)done; /* as if it had not been interrupted */
+    tally_write(stdout, &tally, &referee.run, &referee.judge, minutes);
     FILE *table = referee.table ? fopen(referee.table, "we") : NULL;
     if (table) {
-        write_table(table, &sums, minutes);
+        tally_write(table, &tally, &referee.run, &referee.judge, minutes);
         fclose(table);
     }
-    printf("%llu passed, %llu failed\n", (unsigned long long)sums.passed, (unsigned long long)sums.failed);
+    bool is_enough = is_fused_enough(&tally);
+    printf("%llu passed, %llu failed\n", (unsigned long long)tally.passed, (unsigned long long)tally.failed);
     remove_folder();
     free(is_done);
-    return sums.failed > 0 || sums.passed == 0;
+    return tally.failed > 0 || tally.passed == 0 || !is_enough;
 }
