@@ -190,8 +190,11 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
     fprintf(out, "\n%*s/* member %u: %s", 4 * (int)depth, "", text->member, function->name);
     write_threads(text, out);
     const struct group_join *join = group_join_of(text->group, text->member);
+    bool has_loops = join && join->members[text->member - join->first_member].headers[0] != GROUP_NO_LOOP;
     if (join)
-        fprintf(out, "; its loops run with those of members %u to %u, iteration by iteration",
+        fprintf(out,
+                has_loops ? "; its loops run with those of members %u to %u, iteration by iteration"
+                          : "; it runs before the loops of members %u to %u",
                 join->first_member, join->first_member + join->member_count - 1);
     for (uint32_t loop = 0; join && loop < join->loop_count; loop++)
         if (join->members[text->member - join->first_member].lags[loop])
