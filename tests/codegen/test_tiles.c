@@ -116,10 +116,13 @@ static void a_loop_with_barriers_is_code_behind_the_join(void **state)
 static void threads_of_a_warp_come_by_different_ways(void **state)
 {
     (void)state;
-    const struct scene scene = {{{"some_columns", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
-                                 {"some_columns", SHAPE, {POINTER(2), MATRIX, INT(N), INT(LEVELS)}}},
-                                ARRAYS};
-    expect(&scene, (struct expected){"2", "+", "", NULL, 2});
+    struct scene scene = {{{"some_columns", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
+                           {"some_warp_sums", SHAPE, {POINTER(2), MATRIX, INT(N), INT(LEVELS)}},
+                           {"some_columns", SHAPE, {POINTER(3), MATRIX, INT(N), INT(LEVELS)}}},
+                          ARRAYS};
+    expect(&scene, (struct expected){"3", "+", "", NULL, 4});
+    scene.launches[1].arguments[3].integer = LEVELS - 3;
+    expect(&scene, (struct expected){"3", "-", "", NULL, 4});
 }
 
 static void some_blocks_have_no_thread_of_a_member(void **state)

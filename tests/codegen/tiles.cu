@@ -115,10 +115,21 @@ extern "C" __global__ void some_columns(float *y, const float *a, int n, int lev
     int i = INDEX;
     float sum = 1.0f;
     if (i % 3) LEVELS sum += AT(a);
-    else sum = a[i] * 0.5f;
+    else sum = -a[i];
     shared[threadIdx.x] = sum;
     __syncthreads();
     y[i] = sum + shared[BLOCK - 1 - threadIdx.x];
+}
+
+/* the same with a warp */
+extern "C" __global__ void some_warp_sums(float *y, const float *a, int n, int levels)
+{
+    int i = INDEX;
+    float sum = 1.0f;
+    if (i % 3) LEVELS sum += AT(a);
+    else sum = -a[i];
+    sum = warp_sum(sum);
+    y[i] = __shfl_sync(0xffffffff, sum, 0);
 }
 
 /* needs the first level before its own loop, and meets there */
