@@ -11,38 +11,6 @@ enum { JOIN_OPERATIONS = 500000 }; /* of isl, for all joins of a group */
 /* --- loops of a member -----------------------------------------------------------------------------------
  */
 
-/* The only edge back, or the end of the list. */
-static uint32_t latch_of(const struct loop_forest *forest, const struct ptx_cfg *cfg, uint32_t header)
-{
-    uint32_t latch = UINT32_MAX;
-    for (uint32_t p = 0; p < cfg->blocks[header].predecessor_count; p++) {
-        uint32_t from = cfg->blocks[header].predecessors[p];
-        if (!loops_is_back_edge(forest, from, header)) continue;
-        if (latch != UINT32_MAX) return UINT32_MAX;
-        latch = from;
-    }
-    return latch;
-}
-
-/* Its last instruction jumps back under a condition, and nothing else leaves the loop. */
-static bool is_left_by_latch(const struct loop_forest *forest, const struct ptx_cfg *cfg, int32_t loop,
-                             uint32_t latch)
-{
-    if (latch == UINT32_MAX || forest->loop_of[latch] != loop) return false;
-    for (uint32_t b = 0; b < cfg->block_count; b++) {
-        if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
-        for (uint32_t s = 0; s < cfg->blocks[b].successor_count; s++)
-            if (!loops_contains(forest, loop, forest->loop_of[cfg->blocks[b].successors[s]]) &&
-                (b != latch || s != 1))
-                return false;
-    }
-    const struct ptx_block *block = &cfg->blocks[latch];
-    const struct ptx_instruction *last = &cfg->function->instructions[block->first + block->count - 1];
-    return block->count && block->successor_count == 2 &&
-           block->successors[0] == forest->loops[loop].header && block->successors[1] == latch + 1 &&
-           last->opcode == PTX_OP_BRA && last->guard >= 0;
-}
-
 /* Everything that can be reached from loop l, and is in no joined loop, is in segment 2l + 2 or a later one.
  */
 static void mark_reached(const struct ptx_cfg *cfg, uint32_t from, uint32_t segment, uint32_t *segments,
@@ -131,7 +99,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
     uint32_t *stack = arena_calloc(arena, cfg->block_count + 1, sizeof *stack);
     if (!open_joined(arena, cfg, room + 1, joined) || !seen || !stack) return false;
     for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
-        uint32_t header = forest->loops[loop].header, latch = latch_of(forest, cfg, header);
+        uint32_t header = forest->loops[loop].header;
         if (forest->loops[loop].parent != LOOPS_NONE || header == 0) continue; /* nothing leads to block 0 */
         const struct ptx_instruction *meeting = find_barrier(cfg, forest, loop);
         if (meeting) {
@@ -141,7 +109,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
         for (uint32_t b = 0; b < cfg->block_count; b++)
             if (loops_contains(forest, loop, forest->loop_of[b])) joined->segments[b] = 2 * *loop_count + 1;
         joined->headers[*loop_count] = header;
-        joined->latches[(*loop_count)++] = is_left_by_latch(forest, cfg, loop, latch) ? latch : UINT32_MAX;
+        joined->latches[(*loop_count)++] = loops_latch(forest, loop);
     }
     for (uint32_t loop = 0; loop < *loop_count; loop++)
         mark_reached(cfg, joined->headers[loop], 2 * loop + 2, joined->segments, seen, stack);

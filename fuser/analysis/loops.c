@@ -32,6 +32,42 @@ bool loops_is_back_edge(const struct loop_forest *forest, uint32_t from, uint32_
     return position[from] != DOMINATORS_NONE && position[to] <= position[from];
 }
 
+/* The only block that jumps back, or UINT32_MAX. */
+static uint32_t only_latch(const struct loop_forest *forest, uint32_t header)
+{
+    const struct ptx_block *block = &forest->dominators->cfg->blocks[header];
+    uint32_t latch = UINT32_MAX;
+
+    for (uint32_t p = 0; p < block->predecessor_count; p++) {
+        if (!loops_is_back_edge(forest, block->predecessors[p], header)) continue;
+        if (latch != UINT32_MAX) return UINT32_MAX;
+        latch = block->predecessors[p];
+    }
+    return latch;
+}
+
+uint32_t loops_latch(const struct loop_forest *forest, int32_t loop)
+{
+    const struct ptx_cfg *cfg = forest->dominators->cfg;
+    uint32_t latch = only_latch(forest, forest->loops[loop].header);
+
+    if (latch == UINT32_MAX || forest->loop_of[latch] != loop) return UINT32_MAX;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
+        for (uint32_t s = 0; s < cfg->blocks[b].successor_count; s++)
+            if (!loops_contains(forest, loop, forest->loop_of[cfg->blocks[b].successors[s]]) &&
+                (b != latch || s != 1))
+                return UINT32_MAX;
+    }
+    const struct ptx_block *block = &cfg->blocks[latch];
+    const struct ptx_instruction *last = &cfg->function->instructions[block->first + block->count - 1];
+    bool jumps_back = block->count && block->successor_count == 2 &&
+                      block->successors[0] == forest->loops[loop].header && block->successors[1] == latch + 1 &&
+                      last->opcode == PTX_OP_BRA && last->guard >= 0;
+
+    return jumps_back ? latch : UINT32_MAX;
+}
+
 /* Marks the blocks of the loop with this header; false when it is none. */
 static bool find_body(const struct loop_forest *forest, uint32_t header, bool *body, uint32_t *stack)
 {

@@ -31,5 +31,8 @@ uint32_t loops_node(const struct loop_forest *forest, int32_t loop, uint32_t blo
 /* The child of `loop` that contains `inner`, or LOOPS_NONE when inner is `loop`. */
 int32_t loops_child_towards(const struct loop_forest *forest, int32_t loop, int32_t inner);
 bool loops_is_back_edge(const struct loop_forest *forest, uint32_t from, uint32_t to);
+/* The block with the only jump back, under a condition, which is the only way out of the loop; UINT32_MAX: there is no
+ * such block. */
+uint32_t loops_latch(const struct loop_forest *forest, int32_t loop);
 
 #endif
