@@ -74,6 +74,15 @@ static bool take_choice(struct body *body)
     return true;
 }
 
+/* Something that may be contracted is not rounded yet, or expanded as the compiler likes. */
+static bool leaves_choice(const struct body *body)
+{
+    struct product_choice choice;
+    for (uint32_t i = 0; i < body->function->instruction_count; i++)
+        if (product_may_contract(&body->function->instructions[i]) && !body->round[i]) return true;
+    return !product_find_choice(body->function, &choice) || choice.expansion != PRODUCT_NOWHERE;
+}
+
 static bool collect(struct source *source)
 {
     const struct group *group = source->request->group;
@@ -93,9 +102,10 @@ static bool collect(struct source *source)
             source->result->error = body->error;
             return false;
         }
-        source->result->may_contract |= !take_choice(body);
+        bool has_choice = !take_choice(body);
         const bool *round = source->request->references ? source->request->references[member].round : NULL;
         for (uint32_t i = 0; round && i < body->function->instruction_count; i++) body->round[i] |= round[i];
+        source->result->may_contract |= has_choice && leaves_choice(body);
         source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
         if (!source->word_parameter[member]) return false;
         for (uint32_t word = 0; word < body->word_count; word++) {
