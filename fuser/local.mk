@@ -28,6 +28,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/ssa.c fuser/analysis/ssa.h \
 	fuser/analysis/uniform.c fuser/analysis/uniform.h \
 	fuser/analysis/value.c \
+	fuser/analysis/unwind.c fuser/analysis/unwind.h \
+	fuser/analysis/unwind_values.c \
 	fuser/analysis/variables.c fuser/analysis/variables.h
 
 # conflicts between launches, groups
@@ -71,6 +73,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/settle.c fuser/codegen/settle.h \
 	fuser/codegen/source.c fuser/codegen/source.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
+	fuser/codegen/turn_code.c \
 	fuser/codegen/variables.c
 
 # kernels as C for people

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The access analysis of one launch: runs the passes in order and turns what they found into relations. */
 #include "fuser/analysis/uniform.h"
+#include "fuser/analysis/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -553,7 +554,9 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
                                 .summary = summary,
                                 .trusts_device_variables = trust};
 
-    *summary = (struct access_summary){.arena = summary->arena, .function = input->function};
+    *summary = (struct access_summary){.arena = summary->arena,
+                                       .function = input->function,
+                                       .unwound = arena_calloc(summary->arena, 1, sizeof *summary->unwound)};
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;
@@ -591,6 +594,7 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
 void access_summary_free(struct access_summary *summary)
 {
     if (!summary) return;
+    if (summary->unwound) unwind_free(*summary->unwound);
     clear_summary(summary);
     arena_free(summary->arena);
 }

@@ -114,6 +114,7 @@ struct access_summary {
     uint32_t round_count;        /* of blocks */
     bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
+    struct unwound **unwound; /* a place for what unwind.h finds */
 };
 
 /* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have

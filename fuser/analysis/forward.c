@@ -246,6 +246,13 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
     group->forward_count++;
 }
 
+/* Unwound members have as many values at a time as their loops were unrolled: what lies in a tile is read
+ * there again. */
+static bool is_at_hand(const struct group *group, const struct placed_access *load)
+{
+    return group->unwound && group_fetch_to(group, load->member, load->access->instruction);
+}
+
 static void find_forwards(struct group *group, struct frame *frame, const struct order *orders,
                           struct joining *joining)
 {
@@ -257,6 +264,7 @@ static void find_forwards(struct group *group, struct frame *frame, const struct
             if (access->kind != ACCESS_READ || !access->address_is_exact || access->is_uncached_order ||
                 !access->relation)
                 continue;
+            if (is_at_hand(group, load)) continue;
             struct group_forward turns;
             const struct placed_access *from = forward_source(frame, orders, joining, load, &turns);
             if (from) add_forward(group, frame, from, load, turns);

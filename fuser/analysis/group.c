@@ -235,6 +235,11 @@ const struct group_stage *group_stage_of(const struct group *group, uint32_t mem
     return stage;
 }
 
+const struct unwound *group_unwound_of(const struct group *group, uint32_t member)
+{
+    return group->unwound ? group->unwound[member] : NULL;
+}
+
 void group_free(struct group *group)
 {
     if (!group) return;
@@ -248,5 +253,6 @@ const char *group_fusion(const struct group *group)
 {
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
         if (group->barriers[member]) return "inner-block";
+    if (group->unwound) return "halo in each iteration";
     return group->stage_count ? "halo" : group->join_count ? "joined loops" : "inner-thread";
 }

@@ -111,9 +111,12 @@ struct group_join {
 
 enum { GROUP_MOST_SHARED = 48 << 10 }; /* bytes of shared memory that a kernel may declare */
 
+struct unwound;
 struct group {
     uint32_t member_count;
     const struct bound_launch *members;
+    const struct unwound **unwound; /* one a member: halo, its cells are turns of its loops, and its summary is that of
+                                       the unwound launch (unwind.h); or NULL. NULL: none is */
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
@@ -145,7 +148,7 @@ struct group {
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
-/* members: 1 or more, in program order; kept by reference. Never NULL except out of memory. */
+/* members: 1 or more, in program order; kept by reference (but see unwound). Never NULL except out of memory. */
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
@@ -157,10 +160,11 @@ const struct group_join *group_join_of(const struct group *group, uint32_t membe
 /* The value passes in each iteration of a joined loop. */
 bool group_is_repeated(const struct group *group, const struct group_forward *forward);
 bool group_caches(const struct group *group, uint32_t member, uint32_t instruction);
-/* inner-thread, joined loops, inner-block or halo */
+/* inner-thread, joined loops, inner-block, halo or halo in each iteration */
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
+const struct unwound *group_unwound_of(const struct group *group, uint32_t member); /* or NULL */
 void group_free(struct group *group);
 
 #endif

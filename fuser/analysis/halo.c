@@ -5,6 +5,7 @@
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo_source.h"
 #include "fuser/analysis/halo_tile.h"
+#include "fuser/analysis/unwind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -267,9 +268,28 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
     return overlap == OVERLAP_SAME || refuse(halo, a, b, "it is overwritten in place, from another cell");
 }
 
+/* What one turn of an unwound member writes, no other cell of the member touches: unwind.h. */
+static bool check_turns(struct halo *halo, uint32_t member)
+{
+    struct frame *frame = halo->frame;
+    uint32_t count = summary_of(halo, member)->access_count;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < count; j++) {
+            const struct placed_access *a = &frame->accesses[member][i], *b = &frame->accesses[member][j];
+            if (!frame_writes(a)) continue;
+            enum overlap overlap = i <= j ? frame_overlap(frame, a, b) : frame_overlap(frame, b, a);
+            if (overlap == OVERLAP_UNKNOWN) return refuse(halo, a, b, "an address that is not known");
+            if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME)
+                return refuse(halo, a, b, "another iteration of the loop touches what this one writes");
+        }
+    return true;
+}
+
 static bool check_hazards(struct halo *halo)
 {
     struct frame *frame = halo->frame;
+    for (uint32_t m = 0; m < frame->member_count; m++)
+        if (halo->group->unwound && halo->group->unwound[m] && !check_turns(halo, m)) return false;
     for (uint32_t m = 0; m < frame->member_count; m++)
         for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
             const struct placed_access *a = &frame->accesses[m][i];
@@ -368,16 +388,12 @@ static void cell_extents(const struct group *group, uint32_t cells[3])
     }
 }
 
-bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+static bool find_cells(struct group *group, struct frame *frame, struct memo *memo,
+                       struct frame_failure *failure)
 {
     static const uint32_t one_block[3] = {1, 1, 1};
     struct halo halo = {.group = group, .frame = frame, .failure = failure};
     memset(failure, 0, sizeof *failure);
-    const char *tie = tie_of(group);
-    if (tie) {
-        snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
-        return false;
-    }
     cell_extents(group, group->cells);
     if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
     if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, group->cells))
@@ -394,6 +410,51 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
         frame_clear(frame);
     }
     return found;
+}
+
+/* Members with loops become launches with a thread for each turn. False when none does; *why: of the first
+ * that does not, or NULL. */
+static bool unwind_members(struct group *group, const char **why)
+{
+    struct bound_launch *members = arena_calloc(group->arena, group->member_count, sizeof *members);
+    group->unwound = arena_calloc(group->arena, group->member_count, sizeof(struct unwound *));
+    bool has_turns = false;
+    *why = NULL;
+    for (uint32_t m = 0; members && group->unwound && m < group->member_count; m++) {
+        const struct unwound *unwound = unwind_launch(group->members[m].summary);
+        members[m] = group->members[m];
+        if (unwound && unwound->refusal && !*why) *why = unwound->refusal;
+        if (!unwound || unwound->refusal) continue;
+        group->unwound[m] = unwound;
+        members[m].summary = &unwound->summary;
+        has_turns = true;
+    }
+    if (has_turns)
+        group->members = members;
+    else
+        group->unwound = NULL;
+    return has_turns;
+}
+
+bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+{
+    const struct bound_launch *members = group->members;
+    const char *tie = tie_of(group), *why;
+    if (tie) {
+        memset(failure, 0, sizeof *failure);
+        snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
+        return false;
+    }
+    if (find_cells(group, frame, memo, failure)) return true;
+    struct frame_failure of_turns = {0};
+    if (unwind_members(group, &why) && find_cells(group, frame, memo, &of_turns)) return true;
+    group->members = members;
+    group->unwound = NULL;
+    if (why)
+        snprintf(failure->reason, sizeof failure->reason, "%s", why);
+    else if (of_turns.reason[0])
+        *failure = of_turns;
+    return false;
 }
 
 void halo_free(struct group *group)

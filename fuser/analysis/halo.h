@@ -17,7 +17,12 @@
  * member. It has no atomics.
  * 4. Any other two accesses of different members that touch a byte, one writing, do so in one cell. Cells of
  * a tile belong to one block, stages are in the members' order, and a barrier lies between.
- * 5. A store of a wide member goes to memory only for its own cell in the tile. */
+ * 5. A store of a wide member goes to memory only for its own cell in the tile.
+ *
+ * Where that fails and members go round loops, these are unwound (unwind.h): their turns become cells along z. Then what
+ * an iteration of q reads of other threads' iterations of p is what a cell reads of other cells, of the same turn or of
+ * one nearby; conflicts of iterations that are not served must stay in one cell (rule 4), and what a turn of a member
+ * writes, no other cell of that member may touch. The fused kernel has no loop: there is nothing to get out of step. */
 #ifndef KFUSE_FUSER_ANALYSIS_HALO_H
 #define KFUSE_FUSER_ANALYSIS_HALO_H
 

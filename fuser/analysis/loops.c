@@ -62,8 +62,8 @@ uint32_t loops_latch(const struct loop_forest *forest, int32_t loop)
     const struct ptx_block *block = &cfg->blocks[latch];
     const struct ptx_instruction *last = &cfg->function->instructions[block->first + block->count - 1];
     bool jumps_back = block->count && block->successor_count == 2 &&
-                      block->successors[0] == forest->loops[loop].header && block->successors[1] == latch + 1 &&
-                      last->opcode == PTX_OP_BRA && last->guard >= 0;
+                      block->successors[0] == forest->loops[loop].header &&
+                      block->successors[1] == latch + 1 && last->opcode == PTX_OP_BRA && last->guard >= 0;
 
     return jumps_back ? latch : UINT32_MAX;
 }

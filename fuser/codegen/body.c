@@ -2,6 +2,7 @@
  * Second pass: prints the inline-assembly statement. Lines are made as plain PTX and quoted when written; the
  * byte OPERAND stands for the % of an operand number. */
 #include "fuser/codegen/body_code.h"
+#include "fuser/codegen/stage_code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,16 @@ const char *body_value_name(struct arena *arena, const struct body_value *value)
     return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
 }
 
-const char *body_fetch_name(struct arena *arena, const struct group_fetch *fetch)
+const char *body_tile_name(struct arena *arena, const struct body *body, uint32_t tile)
 {
-    return arena_printf(arena, "m%u_fetch_%u_%u", fetch->to_member, fetch->to_instruction, fetch->tile);
+    return arena_printf(arena, "m%u_tile_%u", body->member, tile);
+}
+
+bool body_is_first_fetch(const struct body *body, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (body->fetches[i]->tile == body->fetches[index]->tile) return false;
+    return true;
 }
 
 const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch)
@@ -113,6 +121,8 @@ static const char *name_special(void *context, enum ptx_special special)
     if (special > PTX_SPECIAL_NCTAID_Z || !writer->body->specials[special]) return NULL;
     if (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z)
         snprintf(writer->text, sizeof writer->text, "%u", summary->block[special - PTX_SPECIAL_NTID_X]);
+    else if (special == PTX_SPECIAL_NCTAID_Z && writer->body->unwound)
+        snprintf(writer->text, sizeof writer->text, "1"); /* summary->grid has the turns */
     else if (special >= PTX_SPECIAL_NCTAID_X)
         snprintf(writer->text, sizeof writer->text, "%u", summary->grid[special - PTX_SPECIAL_NCTAID_X]);
     else
@@ -209,9 +219,11 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         body_code_line(writer, "mov.b%u %%m%u_in_%u, " OPERAND "%u;", bits, body->member, i, operand);
     }
     for (uint32_t i = 0; i < body->fetch_count; i++) {
-        uint32_t bits = body_fetch_bytes(body, body->fetches[i]) * 8;
-        body_code_line(writer, ".reg .b%u %%m%u_fetch_%u;", bits, body->member, i);
-        body_code_line(writer, "mov.b%u %%m%u_fetch_%u, " OPERAND "%u;", bits, body->member, i, operand++);
+        if (body_is_first_fetch(body, i)) {
+            const char *tile = body_tile_name(body->arena, body, body->fetches[i]->tile);
+            body_code_line(writer, ".reg .b32 %%%s;", tile);
+            body_code_line(writer, "mov.b32 %%%s, " OPERAND "%u;", tile, operand++);
+        }
         if (!body->fetches[i]->covered) continue;
         operand = write_flag(writer, "covered", i, operand);
         body_code_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
@@ -219,6 +231,10 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
+    if (body->unwound) {
+        body_code_line(writer, ".reg .b32 %%m%u_turn;", body->member);
+        body_code_line(writer, "mov.b32 %%m%u_turn, " OPERAND "%u;", body->member, operand++);
+    }
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {
         const char *name = body_coordinate(body, special);
         if (!name) continue;
@@ -489,9 +505,11 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
     for (uint32_t i = first; i < end; i++) {
         const char *guard = body->fetches[i]->covered ? flagged_guard(writer, instruction, "covered", i, true)
                                                       : body_code_guard(writer, instruction);
-        body_code_line(writer, "%smov.b%u %s, %%m%u_fetch_%u;", guard,
+        body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
                        body_fetch_bytes(body, body->fetches[i]) * 8,
-                       body->registers[instruction->operands[0].reg], body->member, i);
+                       body->registers[instruction->operands[0].reg],
+                       body_tile_name(body->arena, body, body->fetches[i]->tile),
+                       stage_code_distance(body, body->fetches[i]));
     }
 }
 
@@ -563,7 +581,8 @@ static void write_code(struct body_writer *writer)
         for (uint32_t label = 0; label < function->label_count; label++)
             if (function->labels[label].instruction == i)
                 body_code_line(writer, "m%u_L%u:", writer->body->member, label);
-        if (i < function->instruction_count) body_code_instruction(writer, i);
+        if (i < function->instruction_count && !(writer->body->unwound && turn_code_write(writer, i)))
+            body_code_instruction(writer, i);
     }
     body_code_line(writer, "m%u_end:", writer->body->member);
     if (is_uneven(writer->body)) write_departure(writer);
@@ -605,11 +624,15 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
     for (uint32_t i = 0; i < body->input_count; i++, separator = ", ")
         fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body->inputs[i].bytes),
                 body_value_name(body->arena, &body->inputs[i]));
-    for (uint32_t i = 0; i < body->fetch_count; i++, separator = ", ") {
+    for (uint32_t i = 0; i < body->fetch_count; i++) {
         const struct group_fetch *fetch = body->fetches[i];
-        fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body_fetch_bytes(body, fetch)),
-                body_fetch_name(body->arena, fetch));
-        if (fetch->covered) fprintf(writer->out, ", \"r\"(%s)", body_covered_name(body->arena, fetch));
+        if (body_is_first_fetch(body, i)) {
+            fprintf(writer->out, "%s\"r\"(%s)", separator, body_tile_name(body->arena, body, fetch->tile));
+            separator = ", ";
+        }
+        if (!fetch->covered) continue;
+        fprintf(writer->out, "%s\"r\"(%s)", separator, body_covered_name(body->arena, fetch));
+        separator = ", ";
     }
     if (body->is_wide) {
         fprintf(writer->out, "%s\"r\"(own)", separator);
@@ -617,6 +640,10 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
     }
     if (body->is_apart) {
         fprintf(writer->out, "%s\"r\"(m%u_runs)", separator, body->member);
+        separator = ", ";
+    }
+    if (body->unwound) {
+        fprintf(writer->out, "%s\"r\"(gz)", separator);
         separator = ", ";
     }
     for (int special = PTX_SPECIAL_TID_X; special <= PTX_SPECIAL_NCTAID_Z; special++) {

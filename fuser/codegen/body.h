@@ -47,9 +47,10 @@ struct body {
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
-    bool is_apart;  /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
-                       m1_tid_x .. */
-    bool is_wide;   /* stores only where the variable `own` is 1 */
+    bool is_apart; /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
+                      m1_tid_x .. */
+    bool is_wide;  /* stores only where the variable `own` is 1 */
+    const struct unwound *unwound; /* runs one turn of its loops: the variable `gz` says which; or NULL */
     bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
     struct body_table *tables;
     uint32_t table_count;
@@ -95,9 +96,12 @@ void body_write_barrier(const struct body *body, FILE *out);
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */
 const char *body_value_name(struct arena *arena, const struct body_value *value);
 const char *body_c_type(uint32_t bytes);
-/* The C variables of a load that is served from a tile: its value; whether the tile has it. */
-const char *body_fetch_name(struct arena *arena, const struct group_fetch *fetch);
+/* C variables: the address in shared memory of the cell's own place in a tile; whether the tile has what a
+ * load reads. */
+const char *body_tile_name(struct arena *arena, const struct body *body, uint32_t tile);
 const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch);
+/* No fetch before has this tile. */
+bool body_is_first_fetch(const struct body *body, uint32_t index);
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch);
 
 /* The mnemonic of an arithmetic instruction with .rn put in behind the opcode. */

@@ -29,6 +29,10 @@ const char *body_code_guard(const struct body_writer *writer, const struct ptx_i
 const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction);
 /* The register that has what the value was so many turns before. */
 const char *body_code_old(struct arena *arena, const struct body_value *value, uint32_t distance);
+/* --- turn_code.c */
+/* Of an unwound member: writes what comes before the instruction where a loop begins; true where it wrote
+ * what stands in its place. */
+bool turn_code_write(struct body_writer *writer, uint32_t index);
 /* Operands in the order of their numbers; they take and return what separates them. */
 const char *body_code_outputs(struct body_writer *writer, const char *separator);
 const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,

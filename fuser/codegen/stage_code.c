@@ -127,25 +127,45 @@ static void write_coordinates(const struct body *body, FILE *out)
                     summary->block[d]);
         if (body->specials[PTX_SPECIAL_CTAID_X + d])
             fprintf(out, "        const unsigned int ctaid_%c = (unsigned int)g%c / %uu;\n", axis, axis,
-                    summary->block[d]);
+                    d == 2 && body->unwound ? summary->grid[2] : summary->block[d]);
     }
 }
 
 /* --- loads that are served
  * ------------------------------------------------------------------------------------ */
 
-static void write_fetch(const struct body *body, const struct group_stage *stage,
-                        const struct group_fetch *fetch, FILE *out)
+static const struct group_stage *source_stage(const struct body *body, const struct group_fetch *fetch)
+{
+    return group_stage_of(body->group, body->group->tiles[fetch->tile].member);
+}
+
+/* The cells of the source's stage begin before those of the load's: never negative. */
+uint32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch)
 {
     const struct group *group = body->group;
-    const struct group_stage *from = group_stage_of(group, group->tiles[fetch->tile].member);
-    int32_t shift[3];
-    for (int d = 0; d < 3; d++) shift[d] = fetch->offset[d] + (int32_t)from->low[d] - (int32_t)stage->low[d];
-    fprintf(out, "        const %s %s = tile_%u[((lz + %d) * %u + ly + %d) * %u + lx + %d];\n",
-            body_c_type(body_fetch_bytes(body, fetch)), body_fetch_name(body->arena, fetch), fetch->tile,
-            shift[2], box(group, from, 1), shift[1], box(group, from, 0), shift[0]);
+    const struct group_stage *from = source_stage(body, fetch), *to = group_stage_of(group, body->member);
+    uint32_t shift[3];
+    for (int d = 0; d < 3; d++)
+        shift[d] = (uint32_t)(fetch->offset[d] + (int32_t)from->low[d] - (int32_t)to->low[d]);
+    return ((shift[2] * box(group, from, 1) + shift[1]) * box(group, from, 0) + shift[0]) *
+           body_fetch_bytes(body, fetch);
+}
+
+static void write_fetch(const struct body *body, uint32_t index, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct group_fetch *fetch = body->fetches[index];
+    const struct group_stage *from = source_stage(body, fetch);
+    if (body_is_first_fetch(body, index))
+        fprintf(out,
+                "        const unsigned int %s =\n            (unsigned "
+                "int)__cvta_generic_to_shared(&tile_%u[(lz * %u "
+                "+ ly) * %u + lx]);\n",
+                body_tile_name(body->arena, body, fetch->tile), fetch->tile, box(group, from, 1),
+                box(group, from, 0));
     if (!fetch->covered) return;
-    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(fetch->covered));
+    isl_ast_build *build =
+        build_of(group, group_stage_of(group, body->member), isl_set_get_ctx(fetch->covered));
     char *condition = condition_text(build, remap_code_set_by_name(fetch->covered));
     fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body->arena, fetch),
             condition ? condition : "#error");
@@ -162,6 +182,6 @@ uint32_t stage_code_open_member(const struct body *body, FILE *out)
     else
         write_narrow(body, out);
     write_coordinates(body, out);
-    for (uint32_t i = 0; i < body->fetch_count; i++) write_fetch(body, stage, body->fetches[i], out);
+    for (uint32_t i = 0; i < body->fetch_count; i++) write_fetch(body, i, out);
     return 2;
 }

@@ -12,5 +12,7 @@ void stage_code_open(const struct group *group, uint32_t stage, FILE *out);
 void stage_code_close(const struct group *group, struct arena *arena, uint32_t stage, FILE *out);
 /* What remap_code_open does, for REMAP_CELLS: the thread that the cell runs, loads that are served. */
 uint32_t stage_code_open_member(const struct body *body, FILE *out);
+/* From the cell's own place in the tile to the place that the load is served from, in bytes. */
+uint32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch);
 
 #endif

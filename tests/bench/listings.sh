@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Three launches of stencils become one, with a border; three that read the same arrays another, with their loops joined
-# where the loop over k stands inside the thread.
+# Three launches of stencils become one, with a border, also where the loop over k stands inside the thread; three that read
+# the same arrays another, with their loops joined there.
 . "$top_srcdir/tests/tools/functions.sh"
 # listings PART COUNT ARGUMENT...: as many values pass by a neighbour's cell
 listings() {
@@ -14,6 +14,9 @@ listings() {
     [ "$(grep -c 'cells away' "$work/text")" = "$values" ] || fail "part $part: $(cat "$work/text")"
 }
 listings x 12 --nz 3
+listings x 12 --nz 3 --loop
+listings x 60 --nz 7 --loop
+grep -q 'turns of its loop' "$work/text" || fail "loops are not taken apart: $(cat "$work/text")"
 listings y 0 --nz 3
 listings y 0 --nz 7 --loop
 grep -q 'in each iteration' "$work/text" || fail "loops are not joined: $(cat "$work/text")"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source \
 	tests/codegen/test_machine_code tests/codegen/test_halo tests/codegen/test_joined \
-	tests/codegen/test_tiles
+	tests/codegen/test_tiles tests/codegen/test_turns
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	$(hand_sources)
@@ -20,6 +20,9 @@ tests_codegen_test_joined_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_tiles_SOURCES = tests/codegen/test_tiles.c $(scene_sources)
 tests_codegen_test_tiles_CFLAGS = $(scene_cflags)
 tests_codegen_test_tiles_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_turns_SOURCES = tests/codegen/test_turns.c $(scene_sources)
+tests_codegen_test_turns_CFLAGS = $(scene_cflags)
+tests_codegen_test_turns_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_random_SOURCES = tests/codegen/test_random.c $(scene_sources)
 tests_codegen_test_random_CFLAGS = $(scene_cflags)
 tests_codegen_test_random_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
@@ -29,5 +32,6 @@ tests_codegen_test_source_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_machine_code_LDADD = libfuser.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/stencils.cu tests/codegen/stencils.ptx \
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
+	tests/codegen/turns.cu tests/codegen/turns.ptx \
 	tests/codegen/chain.golden.cu
 dist_check_SCRIPTS += tests/codegen/gpu.sh

@@ -109,7 +109,7 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
         if (strncmp(line, "group ", 6) || strncmp(line + 6, group->name, length) || line[6 + length] != ' ')
             continue;
         program->has_barriers |= !strcmp(group->fusion, "inner-block");
-        program->has_border |= !strcmp(group->fusion, "halo");
+        program->has_border |= !strncmp(group->fusion, "halo", strlen("halo"));
     }
 }
 

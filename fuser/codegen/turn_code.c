@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A member that runs one turn of its loops (unwind.h). The register `turn` says which; at a loop's header,
+ * `ahead` is how many iterations its counters are moved on, `past` that the turn is one of a later loop. */
+#include "fuser/analysis/unwind.h"
+#include "fuser/codegen/body_code.h"
+
+static void write_registers(struct body_writer *writer, const struct unwind_loop *loop)
+{
+    uint32_t m = writer->body->member;
+    body_code_line(writer, ".reg .pred %%m%u_past_%u;", m, loop->header);
+    body_code_line(writer, ".reg .b16 %%m%u_ahead_%u_2, %%m%u_step_%u_2;", m, loop->header, m, loop->header);
+    body_code_line(writer, ".reg .b32 %%m%u_ahead_%u_4, %%m%u_step_%u_4;", m, loop->header, m, loop->header);
+    body_code_line(writer, ".reg .b64 %%m%u_ahead_%u_8, %%m%u_step_%u_8;", m, loop->header, m, loop->header);
+}
+
+/* The register as it is `ahead` iterations later. */
+static void write_step(struct body_writer *writer, const struct unwind_loop *loop,
+                       const struct unwind_step *step)
+{
+    const struct body *body = writer->body;
+    uint32_t m = body->member, bytes = ptx_type_bytes(body->function->registers[step->reg].type);
+    const char *reg = body->registers[step->reg];
+    const char *addend = step->addend->kind == PTX_OPERAND_REGISTER
+                             ? body->registers[step->addend->reg]
+                             : arena_printf(body->arena, "%lld", (long long)step->addend->value);
+    body_code_line(writer, "mul.lo.s%u %%m%u_step_%u_%u, %%m%u_ahead_%u_%u, %s;", bytes * 8, m, loop->header,
+                   bytes, m, loop->header, bytes, addend);
+    if (step->times > 1)
+        body_code_line(writer, "mul.lo.s%u %%m%u_step_%u_%u, %%m%u_step_%u_%u, %u;", bytes * 8, m,
+                       loop->header, bytes, m, loop->header, bytes, step->times);
+    body_code_line(writer, "%s.s%u %s, %s, %%m%u_step_%u_%u;", step->is_subtracted ? "sub" : "add", bytes * 8,
+                   reg, reg, m, loop->header, bytes);
+}
+
+static void write_header(struct body_writer *writer, const struct unwind_loop *loop)
+{
+    uint32_t m = writer->body->member, h = loop->header;
+    write_registers(writer, loop);
+    if (loop->first) { /* the turn is one of a loop that this thread does not enter */
+        body_code_line(writer, "setp.lt.u32 %%m%u_past_%u, %%m%u_turn, %u;", m, h, m, loop->first);
+        body_code_line(writer, "@%%m%u_past_%u bra m%u_end;", m, h, m);
+    }
+    body_code_line(writer, "sub.u32 %%m%u_ahead_%u_4, %%m%u_turn, %u;", m, h, m, loop->first);
+    if (unwind_is_passed(writer->body->unwound, loop)) {
+        body_code_line(writer, "setp.ge.u32 %%m%u_past_%u, %%m%u_ahead_%u_4, %u;", m, h, m, h, loop->turns);
+        body_code_line(writer, "@%%m%u_past_%u mov.u32 %%m%u_ahead_%u_4, %u;", m, h, m, h, loop->turns);
+    }
+    body_code_line(writer, "cvt.u16.u32 %%m%u_ahead_%u_2, %%m%u_ahead_%u_4;", m, h, m, h);
+    body_code_line(writer, "cvt.u64.u32 %%m%u_ahead_%u_8, %%m%u_ahead_%u_4;", m, h, m, h);
+    for (uint32_t i = 0; i < loop->step_count; i++) write_step(writer, loop, &loop->steps[i]);
+    if (unwind_is_passed(writer->body->unwound, loop))
+        body_code_line(writer, "@%%m%u_past_%u bra m%u_past_%u;", m, h, m, h);
+}
+
+bool turn_code_write(struct body_writer *writer, uint32_t index)
+{
+    const struct unwound *unwound = writer->body->unwound;
+    const struct ptx_cfg *cfg = unwound->cfg;
+    uint32_t block = cfg->block_of[index], m = writer->body->member;
+    const struct ptx_block *info = &cfg->blocks[block];
+    const struct unwind_loop *begins = unwind_loop_at(unwound, block);
+    const struct unwind_loop *ends = unwind_loop_left_at(unwound, block);
+    if (begins && index == info->first) write_header(writer, begins);
+    if (begins && writer->body->function->instructions[index].opcode == PTX_OP_PRAGMA) return true;
+    if (!ends || index + 1 != info->first + info->count) return false;
+    body_code_line(writer, "bra m%u_end;", m);
+    if (unwind_is_passed(unwound, ends)) body_code_line(writer, "m%u_past_%u:", m, ends->header);
+    return true;
+}
