@@ -246,7 +246,7 @@ static struct rename_use matched_use(void)
                                .stream = same_stream(stream, NULL) ? NULL : stream};
 }
 
-/* Leaves what it has renamed away. */
+/* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
     const struct rename_use use = matched_use();
@@ -256,10 +256,7 @@ static CUresult issue_renamed(void)
     pop_context(is_pushed);
     if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = issue_fused();
-    if (result != CUDA_SUCCESS) {
-        restore();
-        return result;
-    }
+    if (result != CUDA_SUCCESS) return result;
     rename_done(&use);
     queue.renamed = ++queue.tickets;
     return CUDA_SUCCESS;

@@ -95,6 +95,16 @@ static const struct pattern patterns[] = {
      2,
      32,
      {{0, 0, 0, 8}, {1, 8, 8, 8}}},
+    {FIXTURE_BOX_BB,
+     "box_bb",
+     "box_bb:8,8,8,8",
+     2,
+     "bb",
+     {PLAN_MEMBER, PLAN_MEMBER},
+     {NO_GUARD, NO_GUARD},
+     2,
+     32,
+     {{0, 0, 0, 8}, {1, 8, 8, 8}}},
     {FIXTURE_BOX,
      "box",
      "renamed:8,8,8,8",
@@ -107,16 +117,23 @@ static const struct pattern patterns[] = {
      {{0, 0, 0, 8}, {1, 8, 8, 8}}},
 };
 
+#define BOX                                                                                                  \
+    {                                                                                                        \
+        .bytes = 256, .destination_offset = 16, .flags = PLAN_RENAME_PARTIAL, .written = {                   \
+            .from = 80,                                                                                      \
+            .width = 16,                                                                                     \
+            .row_pitch = 64,                                                                                 \
+            .rows = 3,                                                                                       \
+            .layers = 1                                                                                      \
+        }                                                                                                    \
+    }
 static const struct {
     uint32_t bit;
     struct plan_rename rename;
 } renames[] = {
     {FIXTURE_RENAME, {.bytes = 256, .destination_offset = 16}},
-    {FIXTURE_BOX,
-     {.bytes = 256,
-      .destination_offset = 16,
-      .flags = PLAN_RENAME_PARTIAL,
-      .written = {.from = 80, .width = 16, .row_pitch = 64, .rows = 3, .layers = 1}}},
+    {FIXTURE_BOX, BOX},
+    {FIXTURE_BOX_BB, BOX},
 };
 
 static struct plan_kernel kernel_of(const struct fixture *fixture, struct plan_builder *builder, char letter)

@@ -18,11 +18,12 @@ enum fixture_groups {
         64, /* a b: renamed(pointer of a, second of b, two distances); 256 bytes at a's pointer */
     FIXTURE_BOX =
         128, /* a b: the same, but only 3 rows of 16 bytes are written there, from byte 80, 64 apart */
-    FIXTURE_DD = 32, /* d d, with one v: dd(pointer of the first, address of v) */
-    FIXTURE_AB = 1,  /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
-    FIXTURE_ABC = 2, /* a b c: abc(pointer, pointer) of a and c */
-    FIXTURE_BCB = 4, /* b c b with c passed over, before: bb(pointer, pointer) */
-    FIXTURE_BCA = 8, /* b c a with c passed over, after: ba(pointer, pointer) */
+    FIXTURE_BOX_BB = 256, /* b b: the same at the first one's first pointer */
+    FIXTURE_DD = 32,      /* d d, with one v: dd(pointer of the first, address of v) */
+    FIXTURE_AB = 1,       /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
+    FIXTURE_ABC = 2,      /* a b c: abc(pointer, pointer) of a and c */
+    FIXTURE_BCB = 4,      /* b c b with c passed over, before: bb(pointer, pointer) */
+    FIXTURE_BCA = 8,      /* b c a with c passed over, after: ba(pointer, pointer) */
     FIXTURE_CC =
         16, /* c c, where both lie inside one allocation of at least 4096 bytes: cc(pointer, pointer) */
 };

@@ -119,6 +119,20 @@ static void boxes(void)
     NO_MORE;
 }
 
+/* Of the same range, but it writes other bytes: the buffers may differ in what it leaves. */
+static void another_box(void)
+{
+    start();
+    use();
+    at = fake_count();
+    OK(launch_b(array, 1, NULL));
+    OK(launch_b(array, 5, NULL));
+    NEXT("cuMemcpy3DAsync_v2 10050 12050 16,3,1 64,3 0");
+    NEXT("cuMemcpyDtoDAsync_v2 " BUFFER " " ARRAY " 256 0");
+    NEXT("launch box_bb 4,1,1 32,1,1 0 0 " ARRAY " 5 " FORTH);
+    NO_MORE;
+}
+
 /* --- whoever could see it --- */
 
 static void other_launches(void)
@@ -328,6 +342,10 @@ static void forks(void)
         fake_clear();
         look();
         NEXT(COPY); /* the driver is of no use here */
+        CUdeviceptr memory;
+        fake_limit_memory(8192);
+        CHECK(cuMemAlloc_v2(&memory, 8192) == CUDA_ERROR_OUT_OF_MEMORY);
+        NEXT("failed cuMemAlloc_v2 8192");
         NO_MORE;
         _exit(0);
     }
@@ -540,6 +558,23 @@ static void verified(void)
     NO_MORE;
 }
 
+/* What is away comes back before another group is verified. */
+static void verified_after_use(void)
+{
+    CUdeviceptr other;
+    start();
+    OK(cuMemAlloc_v2(&other, 8192));
+    for (int i = 0; i < 3; i++) use();
+    at = fake_count();
+    CHECK_LINE(at - 1, USED("0 5000"));
+    OK(launch_c(other, NULL));
+    OK(launch_c(other + 4096, NULL));
+    NEXT("cuMemcpyDtoDAsync_v2 10000 15000 256 0");
+    find("cuMemcpyDtoH_v2");
+    find("launch _Z1cPf ");
+    find("launch cc ");
+}
+
 static void check_verified(int status)
 {
     EXPECT(status == 0 && file_has("stats", "verified renamed uses 2 mismatches 0"));
@@ -602,6 +637,17 @@ static void plan_verified(void)
     setenv("KFUSE_VERIFY", "2", 1);
 }
 
+static void plan_two_verified(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_RENAME | FIXTURE_CC, .written = 256});
+    setenv("KFUSE_VERIFY", "2", 1);
+}
+
+static void plan_two_boxes(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_BOX | FIXTURE_BOX_BB});
+}
+
 static void plan_verified_no_budget(void)
 {
     plan_verified();
@@ -614,6 +660,7 @@ int main(int argc, char **argv)
         {"chains", chains, plan_renamed, check_chains},
         {"alignment", alignment, plan_renamed, NULL},
         {"boxes", boxes, plan_box, NULL},
+        {"another_box", another_box, plan_two_boxes, NULL},
         {"other_launches", other_launches, plan_renamed, NULL},
         {"other_groups", other_groups, plan_two, NULL},
         {"calls", calls, plan_renamed, NULL},
@@ -634,6 +681,7 @@ int main(int argc, char **argv)
         {"gives_back", gives_back, plan_renamed, check_gives_back},
         {"context_goes", context_goes, plan_renamed, NULL},
         {"verified", verified, plan_verified, check_verified},
+        {"verified_after_use", verified_after_use, plan_two_verified, NULL},
         {"verified_without_memory", verified_without_memory, plan_verified_no_budget,
          check_verified_without_memory},
     };
