@@ -13,7 +13,7 @@ preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/i
 	tests/interpose/test_replay tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
-dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/runtime.sh tests/interpose/table.sh \
+dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/rename.sh tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
@@ -39,6 +39,17 @@ tests_interpose_test_verify_memory_LDADD = $(CMOCKA_LIBS)
 tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/starts.c \
 	interpose/track_memory.c
 tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)
+
+# The program of rename.sh, for any driver; its kernels are PTX, as the plan has them.
+check_PROGRAMS += tests/interpose/renamed
+tests_interpose_renamed_SOURCES = tests/interpose/renamed.c
+tests_interpose_renamed_LDADD = libcommon.la -ldl
+EXTRA_DIST += tests/interpose/renamed.cu
+check_DATA = tests/interpose/renamed.ptx
+CLEANFILES += tests/interpose/renamed.ptx
+tests/interpose/renamed.ptx: tests/interpose/renamed.cu
+	@$(MKDIR_P) tests/interpose
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -ptx -o $@ $<
 
 clean-local: clean-interpose-tests
 clean-interpose-tests:
