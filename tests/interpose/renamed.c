@@ -290,19 +290,18 @@ static void order(CUstream earlier, CUstream later)
     OK(cuStreamWaitEvent(later, program.event, 0));
 }
 
-/* The first layer, which the box does not have; the kernels of uses before may still run. */
+/* The first row, which the box neither reads nor writes: uses run beside. */
 static void write_edges(void)
 {
-    static uint32_t layer[WIDTH * HEIGHT];
+    static uint32_t row[WIDTH];
     CUstream mine = program.streams[3], other = program.streams[program.stream];
-    OK(cuStreamSynchronize(mine)); /* layer is free */
+    OK(cuStreamSynchronize(mine)); /* row is free */
     program.edge++;
-    for (int i = 0; i < WIDTH * HEIGHT; i++)
-        layer[i] = program.model[Y][i] = program.edge * 77777 + (uint32_t)i;
-    order(other, mine); /* readers of the old edge are through */
-    use_whole();
-    OK(cuMemcpyHtoDAsync(program.arrays[Y], layer, sizeof layer, mine));
-    use_whole();
+    for (uint32_t i = 0; i < WIDTH; i++) row[i] = program.model[Y][i] = program.edge * 77777 + i;
+    order(other, mine);
+    use_box();
+    OK(cuMemcpyHtoDAsync(program.arrays[Y], row, sizeof row, mine));
+    use_box();
     order(mine, other);
 }
 
