@@ -91,8 +91,9 @@ struct plan_box {
  * that has the old contents, then to the one that gets the new ones. One of the two is the range itself, distance 0.
  * Ranges of one variant are disjoint: replay looks, and runs the members where they are not.
  * What is said to be written is written at every use that fits, whatever the data: those bytes alone are copied back
- * from the second buffer, since anyone may write the others meanwhile. Where others are read, the second buffer begins
- * as a copy of the range, and again whenever anything but this variant was in between. */
+ * from the second buffer, since anyone may write the others meanwhile. Of the others the same are read at every use; the
+ * second buffer begins as a copy of the range, and again whenever anything but this variant was in between. No member
+ * has atomics, fences or volatile accesses: nothing on the device can wait for what is written. */
 struct plan_rename {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;

@@ -5,11 +5,15 @@
  * context latch to pass-through.
  *
  * States. EMPTY: nothing is held. HOLDING: 1..n launches of one stream are held. ISSUING: some thread hands
- * held launches to the driver. EMPTY -> HOLDING when a launch begins a pattern of the plan; HOLDING ->
+ * held launches to the driver. AWAY: nothing is held, but the last group's kernel has renamed arrays, which
+ * must be restored (rename.h); a group that goes on with the same arrays may be held and issued meanwhile.
+ * EMPTY -> HOLDING when a launch begins a pattern of the plan; HOLDING ->
  * ISSUING when a pattern is complete, when the next launch fits none, when a call flushes, when the timer
- * fires, at exit. While ATTENTION_QUEUE is set every launch, every wrapper that flushes and every flush stub
- * comes here first. It is set in HOLDING and ISSUING; in EMPTY it is clear from the first call on that finds
- * the queue so, and calls take their fast path.
+ * fires, at exit; from there to EMPTY or AWAY. AWAY -> EMPTY at all that ends HOLDING, at any launch that is
+ * not held, and at one held for another stream; before anything else goes to the driver. A use that goes on
+ * puts the timer off. While ATTENTION_QUEUE is set every launch, every wrapper that flushes and every flush
+ * stub comes here first. It is set in HOLDING, ISSUING and AWAY; in EMPTY it is clear from the first call on
+ * that finds the queue so, and calls take their fast path.
  *
  * Order. The queue is used by whoever has its token (queue.c): one futex word, taken with one
  * compare-and-swap. The token is kept while held launches go to the driver, so a thread that launches or
@@ -28,8 +32,12 @@
  * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
  * In the child of a fork there is no timer and nothing is ever held.
  *
+ * The library's own device memory (shadow.h) belongs to the queue, and goes to the program when that runs
+ * short: then groups that rename are off for good.
+ *
  * Who may call what: hook_launch.c calls queue_launch; shim.c calls queue_flush for everybody else, and
- * queue_finish at exit; replay.c calls queue_start once and queue_enable. */
+ * queue_finish at exit; replay.c calls queue_start once, queue_enable and queue_context_gone; hook_memory.c
+ * queue_give_back and queue_own_bytes; hook_stream.c queue_stream_gone. */
 #ifndef KFUSE_INTERPOSE_QUEUE_H
 #define KFUSE_INTERPOSE_QUEUE_H
 
@@ -52,7 +60,7 @@ uint64_t queue_group_uses(uint32_t group);
  * is held or has been issued in a group. False: everything earlier is in the driver, and the caller launches.
  */
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
-/* Issues everything that is held. */
+/* Issues everything that is held, and restores what is away. */
 void queue_flush(void);
 /* The program's allocation has failed: true when memory was given back, and it may be tried again. */
 bool queue_give_back(void);
@@ -62,7 +70,7 @@ uint64_t queue_own_bytes(void);
 void queue_stream_gone(CUstream stream);
 /* The context of queue_enable is about to go, or has gone. */
 void queue_context_gone(void);
-/* The same as queue_flush at exit: does not wait for ever for a thread that is stuck in the driver. */
+/* As queue_flush, at exit: does not wait for ever for a thread that is stuck in the driver. */
 void queue_finish(void);
 
 void queue_fork_child(void);

@@ -10,9 +10,13 @@
  * state is not NONE the queue announces it as if a launch were held: whoever could see an array, or write
  * one, ends it first (queue.h).
  *
- * Copies go to the stream of the uses, behind them, before anything that the program orders behind them. They
- * write only bytes that the use has written, which nobody else may touch until it is through. A use's kernel
- * has no atomics, no fences and no volatile accesses: nobody can learn that it has written but by a call.
+ * Why nobody sees a difference. Whoever may read or write such bytes while a use runs is in a race with it in
+ * the program, too. So he is ordered behind it, by a call that comes to the queue first (a use's kernel has
+ * no atomics, fences or volatile accesses by which others could tell): the copies are in the use's stream,
+ * behind it, before that call is in the driver. They write only bytes that the use has written; the others of
+ * the range may be written by anyone at any time. A byte that is read in the second buffer is one that the
+ * use before has read or written as well, so whoever has written it since was ordered behind that use, and
+ * has ended the state.
  *
  * All with the queue's token and the queue's context current. */
 #ifndef KFUSE_INTERPOSE_RENAME_H

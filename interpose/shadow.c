@@ -34,8 +34,10 @@ uint64_t shadow_bytes(void)
 /* Its last user's work is done, or comes first. */
 static bool is_free_for(const struct buffer *buffer, CUstream stream)
 {
+    if (!buffer->gone && buffer->stream == stream) return true;
+    if (track_is_capturing()) return false; /* asking might end the capture */
     if (buffer->gone) return REAL(cuEventQuery)(buffer->gone) == CUDA_SUCCESS;
-    return buffer->stream == stream || REAL(cuStreamQuery)(buffer->stream) == CUDA_SUCCESS;
+    return REAL(cuStreamQuery)(buffer->stream) == CUDA_SUCCESS;
 }
 
 static struct buffer *find_kept(uint64_t size, CUstream stream)

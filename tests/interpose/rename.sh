@@ -52,6 +52,7 @@ done
 
 for seed in 1 2 3 4 5 6 7 8; do
     export KFUSE_EMULATOR=seed=$seed,races=error
+    (export KFUSE_HOLD_US=50 && runs random 1$seed 60) || exit 1
     runs random $seed 60
     [ "$(stat_of renamed)" -gt 20 ] || fail "seed $seed: $(stat_of renamed) uses with second buffers"
 done

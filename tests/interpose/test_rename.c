@@ -319,6 +319,53 @@ static void threads(void)
     NO_MORE;
 }
 
+enum { THREADS = 4, ROUNDS = 300 };
+static CUdeviceptr own[THREADS];
+
+static void *use_own(void *index)
+{
+    uintptr_t id = (uintptr_t)index;
+    CUstream stream = id < 2 ? NULL : (CUstream)(0x70 + id);
+    char bytes[8];
+    OK(cuCtxSetCurrent(context));
+    for (int i = 0; i < ROUNDS; i++) {
+        OK(launch_a(own[id], 1, stream));
+        OK(launch_b(own[id], 5, stream));
+        if (i % 7 == 3) OK(launch_a(own[id], 2, CU_STREAM_PER_THREAD));
+        if (i % 5 == 1) OK(cuMemcpyDtoH_v2(bytes, own[id], sizeof bytes));
+    }
+    return NULL;
+}
+
+/* Each thread has an array of its own: when its copy, or its launch as it was, reaches the driver, the array
+ * is there; and uses go back and forth. */
+static void many_threads(void)
+{
+    pthread_t thread[THREADS];
+    unsigned long long away = 0, first, second;
+    unsigned fused = 0;
+    start();
+    for (int i = 0; i < THREADS; i++) OK(cuMemAlloc_v2(&own[i], 4096));
+    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, use_own, (void *)i);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    OK(cuStreamSynchronize(NULL));
+    for (at = 0; at < fake_count(); at++) {
+        const char *line = fake_line(at);
+        if (sscanf(line, "launch renamed %*s %*s %*u %*x %llx 5 %llx", &first, &second) == 2) {
+            CHECK(second ? away == first : !away);
+            away = second ? 0 : first;
+            fused++;
+        } else if (sscanf(line, "cuMemcpyDtoDAsync_v2 %llx", &first) == 1) {
+            CHECK(away == first);
+            away = 0;
+        } else if (sscanf(line, "launch a %*s %*s %*u %*x %llx", &first) == 1 ||
+                   sscanf(line, "cuMemcpyDtoH_v2 %llx", &first) == 1) {
+            CHECK(away != first);
+        }
+    }
+    CHECK(!away && fused > ROUNDS);
+}
+
 static void timer(void)
 {
     start();
@@ -619,6 +666,12 @@ static void plan_short_timer(void)
     setenv("KFUSE_HOLD_US", "200", 1);
 }
 
+static void plan_shortest_timer(void)
+{
+    plan_renamed();
+    setenv("KFUSE_HOLD_US", "20", 1);
+}
+
 static void plan_logged(void)
 {
     plan_renamed();
@@ -668,6 +721,7 @@ int main(int argc, char **argv)
         {"streams", streams, plan_renamed, NULL},
         {"streams_that_go", streams_that_go, plan_renamed, NULL},
         {"threads", threads, plan_renamed, NULL},
+        {"many_threads", many_threads, plan_shortest_timer, NULL},
         {"timer", timer, plan_short_timer, NULL},
         {"forks", forks, plan_renamed, NULL},
         {"at_exit", at_exit, plan_logged, check_exit},
