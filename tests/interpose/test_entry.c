@@ -55,7 +55,7 @@ static void exported_symbols(void)
     CHECK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS && limit == 1);
     CHECK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 99) == CUDA_SUCCESS);
     CHECK_LINE(2, "cuCtxSetLimit 0 99");
-    CUresult (*query)(CUstream) = (CUresult(*)(CUstream))dlsym(RTLD_DEFAULT, "cuStreamQuery");
+    CUresult (*query)(CUevent) = (CUresult(*)(CUevent))dlsym(RTLD_DEFAULT, "cuEventSynchronize");
     CHECK(query && query(NULL) == CUDA_ERROR_NOT_SUPPORTED); /* the fake driver has none */
 }
 
