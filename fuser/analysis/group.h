@@ -38,6 +38,7 @@ struct group_forward { /* the load gets its value in a register from an earlier 
     bool round_product; /* the stored value may be an unrounded product with no other use: give it .rn */
     uint32_t distance;  /* in a joined loop: the value of so many turns before */
     uint32_t first;     /* and only from this iteration of the load's loop on: before, it loads */
+    bool in_place;      /* in a joined loop: the register that has it still has it then */
 };
 struct group_drop { /* a store that is overwritten by the same thread in the group, unread in between except
                        by forwards */

@@ -44,7 +44,8 @@ void join_close(struct joining *joining);
 /* Takes away the joins in whose loops no value passes; true when there was one. */
 bool join_prune(struct joining *joining);
 
-/* Cuts iterations into parts, now that it is known which values pass. False when memory is out. */
+/* Cuts iterations into parts, and sets what is in place, now that it is known which values pass. False when
+ * memory is out. */
 bool join_cut(struct joining *joining);
 
 /* Both members are in one join, and both accesses in one loop of it, but in no loop inside that one. */

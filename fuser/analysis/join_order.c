@@ -289,8 +289,7 @@ bool join_covers(struct joining *joining, const struct placed_access *outer,
     return covered == isl_bool_true;
 }
 
-/* There is a way from a to b that does not go round the joined loop. */
-static bool follows_in_iteration(const struct joining *joining, uint32_t member, uint32_t a, uint32_t b)
+bool joining_follows(const struct joining *joining, uint32_t member, uint32_t a, uint32_t b)
 {
     const struct group_join *join = group_join_of(joining->group, member);
     const struct group_joined *joined = &join->members[member - join->first_member];
@@ -322,11 +321,11 @@ bool join_meets_between(struct joining *joining, const struct placed_access *fir
     if (frame_overlap(joining->frame, between, last) == OVERLAP_NONE) return false;
     bool is_late = own->segment != segment; /* it runs before its member's iteration of that turn */
     bool follows = between->member != first->member ||
-                   (!is_late && follows_in_iteration(joining, first->member, first->access->instruction,
-                                                     between->access->instruction));
+                   (!is_late && joining_follows(joining, first->member, first->access->instruction,
+                                                between->access->instruction));
     bool precedes =
         between->member != last->member || is_late ||
-        follows_in_iteration(joining, last->member, between->access->instruction, last->access->instruction);
+        joining_follows(joining, last->member, between->access->instruction, last->access->instruction);
     int32_t lag =
         (int32_t)joined_of(joining, between)->lags[loop] - (int32_t)joined_of(joining, last)->lags[loop];
     return are_apart(joining, own->shape, access_of(joining, last)->shape, lag + (precedes ? 0 : 1),

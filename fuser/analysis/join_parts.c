@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cuts the iterations of joined loops into parts that take turns, as a loop that nvcc unrolled has several of
  * the program's iterations in one. What passes between members then lives for a part only: three kernels
- * unrolled by 4 needed 146 registers otherwise, alone 52 at most. */
+ * unrolled by 4 needed 146 registers otherwise, alone 52 at most. And finds which values need no register of
+ * their own. */
 #include "fuser/analysis/joining.h"
 
 static const struct ptx_block *body_of(const struct group_joined *joined, uint32_t loop)
@@ -125,8 +126,53 @@ static bool cut_loop(struct joining *joining, struct group_join *join, uint32_t 
     return true;
 }
 
+static bool names_register(const struct ptx_operand *operand, int32_t reg)
+{
+    if (operand->kind != PTX_OPERAND_ADDRESS && operand->reg == reg) return true;
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (names_register(&operand->elements[e], reg)) return true;
+    return false;
+}
+
+/* Nothing that the member does behind the instruction, in an iteration, may set the register. */
+static bool is_kept(const struct joining *joining, uint32_t member, uint32_t instruction, int32_t reg)
+{
+    const struct group_join *join = group_join_of(joining->group, member);
+    const struct group_joined *joined = &join->members[member - join->first_member];
+    const struct ptx_cfg *cfg = joined->cfg;
+    uint32_t loop = joined->segments[cfg->block_of[instruction]] / 2;
+    for (uint32_t i = 0; i < cfg->function->instruction_count; i++) {
+        const struct ptx_instruction *other = &cfg->function->instructions[i];
+        if (i == instruction || !other->operand_count || !is_in_loop(joined, loop, i)) continue;
+        if (names_register(&other->operands[0], reg) && joining_follows(joining, member, instruction, i))
+            return false;
+    }
+    return true;
+}
+
+/* What passes within a turn. A register that is copied in a branch waits for its load there: ptxas then moved
+ * no load before the stores of the iteration. */
+static bool is_in_place(const struct joining *joining, const struct group_forward *forward)
+{
+    if (forward->distance || !group_is_repeated(joining->group, forward)) return false;
+    const struct ptx_function *function = joining->frame->members[forward->from_member].summary->function;
+    const struct ptx_instruction *from = &function->instructions[forward->from_instruction];
+    const struct ptx_operand *value = &from->operands[ptx_is_store(from) ? 1 : 0];
+    uint32_t count = value->kind == PTX_OPERAND_VECTOR ? value->element_count : 1;
+    for (uint32_t e = 0; e < count; e++) {
+        const struct ptx_operand *element = value->kind == PTX_OPERAND_VECTOR ? &value->elements[e] : value;
+        if (element->kind != PTX_OPERAND_REGISTER ||
+            !is_kept(joining, forward->from_member, forward->from_instruction, element->reg))
+            return false;
+    }
+    return true;
+}
+
 bool join_cut(struct joining *joining)
 {
+    struct group *group = joining->group;
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        group->forwards[i].in_place = is_in_place(joining, &group->forwards[i]);
     for (uint32_t i = 0; i < joining->group->join_count; i++) {
         struct group_join *join = &joining->group->joins[i];
         join->parts = arena_calloc(joining->arena, join->loop_count, sizeof *join->parts);

@@ -455,6 +455,22 @@ static const char *write_first_load(struct body_writer *writer, uint32_t index,
     return arena_printf(writer->body->arena, "@!%%m%u_first ", member);
 }
 
+/* From the register of the member that has it. */
+static void write_moves(struct body_writer *writer, const struct ptx_instruction *load,
+                        const struct group_forward *forward, const char *guard)
+{
+    const struct body *body = writer->body, *source = joined_body(writer, forward->from_member);
+    const struct ptx_instruction *from = &source->function->instructions[forward->from_instruction];
+    uint32_t count = load->vector > 1 ? load->vector : 1;
+    for (uint32_t e = 0; e < count; e++) {
+        const struct ptx_operand *value = element_of(&from->operands[ptx_is_store(from) ? 1 : 0], e);
+        const struct ptx_operand *target = element_of(&load->operands[0], e);
+        body_code_line(writer, "%smov.b%u %s, %s;", guard,
+                       ptx_type_bytes(body->function->registers[target->reg].type) * 8,
+                       body->registers[target->reg], source->registers[value->reg]);
+    }
+}
+
 static void write_forwarded_load(struct body_writer *writer, uint32_t index,
                                  const struct group_forward *forward)
 {
@@ -464,6 +480,10 @@ static void write_forwarded_load(struct body_writer *writer, uint32_t index,
     const struct body_value *values = source ? source->outputs : body->inputs;
     const char *guard =
         forward->first ? write_first_load(writer, index, forward) : body_code_guard(writer, instruction);
+    if (forward->in_place) {
+        write_moves(writer, instruction, forward, guard);
+        return;
+    }
     for (uint32_t i = 0; i < (source ? source->output_count : body->input_count); i++) {
         const struct body_value *value = &values[i];
         if (value->member != forward->from_member || value->instruction != forward->from_instruction)

@@ -214,6 +214,7 @@ static bool collect_forwards(struct body *body)
 {
     for (uint32_t i = 0; i < body->group->forward_count; i++) {
         const struct group_forward *forward = &body->group->forwards[i];
+        if (forward->in_place) continue;
         const struct ptx_function *source = body->group->members[forward->from_member].summary->function;
         const struct ptx_instruction *from = &source->instructions[forward->from_instruction];
         uint32_t elements = from->vector > 1 ? from->vector : 1;

@@ -65,6 +65,23 @@ static void a_matrix_is_read_once_for_two_products(void **state)
     expect(&scene, (struct expected){"2", "+", "", NULL, 1});
 }
 
+static void a_register_that_changes_is_copied(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"double_rows", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
+                           {"double_rows", SHAPE, {POINTER(2), MATRIX, INT(N), INT(LEVELS)}}},
+                          ARRAYS};
+    for (int changes = 0; changes < 2; changes++) {
+        struct scene_run run;
+        if (changes) scene.launches[0].kernel = "changed_rows";
+        scene_open(&run, &scene);
+        assert_true(scene_compare(&run, &scene));
+        assert_int_equal(run.group->forward_count, 1);
+        assert_int_equal(run.group->forwards->in_place, !changes);
+        scene_close(&run);
+    }
+}
+
 static void shared_arrays_lie_side_by_side(void **state)
 {
     (void)state;
@@ -191,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_matrix_is_read_once_for_two_products),
+        cmocka_unit_test(a_register_that_changes_is_copied),
         cmocka_unit_test(shared_arrays_lie_side_by_side),
         cmocka_unit_test(a_join_has_what_others_had),
         cmocka_unit_test(a_warp_meets_behind_loops_of_other_lengths),

@@ -150,6 +150,18 @@ extern "C" __global__ void double_rows(float *y, const float *a, int n, int leve
     LEVELS AT(y) = AT(a) + AT(a);
 }
 
+/* what is loaded changes in its register */
+extern "C" __global__ void changed_rows(float *y, const float *a, int n, int levels)
+{
+    int i = INDEX;
+    LEVELS
+    {
+        float value;
+        asm("{ ld.global.f32 %0, [%1]; add.f32 %0, %0, %0; }" : "=f"(value) : "l"(&AT(a)));
+        AT(y) = value;
+    }
+}
+
 /* no loop */
 extern "C" __global__ void half_row(float *y, const float *x, int n)
 {
