@@ -33,7 +33,10 @@ static const struct kernel_scene scenes[] = {
     /* two loops */
     {{"L { r0= w1= } { r1= w2= }", "L { r1= w3= } { r2= w4= }"}, false, FIT_ANY},
     {{"L { r0= w1= } { r3= w2= }", "L { r0= r2= w4= } { r1= w5= }"}, false, FIT_ANY},
-    /* tiles: threads meet, in the loop or around it */
+};
+
+/* Threads meet, in the loop or around it. */
+static const struct kernel_scene tiles[] = {
     {{"B { r0= q w1= }", "B { r0= c } x w2="}, false, FIT_ANY},
     {{"B { r0= q w1= }", "B { r0= c } y w2=", "B { r0= c } x w3="}, false, FIT_ANY},
     {{"B { r0= c } x w1=", "B { r0= r3= c } x w2="}, false, FIT_ANY},
@@ -44,13 +47,13 @@ static const struct kernel_scene scenes[] = {
     {{"B { r0= c } q w1=", "B { r0= q c } x w2="}, false, FIT_ANY},
     {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
     {{"B r3= x w1=", "B { r0= c } x w2=", "L { r0= w4= }", "B r5= x w1="}, false, FIT_ANY},
-    {{"B { r0= x w1= }", "B { r0= w2= c } x w3="}, false, FIT_ANY},
+    {{"B { r0= x w1= }", "L { r0= w4= }", "B { r0= w2= c } x w3="}, false, FIT_ANY},
     {{"B { r0= q w1= }", "B [ r0= q c } x w2="}, false, FIT_ANY},
     {{"B [ r0= c } x w1=", "B { r0= c } x w2="}, false, FIT_ANY},
     {{"L { r0= w1= }", "B r1= x { r0= r1= c } k w2="}, false, FIT_ANY},
     {{"B { r0= c } u w1=", "B { r0= c } x w2="}, false, FIT_WARPS},
     {{"B { r0= c } x w1=", "B { r0= c } x w2=", "L r2= w4="}, false, FIT_ANY},
-    {{"L { r0= w1= }", "L r3= w4=", "B { r1= c } r4= x w2="}, false, FIT_ANY},
+    {{"B r5= x w3=", "L { r0= w1= }", "L r5= w4=", "B { r1= c } r4= x w2="}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w4=", "L { r1= w2= }"}, false, FIT_ANY},
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
 };
@@ -60,6 +63,7 @@ const struct kernel_scene *kernel_draw_loops(struct random *random, struct kerne
     theme->has_loops = true;
     theme->is_unrolled = random_chance(random, 40);
     theme->levels = random_of(random, 3, 4, 5, 6, 8, 9);
+    if (random_chance(random, 40)) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 
