@@ -28,11 +28,19 @@ struct unwind_step { /* each iteration adds this to the register, so many times 
     const struct ptx_operand *addend; /* an integer, or a register */
     bool is_subtracted;
 };
+struct unwind_result { /* read behind the loop: what the register `from` is in the last iteration, and steps
+                        */
+    int32_t reg, from;
+};
 struct unwind_loop {
     uint32_t header, latch; /* blocks */
     uint32_t first, turns;  /* 0: no thread enters it */
     struct unwind_step *steps;
     uint32_t step_count;
+    struct unwind_result *results;
+    uint32_t result_count;
+    struct unwind_step *last_steps; /* of results */
+    uint32_t last_step_count;
 };
 struct unwound {
     const char *refusal; /* NULL, or why not, with kernel and line: then only this is valid */

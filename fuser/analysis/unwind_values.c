@@ -131,10 +131,15 @@ static const struct ptx_operand *follow(const struct unwinding *unwinding,
     return &operands[2];
 }
 
+struct steps {
+    struct unwind_step *items;
+    uint32_t count;
+};
+
 /* Unrolled loops add the same several times. */
-static bool repeats_step(struct unwind_loop *loop, const struct unwind_step *step)
+static bool repeats_step(struct steps *steps, const struct unwind_step *step)
 {
-    struct unwind_step *last = loop->step_count ? &loop->steps[loop->step_count - 1] : NULL;
+    struct unwind_step *last = steps->count ? &steps->items[steps->count - 1] : NULL;
     if (!last || last->reg != step->reg || last->is_subtracted != step->is_subtracted ||
         last->addend->kind != step->addend->kind || last->addend->reg != step->addend->reg ||
         last->addend->value != step->addend->value)
@@ -143,31 +148,37 @@ static bool repeats_step(struct unwind_loop *loop, const struct unwind_step *ste
     return true;
 }
 
-/* From the value at the iteration's end back to the one at its beginning. */
-static bool find_steps_of(const struct unwinding *unwinding, int32_t number, uint32_t phi, uint32_t last,
-                          struct unwind_loop *loop)
+static bool add_step(const struct unwinding *unwinding, struct steps *steps, const struct unwind_step *step)
+{
+    if (repeats_step(steps, step)) return true;
+    struct unwind_step *items =
+        arena_grow(unwinding->arena, steps->items, steps->count, steps->count + 1, sizeof *items);
+    if (!items) return false;
+    steps->items = items;
+    steps->items[steps->count++] = *step;
+    return true;
+}
+
+/* From a value of the iteration, the register's, back to what comes into it: a phi of the header, or
+ * SSA_NO_VALUE. */
+static uint32_t find_start(const struct unwinding *unwinding, int32_t number, int32_t reg, uint32_t value,
+                           struct steps *steps)
 {
     const struct ssa *ssa = unwinding->ssa;
-    int32_t reg = ssa->values[phi].reg;
-    for (uint32_t value = last, count = 0; value != phi; count++) {
+    uint32_t header = unwinding->forest->loops[number].header;
+    for (uint32_t count = 0; count <= MOST_STEPS; count++) {
         const struct ssa_value *definition = &ssa->values[value];
         struct unwind_step step = {.reg = reg, .times = 1};
-        if (definition->kind != SSA_DEFINITION || definition->previous || count == MOST_STEPS) return false;
+        if (definition->kind == SSA_PHI && definition->block == header) return value;
+        if (definition->kind != SSA_DEFINITION || definition->previous) return SSA_NO_VALUE;
         if (!loops_contains(unwinding->forest, number, unwinding->forest->loop_of[definition->block]))
-            return false;
+            return SSA_NO_VALUE;
         const struct ptx_operand *from =
             follow(unwinding, &unwinding->cfg->function->instructions[definition->instruction], &step);
-        if (!from) return false;
-        if (step.addend && !repeats_step(loop, &step)) {
-            struct unwind_step *steps = arena_grow(unwinding->arena, loop->steps, loop->step_count,
-                                                   loop->step_count + 1, sizeof *steps);
-            if (!steps) return false;
-            loop->steps = steps;
-            loop->steps[loop->step_count++] = step;
-        }
+        if (!from || (step.addend && !add_step(unwinding, steps, &step))) return SSA_NO_VALUE;
         value = ssa_use(ssa, definition->instruction, from->reg);
     }
-    return true;
+    return SSA_NO_VALUE;
 }
 
 /* The value that the latch sends back for a phi of the header. */
@@ -180,39 +191,56 @@ static uint32_t value_sent_back(const struct unwinding *unwinding, const struct 
     return SSA_NO_VALUE;
 }
 
-static bool is_written_again(const struct unwind_loop *loop, int32_t reg)
-{
-    for (uint32_t i = 0; i < loop->step_count; i++)
-        if (loop->steps[i].reg == reg) return true;
-    return false;
-}
-
-static bool is_kept(const struct unwinding *unwinding, const struct unwind_loop *loop, int32_t reg)
+static uint32_t phi_of(const struct unwinding *unwinding, const struct unwind_loop *loop, int32_t reg)
 {
     const struct ssa_list *phis = &unwinding->ssa->phis[loop->header];
     for (uint32_t i = 0; i < phis->count; i++)
-        if (phis->items[i].reg == reg)
-            return value_sent_back(unwinding, loop, phis->items[i].value) == phis->items[i].value;
-    return false;
+        if (phis->items[i].reg == reg) return phis->items[i].value;
+    return SSA_NO_VALUE;
+}
+
+/* The register is read in the iterations to come: it moves on by steps. */
+static bool find_carried(struct unwinding *unwinding, int32_t number, int32_t reg, struct unwind_loop *loop)
+{
+    uint32_t phi = phi_of(unwinding, loop, reg);
+    struct steps steps = {loop->steps, loop->step_count};
+    bool found =
+        phi && find_start(unwinding, number, reg, value_sent_back(unwinding, loop, phi), &steps) == phi;
+    loop->steps = steps.items;
+    loop->step_count = steps.count;
+    return found || unwind_refuse(unwinding, unwinding->writers[reg],
+                                  "a value passes to the next iteration that is no counter");
+}
+
+/* The register is read behind the loop, and written anew by each iteration, from one that is carried. */
+static bool find_result(struct unwinding *unwinding, int32_t number, int32_t reg, struct unwind_loop *loop)
+{
+    uint32_t phi = phi_of(unwinding, loop, reg);
+    struct steps steps = {loop->last_steps, loop->last_step_count};
+    uint32_t start = phi ? find_start(unwinding, number, reg, value_sent_back(unwinding, loop, phi), &steps)
+                         : SSA_NO_VALUE;
+    struct unwind_result *results = arena_grow(unwinding->arena, loop->results, loop->result_count,
+                                               loop->result_count + 1, sizeof *results);
+    if (!start || start == phi || !results)
+        return unwind_refuse(unwinding, unwinding->writers[reg],
+                             "a value that is no counter is used behind the loop");
+    loop->last_steps = steps.items;
+    loop->last_step_count = steps.count;
+    loop->results = results;
+    loop->results[loop->result_count++] = (struct unwind_result){reg, unwinding->ssa->values[start].reg};
+    return true;
 }
 
 bool unwind_find_steps(struct unwinding *unwinding, int32_t number, bool is_passed, struct unwind_loop *loop)
 {
-    const struct ssa_list *phis = &unwinding->ssa->phis[loop->header];
     if (!find_writers(unwinding, number)) return false;
     for (int32_t reg = 0; reg < (int32_t)unwinding->cfg->function->register_count; reg++) {
-        uint32_t writer = unwinding->writers[reg], phi = SSA_NO_VALUE;
-        if (writer == UINT32_MAX) continue;
-        bool is_carried = is_live(unwinding, loop->header, reg);
-        for (uint32_t i = 0; i < phis->count; i++)
-            if (phis->items[i].reg == reg) phi = phis->items[i].value;
-        if (is_carried &&
-            (!phi || !find_steps_of(unwinding, number, phi, value_sent_back(unwinding, loop, phi), loop)))
-            return unwind_refuse(unwinding, writer,
-                                 "a value passes to the next iteration that is no counter");
-        if (is_passed && is_live(unwinding, loop->latch + 1, reg) && !is_written_again(loop, reg) &&
-            !(is_carried && is_kept(unwinding, loop, reg)))
-            return unwind_refuse(unwinding, writer, "a value that is no counter is used behind the loop");
+        if (unwinding->writers[reg] == UINT32_MAX) continue;
+        if (is_live(unwinding, loop->header, reg)) {
+            if (!find_carried(unwinding, number, reg, loop)) return false;
+        } else if (is_passed && is_live(unwinding, loop->latch + 1, reg)) {
+            if (!find_result(unwinding, number, reg, loop)) return false;
+        }
     }
     return true;
 }

@@ -158,9 +158,8 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     const struct group_stage *from = source_stage(body, fetch);
     if (body_is_first_fetch(body, index))
         fprintf(out,
-                "        const unsigned int %s =\n            (unsigned "
-                "int)__cvta_generic_to_shared(&tile_%u[(lz * %u "
-                "+ ly) * %u + lx]);\n",
+                "        const unsigned int %s =\n"
+                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[(lz * %u + ly) * %u + lx]);\n",
                 body_tile_name(body->arena, body, fetch->tile), fetch->tile, box(group, from, 1),
                 box(group, from, 0));
     if (!fetch->covered) return;
