@@ -46,12 +46,13 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_ROW] = "i * %d + j",
         [MAP_COLUMN] = "j * n + i",
         [MAP_LEVEL] = "(j + (%d)) * n + i",
+        [MAP_BESIDE] = "(j + (%d)) * n + i + (%d)",
+        [MAP_NEAREST] = "(j + (%d)) * n + min(max((int)i + (%d), 0), (int)n - 1)",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
-        [MAP_ROAM] = "(int)((float)((unsigned)g[i] & %d) * 1.5f)",
         [MAP_FIRST] = "i - threadIdx.x + threadIdx.x %% 32",
         [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
@@ -284,7 +285,6 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
             access->trips = -1;
         break;
     case MAP_GATHER:
-    case MAP_ROAM:
         access->c = random_of(random, 15, 31, 127);
         break;
     case MAP_IN_BLOCK:
@@ -295,7 +295,8 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
     }
 }
 
-bool kernel_draw_index(struct writer *writer)
+/* The pointer whose elements kernel_say where a gather reads: touched at i, before. */
+static bool draw_index(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     if (writer->has_index) return false; /* one index array a kernel */
@@ -327,7 +328,7 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     access.guard = draw_guard(writer);
     if (kernel->index == 'u' && access.map == MAP_NEGATIVE) access.map = MAP_OWN;
     if (!writer->values && access.guard == GUARD_DATA) access.guard = GUARD_NONE;
-    if (access.map == MAP_GATHER && !kernel_draw_index(writer)) access.map = MAP_OWN;
+    if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
     access.is_volatile = !kernel->is_plain && random_chance(writer->random, 2);
     access.pointer = kernel->is_stencil ? stencil_pointer(writer, is_write)
                                         : draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
@@ -378,10 +379,8 @@ static void write_load(struct writer *writer)
 
 /* Functions that stay functions. */
 const char kernel_called[] =
-    "__device__ __noinline__ float mix(float a, float b, int k)\n"
-    "{ for (int j = 0; j < (k & 3); j++) a = j & 1 ? a - b : a + k; return a; }\n"
-    "__device__ __noinline__ double mix(double a, double b, int k)\n"
-    "{ for (int j = 0; j < (k & 3); j++) a = j & 1 ? a - b : a + k; return a; }\n"
+    "__device__ __noinline__ float mix(float a, float b, int k) { return k & 1 ? a - b : a + k; }\n"
+    "__device__ __noinline__ double mix(double a, double b, int k) { return k & 1 ? a - b : a + k; }\n"
     "__device__ __noinline__ unsigned mix(unsigned a, unsigned b, int k)\n"
     "{ for (int j = 0; j < (k & 3); j++) a = a * 3 + b; return a; }\n"
     "template <typename T> __device__ __noinline__ void put(T *to, T value) { *to = value; }\n";
@@ -442,6 +441,13 @@ void kernel_write_inline(struct writer *writer)
     kernel_say(writer, " : \"+r\"(w%u)); %s v%u = (%s)w%u;\n", to, type, to, type, to);
 }
 
+/* nvcc counts floating-point numbers along for that, which keeps iterations from being taken apart. */
+static bool says_counter(const struct writer *writer, const struct kernel_access *access)
+{
+    bool has_border = writer->theme->scene && writer->theme->scene->fit == FIT_LONG;
+    return access->trips && !(has_border && random_chance(writer->random, 85));
+}
+
 void kernel_write_store(struct writer *writer, const struct kernel_access *access)
 {
     if (!access) return;
@@ -460,7 +466,8 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
     if (is_put) kernel_say(writer, "put(&");
     write_element(writer, access);
     if (is_put)
-        kernel_say(writer, ", (%s)(v%u%s));\n", type->name, value, access->trips ? " + j" : "");
+        kernel_say(writer, ", (%s)(v%u%s));\n", type->name, value,
+                   says_counter(writer, access) ? " + j" : "");
     else if (is_vector(writer, access) && type->size == 16)
         kernel_say(writer, " = make_float4(v%u, s, v%u, t);\n", value,
                    random_below(writer->random, writer->values));
@@ -468,7 +475,8 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
         kernel_say(writer, " = make_float2(v%u, v%u);\n", value,
                    random_below(writer->random, writer->values));
     else
-        kernel_say(writer, " = (%s)(v%u%s);\n", type->name, value, access->trips ? " + j" : "");
+        kernel_say(writer, " = (%s)(v%u%s);\n", type->name, value,
+                   says_counter(writer, access) ? " + j" : "");
 }
 
 static void write_store(struct writer *writer)

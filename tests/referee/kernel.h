@@ -33,12 +33,13 @@ enum kernel_map {               /* element that an access touches */
                   MAP_ROW,      /* i * c + j, j a loop's counter */
                   MAP_COLUMN,   /* j * n + i */
                   MAP_LEVEL,    /* (j + c) * n + i */
+                  MAP_BESIDE,   /* (j + c) * n + i + d */
+                  MAP_NEAREST,  /* (j + c) * n + min(max(i + d, 0), n - 1) */
                   MAP_WINDOW,   /* i + j */
                   MAP_TURNED,   /* x * h + y */
                   MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
                   MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
-                  MAP_ROAM,     /* 3 * (index[i] & c) / 2, as a float: nobody sees how far */
                   MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */
                   MAP_FIRST,    /* i - t + t % 32 */
@@ -77,9 +78,10 @@ enum kernel_habit {                /* of all kernels of a time step */
 
 enum kernel_fit { /* of a scene's arrays */
                   FIT_ANY,
-                  FIT_WHOLE,  /* whole blocks */
-                  FIT_WARPS,  /* whole warps, not whole blocks */
-                  FIT_CROOKED /* blocks that are no power of two, or large */
+                  FIT_WHOLE,   /* whole blocks */
+                  FIT_WARPS,   /* whole warps, not whole blocks */
+                  FIT_CROOKED, /* blocks that are no power of two, or large */
+                  FIT_LONG     /* many tiles */
 };
 
 struct kernel_type {

@@ -3,9 +3,11 @@
  * not be. */
 #include "tests/referee/kernel_writer.h"
 
+#include <string.h>
+
 /* In a scene's text, { begins a loop over all levels, [ one from the second on, ( one from the top down, }
- * ends it. Inside, = is this level, _ the one below, ' the one above; c adds the latest value to one from
- * before the loop, for what comes behind it. */
+ * ends it. Inside, = is this level, _ the one below, ' the one above; + < > are a neighbouring column of
+ * those three; c adds the latest value to one from before the loop, for what comes behind it. */
 static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= }", "L { r0= r1= w2= }", "L { r0= r2= w3= }"}, false, FIT_ANY},
     /* stores that are overwritten, and some that are not, or read before */
@@ -58,12 +60,46 @@ static const struct kernel_scene tiles[] = {
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
 };
 
+/* Columns beside each other: iterations with a border. */
+static const struct kernel_scene beside[] = {
+    {{"L { r0= w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1= r1+ w2= }", "L { r2+ w3= }"}, false, FIT_LONG},
+    {{"L { r0= r3= w1= }", "L { r1+ r0= w2= w4= }"}, false, FIT_LONG},
+    {{"L { r0= w1= w4= }", "L { r1+ r4+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ r1+ w2= }", "L { r2= w4= }"}, false, FIT_LONG},
+    {{"L r3= { r0= w1= }", "L r3= { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= }", "L { r2= w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1=? }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1=! w3= }", "L { r1+ w2=% }"}, false, FIT_LONG},
+    {{"L { r0= w1=% }", "L { r1+ w2= }"}, false, FIT_LONG},
+    /* other levels */
+    {{"L { r0= w1= }", "L { r1> r1= w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L [ r1< r1+ w2= }"}, false, FIT_LONG},
+    {{"L [ r0= r0_ w1= }", "L [ r1+ w2= }"}, false, FIT_LONG},
+    {{"L ( r0= w1= }", "L ( r1+ w2= }"}, false, FIT_LONG},
+    {{"L ( r0= w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= } { r3= w2= }", "L { r1+ w4= } { r2+ w5= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w4= } [ r1< w5= }"}, false, FIT_LONG},
+    /* what does not come apart */
+    {{"L { r0= w1= }", "L { r1+ w0= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w1= }"}, false, FIT_LONG},
+    {{"L r1= { r0= w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L r2= { r1+ w2= }"}, false, FIT_LONG},
+    {{"L [ r0= w1= w1_ }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L [ r1+ r2_ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= } w1=", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= c w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ c w2= } w4="}, false, FIT_LONG},
+};
+
 const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme)
 {
     theme->has_loops = true;
     theme->is_unrolled = random_chance(random, 40);
     theme->levels = random_of(random, 3, 4, 5, 6, 8, 9);
-    if (random_chance(random, 40)) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
+    uint32_t kind = random_below(random, 100);
+    if (kind < 34) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
+    if (kind < 68) return &beside[random_below(random, sizeof beside / sizeof *beside)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 
@@ -100,7 +136,13 @@ void kernel_set_in_loop(const struct writer *writer, struct kernel_access *acces
 {
     if (!writer->loop) return;
     access->map = MAP_LEVEL;
-    access->c = element == '_' ? -1 : element == '\'';
+    access->c = element == '_' || element == '<' ? -1 : element == '\'' || element == '>';
+    if (strchr("+<>", element)) {
+        bool is_inner = random_chance(writer->random, 40);
+        access->map = is_inner ? MAP_BESIDE : MAP_NEAREST;
+        access->guard = is_inner ? GUARD_INNER : GUARD_NONE;
+        access->d = is_inner ? random_of(writer->random, -1, 1) : random_of(writer->random, -2, -1, 1, 1, 3);
+    }
     access->trips = -1;
     access->from = writer->loop == '[';
     access->is_in_loop = true;

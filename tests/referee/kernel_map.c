@@ -83,6 +83,10 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return at->j * n + i;
     case MAP_LEVEL:
         return (at->j + c) * n + i;
+    case MAP_BESIDE:
+        return (at->j + c) * n + i + access->d;
+    case MAP_NEAREST:
+        return (at->j + c) * n + clamp(i + access->d, 0, n - 1);
     case MAP_WINDOW:
         return i + at->j;
     case MAP_MIRROR:
@@ -102,7 +106,6 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_CONSTANT:
     case MAP_TURNED:
     case MAP_GATHER:
-    case MAP_ROAM:
     case KERNEL_MAPS:
         return c;
     }
@@ -141,9 +144,6 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     if (!is_early && !is_wanted(access, enumeration->numbers, at)) return true;
     if (access->map == MAP_GATHER)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (access->c + 1) * size, true);
-    if (access->map == MAP_ROAM)
-        return enumeration->visit(enumeration->context, access, at->thread, 0, (3 * access->c / 2 + 1) * size,
-                                  true);
     bool is_plane = kernel->shape == KERNEL_PLANE;
     int64_t element = is_plane ? plane_element(access, enumeration->numbers, at)
                                : line_element(access, enumeration->numbers, at);

@@ -39,9 +39,6 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1o# w2="}, false, FIT_ANY},
     {{"T r0= w1=", "L r1= w2="}, false, FIT_ANY},
     {{"L r0= w1=", "L r2= w3=", "L r1= w4=", "L r3= w5="}, true, FIT_ANY},
-    /* elements that data name: of what nobody writes, then of what the first one wrote */
-    {{"L r0= w1=", "L r2@ r1= w3=", "L r1@ w4="}, false, FIT_ANY},
-    {{"L r0= w1=", "L r1= r2@ w1="}, false, FIT_ANY},
 };
 
 /* Kinds of fusion share the programs out, not scenes. */
@@ -49,7 +46,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
 {
     enum { COUNT = sizeof scenes / sizeof *scenes };
     const struct kernel_scene *scene =
-        random_chance(random, 30) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
+        random_chance(random, 36) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
     theme->scene = scene;
     theme->is_flat = scene->may_be_flat && random_chance(random, 30);
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
@@ -63,6 +60,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     else
         theme->length = random_of(random, 256, 300, 320, 384, 500);
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
+    if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
         theme->scene_length++;
@@ -141,10 +139,6 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = MAP_COLUMN;
         access->c = 0;
         access->trips = -1;
-        break;
-    case '@':
-        access->map = kernel_draw_index(writer) ? MAP_ROAM : MAP_OWN;
-        access->c = random_of(random, 31, 127, 127);
         break;
     case 'o':
         access->map = MAP_TIMES;
