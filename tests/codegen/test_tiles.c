@@ -152,6 +152,17 @@ static void some_blocks_have_no_thread_of_a_member(void **state)
     expect(&scene, (struct expected){"2", "-", "", NULL, 1});
 }
 
+static void a_join_ends_with_a_loop(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_rows", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
+         {"column_sums", SHAPE, {POINTER(3), MATRIX, POINTER(4), INT(N), INT(LEVELS)}},
+         {"half_row", .grid = {4, 1, 1}, .block = {32, 1, 1}, {POINTER(2), POINTER(4), INT(100)}}},
+        ARRAYS};
+    expect(&scene, (struct expected){"2", "+", "", NULL, 1});
+}
+
 static void a_member_without_a_loop_comes_first(void **state)
 {
     (void)state;
@@ -195,6 +206,16 @@ static void a_block_that_meets_before_its_loop_does_not_wait(void **state)
     expect(&scene, (struct expected){"", "", "", "would have to wait for the first iteration", 0});
 }
 
+static void warps_that_leave_before_a_barrier_are_not_joined(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"parted_sums", SHAPE, {POINTER(1), MATRIX, INT(N), INT(LEVELS)}},
+         {"column_sums", SHAPE, {POINTER(3), MATRIX, POINTER(4), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, (struct expected){"", "", "", "may leave before a barrier", 0});
+}
+
 static void more_shared_memory_than_there_is(void **state)
 {
     (void)state;
@@ -215,9 +236,11 @@ int main(void)
         cmocka_unit_test(a_loop_with_barriers_is_code_behind_the_join),
         cmocka_unit_test(threads_of_a_warp_come_by_different_ways),
         cmocka_unit_test(some_blocks_have_no_thread_of_a_member),
+        cmocka_unit_test(a_join_ends_with_a_loop),
         cmocka_unit_test(a_member_without_a_loop_comes_first),
         cmocka_unit_test(a_warp_meets_in_loops_of_other_lengths),
         cmocka_unit_test(a_block_that_meets_before_its_loop_does_not_wait),
+        cmocka_unit_test(warps_that_leave_before_a_barrier_are_not_joined),
         cmocka_unit_test(more_shared_memory_than_there_is),
     };
     return cmocka_run_group_tests_name("tiles", tests, NULL, NULL);

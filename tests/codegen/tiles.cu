@@ -94,6 +94,23 @@ extern "C" __global__ void block_sums(float *sums, const float *a, int n, int le
     if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
 
+/* only one warp comes by the second barrier */
+extern "C" __global__ void parted_sums(float *sums, const float *a, int n, int levels)
+{
+    __shared__ float shared[BLOCK];
+    int i = INDEX;
+    float sum = 0.0f;
+    LEVELS sum += AT(a);
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x < 32)
+    {
+        shared[threadIdx.x] += shared[threadIdx.x + 32];
+        __syncthreads();
+        sums[blockIdx.x * 32 + threadIdx.x] = shared[threadIdx.x ^ 1];
+    }
+}
+
 /* the block meets in each iteration */
 extern "C" __global__ void turned_rows(float *y, const float *a, int n, int levels)
 {
