@@ -160,13 +160,17 @@ static void pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
-/* In any thread. From here on every array has what it should have. */
-static void restore(void)
+static __attribute__((noinline)) void restore_now(void)
 {
-    if (!rename_is_on()) return;
     bool is_pushed = push_context();
     account(-(int32_t)rename_end());
     pop_context(is_pushed);
+}
+
+/* In any thread. From here on every array has what it should have. */
+static inline void restore(void)
+{
+    if (rename_is_on()) restore_now();
 }
 
 /* --- issuing --- */
@@ -246,12 +250,23 @@ static struct rename_use matched_use(void)
                                .stream = same_stream(stream, NULL) ? NULL : stream};
 }
 
+static bool is_fit(void)
+{
+    if (!matched_variant()->rename_count) return true;
+    const struct rename_use use = matched_use();
+    return rename_fits(&use);
+}
+
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
+    if (!matched_variant()->rename_count) {
+        restore();
+        return issue_fused();
+    }
     const struct rename_use use = matched_use();
     if (!rename_continues(&use)) restore();
-    bool is_pushed = use.variant->rename_count && push_context();
+    bool is_pushed = push_context();
     bool has_begun = rename_begin(&use, queue.parameters);
     pop_context(is_pushed);
     if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -320,8 +335,7 @@ static void issue_group(void)
     uint32_t index = (uint32_t)queue.state.group;
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
-    const struct rename_use use = matched_use();
-    if (!rename_fits(&use)) {
+    if (!is_fit()) {
         issue_members();
     } else if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
         shim_count(COUNT_FUSED);

@@ -17,16 +17,12 @@ struct range {
 static struct {
     enum { NONE, AWAY, HERE } state;
     struct range ranges[PLAN_RENAMES_LIMIT]; /* with their buffers */
-    uint32_t count;
-    bool is_partial; /* one of them */
+    bool is_partial;                         /* one of them */
     CUstream stream;
     const struct plan_variant *variant; /* of the last use */
 } renames;
 
-bool rename_is_on(void)
-{
-    return renames.count;
-}
+uint32_t rename_ranges;
 
 CUstream rename_stream(void)
 {
@@ -80,21 +76,21 @@ bool rename_fits(const struct rename_use *use)
 bool rename_continues(const struct rename_use *use)
 {
     struct range ranges[PLAN_RENAMES_LIMIT];
-    if (renames.state == NONE || use->stream != renames.stream || use->variant->rename_count != renames.count)
+    if (renames.state == NONE || use->stream != renames.stream || use->variant->rename_count != rename_ranges)
         return false;
     resolve(use, ranges);
-    for (uint32_t i = 0; i < renames.count; i++)
+    for (uint32_t i = 0; i < rename_ranges; i++)
         if (ranges[i].address != renames.ranges[i].address || ranges[i].bytes != renames.ranges[i].bytes)
             return false;
-    return use->variant == renames.variant || (!renames.is_partial && !is_partial(ranges, renames.count));
+    return use->variant == renames.variant || (!renames.is_partial && !is_partial(ranges, rename_ranges));
 }
 
 /* --- a use --- */
 
 static void put_buffers(void)
 {
-    for (uint32_t i = 0; i < renames.count; i++) shadow_put(renames.ranges[i].shadow);
-    renames.count = 0;
+    for (uint32_t i = 0; i < rename_ranges; i++) shadow_put(renames.ranges[i].shadow);
+    rename_ranges = 0;
     renames.state = NONE;
 }
 
@@ -112,22 +108,22 @@ static bool start(const struct rename_use *use)
     resolve(use, renames.ranges);
     renames.stream = use->stream;
     renames.is_partial = is_partial(renames.ranges, count);
-    while (renames.count < count) {
-        struct range *range = &renames.ranges[renames.count];
+    while (rename_ranges < count) {
+        struct range *range = &renames.ranges[rename_ranges];
         range->shadow = shadow_take(range->address, range->bytes, use->stream);
         if (!range->shadow) break;
-        renames.count++;
+        rename_ranges++;
         if (!make_equal(range)) break;
-        if (renames.count == count) return true;
+        if (rename_ranges == count) return true;
     }
     put_buffers();
-    return !count;
+    return false;
 }
 
 bool rename_begin(const struct rename_use *use, unsigned char *parameters)
 {
     if (!rename_continues(use) && !start(use)) return false;
-    for (uint32_t i = 0; i < renames.count; i++) {
+    for (uint32_t i = 0; i < rename_ranges; i++) {
         const struct range *range = &renames.ranges[i];
         const uint64_t here = 0, away = range->shadow - range->address;
         unsigned char *distances = parameters + range->rename->destination_offset;
@@ -140,7 +136,6 @@ bool rename_begin(const struct rename_use *use, unsigned char *parameters)
 
 void rename_done(const struct rename_use *use)
 {
-    if (!renames.count) return;
     shim_count(COUNT_RENAMED);
     renames.variant = use->variant;
     renames.state = renames.state == AWAY ? HERE : AWAY;
@@ -194,7 +189,7 @@ static void copy_back(const struct range *range)
 
 unsigned rename_end(void)
 {
-    unsigned copies = renames.state == AWAY ? renames.count : 0;
+    unsigned copies = renames.state == AWAY ? rename_ranges : 0;
     for (uint32_t i = 0; i < copies; i++) copy_back(&renames.ranges[i]);
     put_buffers();
     return copies;
@@ -202,6 +197,6 @@ unsigned rename_end(void)
 
 void rename_forget(void)
 {
-    renames.count = 0;
+    rename_ranges = 0;
     renames.state = NONE;
 }

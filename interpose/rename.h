@@ -25,6 +25,10 @@
 #include "common/plan.h"
 #include "interpose/entry.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a variant that renames. */
 struct rename_use {
     const struct plan *plan;
     const struct plan_variant *variant;
@@ -33,12 +37,15 @@ struct rename_use {
 };
 
 /* The state is not NONE, or a use is between rename_begin and rename_done. */
-bool rename_is_on(void);
+extern uint32_t rename_ranges; /* that are on */
+static inline bool rename_is_on(void)
+{
+    return __builtin_expect(rename_ranges, 0);
+}
 /* Its stream. */
 CUstream rename_stream(void);
 
-/* The variant may be used now: its ranges lie in plain allocations and apart. Always, when it renames none.
- */
+/* The variant may be used now: its ranges lie in plain allocations and apart. */
 bool rename_fits(const struct rename_use *use);
 /* What is on goes on with this use; else it must be ended first. */
 bool rename_continues(const struct rename_use *use);

@@ -53,6 +53,7 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
+        [MAP_ROAM] = "(int)((float)((unsigned)g[i] & %d) * 1.5f)",
         [MAP_FIRST] = "i - threadIdx.x + threadIdx.x %% 32",
         [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
@@ -285,6 +286,7 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
             access->trips = -1;
         break;
     case MAP_GATHER:
+    case MAP_ROAM:
         access->c = random_of(random, 15, 31, 127);
         break;
     case MAP_IN_BLOCK:
@@ -295,8 +297,7 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access)
     }
 }
 
-/* The pointer whose elements kernel_say where a gather reads: touched at i, before. */
-static bool draw_index(struct writer *writer)
+bool kernel_draw_index(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     if (writer->has_index) return false; /* one index array a kernel */
@@ -328,7 +329,7 @@ static struct kernel_access *draw_access(struct writer *writer, bool is_write)
     access.guard = draw_guard(writer);
     if (kernel->index == 'u' && access.map == MAP_NEGATIVE) access.map = MAP_OWN;
     if (!writer->values && access.guard == GUARD_DATA) access.guard = GUARD_NONE;
-    if (access.map == MAP_GATHER && !draw_index(writer)) access.map = MAP_OWN;
+    if (access.map == MAP_GATHER && !kernel_draw_index(writer)) access.map = MAP_OWN;
     access.is_volatile = !kernel->is_plain && random_chance(writer->random, 2);
     access.pointer = kernel->is_stencil ? stencil_pointer(writer, is_write)
                                         : draw_pointer(writer, kernel->pointer_count < 2 ? 70 : 45);
@@ -379,8 +380,10 @@ static void write_load(struct writer *writer)
 
 /* Functions that stay functions. */
 const char kernel_called[] =
-    "__device__ __noinline__ float mix(float a, float b, int k) { return k & 1 ? a - b : a + k; }\n"
-    "__device__ __noinline__ double mix(double a, double b, int k) { return k & 1 ? a - b : a + k; }\n"
+    "__device__ __noinline__ float mix(float a, float b, int k)\n"
+    "{ for (int j = 0; j < (k & 3); j++) a = j & 1 ? a - b : a + k; return a; }\n"
+    "__device__ __noinline__ double mix(double a, double b, int k)\n"
+    "{ for (int j = 0; j < (k & 3); j++) a = j & 1 ? a - b : a + k; return a; }\n"
     "__device__ __noinline__ unsigned mix(unsigned a, unsigned b, int k)\n"
     "{ for (int j = 0; j < (k & 3); j++) a = a * 3 + b; return a; }\n"
     "template <typename T> __device__ __noinline__ void put(T *to, T value) { *to = value; }\n";

@@ -40,6 +40,7 @@ enum kernel_map {               /* element that an access touches */
                   MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
                   MAP_BACK,     /* max(i - j, 0) */
                   MAP_GATHER,   /* index[i] & c */
+                  MAP_ROAM,     /* 3 * (index[i] & c) / 2, as a float: nobody sees how far */
                   MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */
                   MAP_FIRST,    /* i - t + t % 32 */

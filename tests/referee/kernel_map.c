@@ -106,6 +106,7 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_CONSTANT:
     case MAP_TURNED:
     case MAP_GATHER:
+    case MAP_ROAM:
     case KERNEL_MAPS:
         return c;
     }
@@ -144,6 +145,9 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     if (!is_early && !is_wanted(access, enumeration->numbers, at)) return true;
     if (access->map == MAP_GATHER)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (access->c + 1) * size, true);
+    if (access->map == MAP_ROAM)
+        return enumeration->visit(enumeration->context, access, at->thread, 0, (3 * access->c / 2 + 1) * size,
+                                  true);
     bool is_plane = kernel->shape == KERNEL_PLANE;
     int64_t element = is_plane ? plane_element(access, enumeration->numbers, at)
                                : line_element(access, enumeration->numbers, at);

@@ -39,6 +39,9 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1o# w2="}, false, FIT_ANY},
     {{"T r0= w1=", "L r1= w2="}, false, FIT_ANY},
     {{"L r0= w1=", "L r2= w3=", "L r1= w4=", "L r3= w5="}, true, FIT_ANY},
+    /* elements that data name: of what nobody writes, then of what the first one wrote */
+    {{"L r0= w1=", "L r2@ r1= w3=", "L r1@ w4="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1= r2@ w1="}, false, FIT_ANY},
 };
 
 /* Kinds of fusion share the programs out, not scenes. */
@@ -139,6 +142,10 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = MAP_COLUMN;
         access->c = 0;
         access->trips = -1;
+        break;
+    case '@':
+        access->map = kernel_draw_index(writer) ? MAP_ROAM : MAP_OWN;
+        access->c = random_of(random, 31, 127, 127);
         break;
     case 'o':
         access->map = MAP_TIMES;

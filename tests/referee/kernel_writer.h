@@ -33,6 +33,9 @@ const char *kernel_value_type(const struct writer *writer);
 const struct kernel_type *kernel_draw_type(struct writer *writer);
 const struct kernel_type *
 kernel_half_type(const struct writer *writer); /* half as wide as the kernel's values */
+/* The pointer whose elements, touched at i, say where a gather reads. One a kernel; false where there is none
+ * to have. */
+bool kernel_draw_index(struct writer *writer);
 /* The numbers of an access whose map and guard are known. */
 void kernel_draw_constants(struct writer *writer, struct kernel_access *access);
 

@@ -13,6 +13,7 @@ tests_referee_referee_SOURCES = \
 	tests/referee/launch.c tests/referee/launch.h \
 	tests/referee/observe.c \
 	tests/referee/random.h \
+	tests/referee/reasons.c tests/referee/reasons.h \
 	tests/referee/referee.c \
 	tests/referee/refusals.c \
 	tests/referee/say.c \

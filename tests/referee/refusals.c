@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What became of a batch's neighbouring launches: reasons in the plan, uses in the statistics of a replay. */
 #include "tests/referee/judge.h"
+#include "tests/referee/reasons.h"
 #include "tests/referee/script.h"
 
 #include <ctype.h>
@@ -67,6 +68,53 @@ static void check_reason(struct batch *batch, const char *reason)
     }
 }
 
+static void read_three(const json_t *list, uint32_t values[3])
+{
+    for (size_t i = 0; i < 3; i++) values[i] = (uint32_t)json_integer_value(json_array_get(list, i));
+}
+
+static struct reasons_launch launch_of(const json_t *kernels, const json_t *side)
+{
+    struct reasons_launch launch = {.kernel = ""};
+    json_int_t wanted = json_integer_value(json_object_get(side, "kernel"));
+    const json_t *kernel;
+    size_t index;
+    json_array_foreach(kernels, index, kernel)
+    {
+        if (json_integer_value(json_object_get(kernel, "id")) == wanted)
+            launch.kernel = json_string_value(json_object_get(kernel, "name"));
+    }
+    read_three(json_object_get(side, "grid"), launch.grid);
+    read_three(json_object_get(side, "block"), launch.block);
+    return launch;
+}
+
+/* A reason that the program's text decides must be true of it; of neighbours in two programs nothing is said.
+ */
+static void check_neighbours(struct batch *batch, const json_t *kernels, const json_t *pair,
+                             const char *reason)
+{
+    struct reasons_launch first = launch_of(kernels, json_object_get(pair, "first"));
+    struct reasons_launch second = launch_of(kernels, json_object_get(pair, "second"));
+    uint64_t count = (uint64_t)json_integer_value(json_object_get(pair, "count"));
+    unsigned number, other;
+    if (sscanf(first.kernel, "p%uk", &number) != 1 || sscanf(second.kernel, "p%uk", &other) != 1 ||
+        number != other)
+        return;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct judge_program *program = &batch->programs[i];
+        if (program->number != number || program->is_failed) continue;
+        enum reasons_verdict verdict = reasons_check(program->script, &first, &second, reason, count);
+        if (verdict == REASONS_OTHER) continue;
+        judge_count_refusal(batch,
+                            verdict == REASONS_TRUE ? "(reason) says what the program's text has"
+                                                    : "(reason) is not what the program's text has",
+                            1);
+        if (verdict == REASONS_UNTRUE)
+            batch_fail(batch, program, "reason: %s, then %s: %s", first.kernel, second.kernel, reason);
+    }
+}
+
 static void read_plan(struct batch *batch, const char *plan)
 {
     char path[4200], plain[256], unproven[300];
@@ -93,6 +141,7 @@ static void read_plan(struct batch *batch, const char *plan)
         const char *reason = json_string_value(json_object_get(pair, "reason"));
         bool is_fused = json_is_string(json_object_get(pair, "group"));
         if (reason && !is_fused) check_reason(batch, reason);
+        if (reason && !is_fused) check_neighbours(batch, json_object_get(root, "kernels"), pair, reason);
         plain_reason(is_fused ? "(fused)" : reason ? reason : "(none)", plain, sizeof plain);
         shorten(plain);
         judge_count_refusal(batch, plain, (uint64_t)json_integer_value(json_object_get(pair, "count")));
