@@ -89,6 +89,7 @@ static const struct kernel_scene beside[] = {
     {{"L [ r0= w1= w1_ }", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= }", "L [ r1+ r2_ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= } w1=", "L { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= } w4=", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= c w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= }", "L { r1+ c w2= } w4="}, false, FIT_LONG},
 };
