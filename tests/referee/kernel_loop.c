@@ -58,6 +58,8 @@ static const struct kernel_scene tiles[] = {
     {{"B { r0= c } x w1=", "B { r0= c } x w2=", "L r2= w4="}, false, FIT_ANY},
     {{"B r5= x w3=", "L { r0= w1= }", "L r5= w4=", "B { r1= c } r4= x w2="}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w4=", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1= w2= }", "L r2= w4="}, false, FIT_ANY},
+    {{"B { r0= c w1= }", "L { r1= w2= }", "L r3= w4="}, false, FIT_ANY},
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
 };
 
