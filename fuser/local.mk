@@ -41,6 +41,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/group.c fuser/analysis/group.h \
 	fuser/analysis/halo.c fuser/analysis/halo.h \
 	fuser/analysis/halo_source.c fuser/analysis/halo_source.h \
+	fuser/analysis/rename.c fuser/analysis/rename.h fuser/analysis/rename_box.c \
 	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
 	fuser/analysis/join.c fuser/analysis/join.h fuser/analysis/joining.h \
 	fuser/analysis/join_order.c \

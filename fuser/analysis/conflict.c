@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Classes a pair of launches by its conflicts. Needs both summaries in one isl context. */
-#include "fuser/analysis/frame.h"
 #include "fuser/analysis/halo.h"
+#include "fuser/analysis/rename.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,36 +96,45 @@ static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *
     return found;
 }
 
+static void describe_class(struct conflict *conflict, const struct group *group, const struct frame *frame)
+{
+    const char *p = group->members[0].summary->function->name, *q = group->members[1].summary->function->name;
+    bool is_thread = frame->reach == OVERLAP_SAME;
+    if (group->rename_count) {
+        conflict->class = CONFLICT_RENAMED;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "kernel %s may write into a second buffer what kernel %s still needs", q, p);
+    } else if (group->stage_count) {
+        conflict->class = CONFLICT_HALO;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "a block of kernel %s can compute what it needs of kernel %s", q, p);
+    } else {
+        conflict->class = is_thread ? CONFLICT_THREAD : CONFLICT_BLOCK;
+        snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one %s", p, q,
+                 is_thread ? "thread" : "block");
+    }
+}
+
 static void classify(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
                      struct conflict *conflict)
 {
     struct bound_launch members[2] = {*p, *q};
+    struct group group = {.members = members, .member_count = 2, .arena = arena_create()};
     struct frame frame;
-    struct frame_failure failure, halo = {.reason = ""};
-    struct arena *arena = arena_create();
-    if (arena && frame_find(&frame, memo, arena, members, 2, &failure)) {
-        bool is_thread = frame.reach == OVERLAP_SAME;
-        conflict->class = is_thread ? CONFLICT_THREAD : CONFLICT_BLOCK;
-        snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one %s",
-                 p->summary->function->name, q->summary->function->name, is_thread ? "thread" : "block");
+    struct frame_failure failure;
+    if (group.arena && rename_find(&group, &frame, memo, &failure)) {
+        describe_class(conflict, &group, &frame);
+        halo_free(&group);
         frame_clear(&frame);
-    } else if (arena && !failure.is_unknown && halo_joins(members, memo, &halo)) {
-        conflict->class = CONFLICT_HALO;
-        snprintf(conflict->reason, sizeof conflict->reason,
-                 "a block of kernel %s can compute what it needs of kernel %s", q->summary->function->name,
-                 p->summary->function->name);
-    } else if (arena) {
+    } else if (group.arena && group.refusal) {
         conflict->class = failure.is_unknown ? CONFLICT_UNKNOWN : CONFLICT_OTHER;
         conflict->access_p = failure.access_p;
         conflict->access_q = failure.access_q;
         conflict->has_witness = failure.has_witness;
         conflict->witness = failure.witness;
-        int length = snprintf(conflict->reason, sizeof conflict->reason, "%s", failure.reason);
-        if (halo.reason[0] && length > 0 && (size_t)length < sizeof conflict->reason)
-            snprintf(conflict->reason + length, sizeof conflict->reason - (size_t)length,
-                     "; no halo fusion: %s", halo.reason);
+        snprintf(conflict->reason, sizeof conflict->reason, "%s", group.refusal);
     }
-    arena_free(arena);
+    arena_free(group.arena);
 }
 
 void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,

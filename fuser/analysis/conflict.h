@@ -28,6 +28,7 @@ enum conflict_class {
     CONFLICT_BLOCK,  /* each conflicting pair is in one block of the fused kernel, by a remap: a barrier
                         between */
     CONFLICT_HALO,   /* a block can compute what it needs of the other's neighbouring threads: halo.h */
+    CONFLICT_RENAMED, /* one of these, if one array is written into a second buffer: rename.h */
     CONFLICT_OTHER,
     CONFLICT_UNKNOWN, /* a may access without bound, or isl gave up */
 };

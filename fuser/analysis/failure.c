@@ -85,6 +85,8 @@ static void write_reason(const struct bound_launch *p, const struct access *a, c
 void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
                       struct frame_failure *failure)
 {
+    failure->hazards[0] = (struct frame_hazard){a->member, b->member, a->index, b->index};
+    failure->hazard_count = 1;
     failure->p = a->member;
     failure->q = b->member;
     failure->access_p = a->index;

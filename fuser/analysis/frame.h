@@ -80,11 +80,17 @@ bool frame_covers(struct frame *frame, const struct placed_access *outer, const 
 bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
                      const struct placed_access **access_q);
 /* --- place.c */
-enum { FRAME_REASON_BYTES = 512 };
+enum { FRAME_REASON_BYTES = 512, FRAME_HAZARDS_MOST = 8 };
+struct frame_hazard { /* two accesses that must not meet as they do */
+    uint32_t p, q, access_p, access_q;
+};
 struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
     uint32_t p, q, access_p, access_q;
     bool has_witness, is_unknown;
     struct conflict_witness witness;
+    struct frame_hazard hazards[FRAME_HAZARDS_MOST]; /* one an array, of all arrays where not has_more */
+    uint32_t hazard_count;
+    bool has_more;
     char reason[FRAME_REASON_BYTES];
 };
 /* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread, or else

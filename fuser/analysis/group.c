@@ -3,6 +3,7 @@
  * accesses (forward.c). */
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo.h"
+#include "fuser/analysis/rename.h"
 #include "fuser/analysis/reuse.h"
 #include "fuser/analysis/traffic.h"
 
@@ -135,15 +136,8 @@ static bool decide(struct group *group, struct memo *memo)
     if (!group->remaps) return false;
     group->refusal = member_refusal(group->arena, group->members, group->member_count);
     if (group->refusal) return true;
-    if (!frame_find(&frame, memo, group->arena, group->members, group->member_count, &failure)) {
-        struct frame_failure other;
-        if (!halo_find(group, &frame, memo, &other)) {
-            group->refusal = other.reason[0] ? arena_printf(group->arena, "%s; no halo fusion: %s",
-                                                            failure.reason, other.reason)
-                                             : arena_strdup(group->arena, failure.reason);
-            return group->refusal;
-        }
-    }
+    if (!rename_find(group, &frame, memo, &failure)) return group->refusal;
+    group->refusal = NULL;
     struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
     bool done = orders && find_demotes(group);
     for (uint32_t member = 0; done && member < group->member_count; member++)

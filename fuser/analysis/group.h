@@ -112,12 +112,30 @@ struct group_join {
 
 enum { GROUP_MOST_SHARED = 48 << 10 }; /* bytes of shared memory that a kernel may declare */
 
+/* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to
+ * the next. from: its first byte. */
+struct group_box {
+    int64_t from;
+    uint64_t width, row_pitch;
+    uint32_t rows, layers, layer_rows;
+};
+/* A range of an array whose new contents go into another buffer than the old: rename.h. */
+struct group_rename {
+    uint32_t array, of;       /* the new contents' number in the members' bindings; the old one's */
+    uint32_t member;          /* the first that writes it, by a pointer */
+    uint32_t argument_offset; /* among its words */
+    int64_t from, start;      /* the range's first byte, seen from the pointer, and from the array's start */
+    uint64_t bytes;
+    bool is_partial;          /* some of them are not written: the second buffer must begin as a copy */
+    struct group_box written; /* from the range's first byte; partial or not */
+};
+
 struct unwound;
 struct group {
     uint32_t member_count;
-    const struct bound_launch *members;
-    const struct unwound **unwound; /* one a member: halo, its cells are turns of its loops, and its summary is that of
-                                       the unwound launch (unwind.h); or NULL. NULL: none is */
+    const struct bound_launch *members; /* with arrays renamed, a view of those that were given */
+    const struct unwound **unwound; /* one a member: halo, its cells are turns of its loops, and its summary
+                                       is that of the unwound launch (unwind.h); or NULL. NULL: none is */
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
@@ -142,6 +160,8 @@ struct group {
     uint32_t tile_count;
     struct group_fetch *fetches;
     uint32_t fetch_count;
+    struct group_rename *renames;
+    uint32_t rename_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */
@@ -149,12 +169,16 @@ struct group {
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
-/* members: 1 or more, in program order; kept by reference (but see unwound). Never NULL except out of memory. */
+/* members: 1 or more, in program order; kept by reference (but see unwound). Never NULL except out of memory.
+ */
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
                                              uint32_t instruction);
 const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction);
+/* The range that the instruction's access lies in, and which contents it has to do with; or NULL. */
+const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,
+                                           bool *is_new);
 bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
 /* The join that the member is in, or NULL. */
 const struct group_join *group_join_of(const struct group *group, uint32_t member);

@@ -34,9 +34,15 @@ static bool refuse(struct halo *halo, const struct placed_access *a, const struc
                    const char *why)
 {
     const struct access_summary *p = summary_of(halo, a->member), *q = summary_of(halo, b->member);
-    snprintf(halo->failure->reason, sizeof halo->failure->reason,
-             "kernel %s line %u and kernel %s line %u: %s", p->function->name, a->access->line,
-             q->function->name, b->access->line, why);
+    struct frame_failure *failure = halo->failure;
+    if (!failure->reason[0])
+        snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
+                 p->function->name, a->access->line, q->function->name, b->access->line, why);
+    if (failure->hazard_count < FRAME_HAZARDS_MOST)
+        failure->hazards[failure->hazard_count++] =
+            (struct frame_hazard){a->member, b->member, a->index, b->index};
+    else
+        failure->has_more = true;
     return false;
 }
 
@@ -285,9 +291,23 @@ static bool check_turns(struct halo *halo, uint32_t member)
     return true;
 }
 
+/* A hazard on this access's array is known already. */
+static bool is_told(const struct halo *halo, const struct placed_access *access)
+{
+    const struct frame *frame = halo->frame;
+    for (uint32_t i = 0; i < halo->failure->hazard_count; i++) {
+        const struct frame_hazard *hazard = &halo->failure->hazards[i];
+        const struct placed_access *other = &frame->accesses[hazard->p][hazard->access_p];
+        if (frame->shapes[other->shape].array == frame->shapes[access->shape].array) return true;
+    }
+    return false;
+}
+
+/* All of them are noted, one an array: renaming may dissolve them. */
 static bool check_hazards(struct halo *halo)
 {
     struct frame *frame = halo->frame;
+    bool are_none = true;
     for (uint32_t m = 0; m < frame->member_count; m++)
         if (halo->group->unwound && halo->group->unwound[m] && !check_turns(halo, m)) return false;
     for (uint32_t m = 0; m < frame->member_count; m++)
@@ -295,11 +315,12 @@ static bool check_hazards(struct halo *halo)
             const struct placed_access *a = &frame->accesses[m][i];
             if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
                 return refuse(halo, a, a, "an atomic would be done again by other blocks");
-            for (uint32_t n = 0; frame_writes(a) && n < frame->member_count; n++)
-                for (uint32_t j = 0; j < summary_of(halo, n)->access_count; j++)
-                    if (!check_pair(halo, a, &frame->accesses[n][j])) return false;
+            if (!frame_writes(a) || is_told(halo, a)) continue;
+            for (uint32_t n = 0; n < frame->member_count && !is_told(halo, a); n++)
+                for (uint32_t j = 0; j < summary_of(halo, n)->access_count && !is_told(halo, a); j++)
+                    are_none &= check_pair(halo, a, &frame->accesses[n][j]);
         }
-    return true;
+    return are_none;
 }
 
 /* --- the whole
@@ -446,6 +467,7 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
         return false;
     }
     if (find_cells(group, frame, memo, failure)) return true;
+    if (group->rename_count) return false; /* its view is not that of the unwound launches */
     struct frame_failure of_turns = {0};
     if (unwind_members(group, &why) && find_cells(group, frame, memo, &of_turns)) return true;
     group->members = members;
@@ -453,7 +475,7 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
     if (why)
         snprintf(failure->reason, sizeof failure->reason, "%s", why);
     else if (of_turns.reason[0])
-        *failure = of_turns;
+        memcpy(failure->reason, of_turns.reason, sizeof failure->reason);
     return false;
 }
 
@@ -461,17 +483,4 @@ void halo_free(struct group *group)
 {
     for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
     group->stage_count = group->tile_count = group->fetch_count = 0;
-}
-
-bool halo_joins(const struct bound_launch *members, struct memo *memo, struct frame_failure *failure)
-{
-    struct frame frame;
-    struct group group = {.members = members, .member_count = 2, .arena = arena_create()};
-    bool joins = group.arena && halo_find(&group, &frame, memo, failure);
-    if (joins) {
-        halo_free(&group);
-        frame_clear(&frame);
-    }
-    arena_free(group.arena);
-    return joins;
 }

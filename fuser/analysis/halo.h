@@ -34,7 +34,5 @@
 bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
 
 void halo_free(struct group *group);
-/* Whether two launches can be fused so. */
-bool halo_joins(const struct bound_launch *members, struct memo *memo, struct frame_failure *failure);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define OPERAND BODY_OPERAND
 
-static const char PLACE[] = "place inside a variable";
+static const char PLACE[] = "place inside a variable, or of renamed contents";
 
 const char *body_value_name(struct arena *arena, const struct body_value *value)
 {
@@ -178,7 +178,8 @@ void body_code_declarations(struct body_writer *writer)
         body_code_line(writer, "%s;", line);
         i = next - 1;
     }
-    if (body->variable_count) body_code_line(writer, ".reg .b64 %%m%u_place;", body->member);
+    if (body->variable_count || body->distances)
+        body_code_line(writer, ".reg .b64 %%m%u_place;", body->member);
     if (is_uneven(body)) {
         uint32_t member = body->member;
         body_code_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
@@ -401,6 +402,24 @@ static void write_variable_sums(struct body_writer *writer, struct ptx_instructi
     }
 }
 
+/* Old and new contents of a range lie elsewhere than its array. */
+static void write_distance(struct body_writer *writer, struct ptx_instruction *instruction,
+                           const char *distance)
+{
+    const struct body *body = writer->body;
+    struct ptx_operand *operands = arena_calloc(body->arena, instruction->operand_count, sizeof *operands);
+    if (!operands) return;
+    memcpy(operands, instruction->operands, instruction->operand_count * sizeof *operands);
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        if (operands[o].kind != PTX_OPERAND_ADDRESS || operands[o].reg < 0) continue;
+        body_code_line(writer, "add.s64 %%m%u_place, %s, %s;", body->member, body->registers[operands[o].reg],
+                       distance);
+        operands[o].reg = -1;
+        operands[o].symbol = PLACE;
+    }
+    instruction->operands = operands;
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
@@ -409,6 +428,8 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     char *line = NULL;
     size_t length;
     if (body->variable_count) write_variable_sums(writer, &instruction);
+    if (body->distances && body->distances[index])
+        write_distance(writer, &instruction, body->distances[index]);
     if (body->is_moved[index]) instruction.mnemonic = moved_mnemonic(body->arena, &instruction);
     if (guard) instruction.guard = -1;
     if (is_demoted(body, index))

@@ -6,6 +6,13 @@
 
 #include "fuser/codegen/codegen.h"
 
+/* The distance to the old or new contents of a renamed range (struct group_rename) stands among the words, at
+ * an offset that no parameter buffer has. */
+enum { BODY_DISTANCE = 1u << 30 };
+static inline uint32_t body_distance_offset(uint32_t rename, bool is_new)
+{
+    return BODY_DISTANCE + 16 * rename + 8 * is_new;
+}
 /* A word of a member's parameter buffer that its body loads. */
 struct body_word {
     uint32_t offset;
@@ -56,6 +63,7 @@ struct body {
     uint32_t table_count;
     struct body_variable *variables;
     uint32_t variable_count;
+    const char **distances; /* an instruction: the register of what is added to its address; NULL: nothing */
     bool *is_moved; /* an instruction: constant memory that it uses is the program's, which is global memory
                        here */
     struct body_shared *shared;

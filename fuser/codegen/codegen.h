@@ -10,6 +10,8 @@
 struct codegen_parameter { /* one parameter of the fused kernel, copied from a member's parameter buffer */
     uint32_t member, source_offset, size, alignment;
     uint32_t destination_offset; /* in the fused kernel's parameter buffer */
+    bool is_distance; /* of the group's i-th rename, at 16 i what is added to an address in the array for its old
+                         contents, at 16 i + 8 for the new; member and source_offset mean nothing */
 };
 /* Parameters that are known to be equal by a guard need only be passed once: the caller's table, may be NULL.
  */

@@ -269,6 +269,25 @@ static void collect_rounding(struct body *body)
             product_of_store(body->function, body->group->drops[i].instruction, body->round);
 }
 
+static bool collect_distances(struct body *body)
+{
+    const struct group *group = body->group;
+    const struct access_summary *summary = group->members[body->member].summary;
+    if (!group->rename_count) return true;
+    body->distances = arena_calloc(body->arena, body->function->instruction_count + 1, sizeof(char *));
+    for (uint32_t i = 0; body->distances && i < summary->access_count; i++) {
+        bool is_new;
+        uint32_t instruction = summary->accesses[i].instruction, index = 0;
+        const struct group_rename *rename = group_rename_of(group, body->member, instruction, &is_new);
+        if (!rename) continue;
+        uint32_t offset = body_distance_offset((uint32_t)(rename - group->renames), is_new);
+        if (!body_add_word(body, (struct body_word){offset, PTX_U64, 8})) break;
+        while (body->words[index].offset != offset) index++;
+        body->distances[instruction] = arena_printf(body->arena, "%%m%u_word_%u", body->member, index);
+    }
+    return body->distances || body_refuse(body, NULL, "out of memory");
+}
+
 bool body_collect(struct body *body, struct arena *arena, const struct group *group, uint32_t member,
                   const char *kernel)
 {
@@ -288,6 +307,6 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
     for (uint32_t m = 0; m < member; m++) body->is_ragged |= group->members[m].summary->is_uneven;
-    return body_collect_variables(body) && name_registers(body) && collect_forwards(body) &&
-           collect_tiles(body);
+    return collect_distances(body) && body_collect_variables(body) && name_registers(body) &&
+           collect_forwards(body) && collect_tiles(body);
 }

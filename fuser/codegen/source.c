@@ -54,8 +54,12 @@ static uint32_t add_parameter(struct source *source, uint32_t member, uint32_t o
                                                            .source_offset = offset,
                                                            .size = size,
                                                            .alignment = size,
-                                                           .destination_offset = destination};
-    source->names[count] = arena_printf(result->arena, "m%u_at_%u_%u", member, offset, size);
+                                                           .destination_offset = destination,
+                                                           .is_distance = offset >= BODY_DISTANCE};
+    source->names[count] = offset < BODY_DISTANCE
+                               ? arena_printf(result->arena, "m%u_at_%u_%u", member, offset, size)
+                               : arena_printf(result->arena, "range%u_%s", (offset - BODY_DISTANCE) / 16,
+                                              offset % 16 ? "new" : "old");
     result->parameter_bytes = destination + size;
     result->parameter_count = count + 1;
     return count;
@@ -90,6 +94,9 @@ static bool collect(struct source *source)
     source->bodies = arena_calloc(arena, group->member_count, sizeof *source->bodies);
     source->word_parameter = arena_calloc(arena, group->member_count, sizeof *source->word_parameter);
     if (!source->bodies || !source->word_parameter) return false;
+    for (uint32_t rename = 0; rename < group->rename_count; rename++)
+        for (int is_new = 0; is_new < 2; is_new++)
+            if (add_parameter(source, 0, body_distance_offset(rename, is_new), 8) == UINT32_MAX) return false;
     for (uint32_t member = 0; member < group->member_count; member++) {
         struct body *body = &source->bodies[member];
         if (!body_collect(body, arena, group, member, source->request->name)) {
@@ -109,7 +116,8 @@ static bool collect(struct source *source)
         source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
         if (!source->word_parameter[member]) return false;
         for (uint32_t word = 0; word < body->word_count; word++) {
-            uint32_t index = add_parameter(source, member, body->words[word].offset,
+            uint32_t offset = body->words[word].offset;
+            uint32_t index = add_parameter(source, offset < BODY_DISTANCE ? member : 0, offset,
                                            ptx_type_bytes(body->words[word].type));
             if (index == UINT32_MAX) return false;
             source->word_parameter[member][word] = index;

@@ -92,12 +92,13 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
     for (uint32_t m = 0; m < draft->count - 1; m++) {
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        if (!conflict || conflict->class > CONFLICT_HALO) {
+        if (!conflict || conflict->class > CONFLICT_RENAMED) {
             if (conflict) draft->reason = conflict->reason;
             draft->follows[draft->count - 1] = conflict != NULL;
             return false;
         }
         dependent |= conflict->class != CONFLICT_NONE;
+        draft->renames |= conflict->class == CONFLICT_RENAMED;
         draft->follows[draft->count - 1] |= dependent;
         shares |= conflict->shared_bytes > 0;
     }
@@ -119,6 +120,15 @@ void draft_trim(struct draft *draft)
     while (draft->count && !draft->is_member[draft->count - 1]) draft->count--;
 }
 
+static bool has_class(const struct draft *draft, const struct launch_class *class)
+{
+    for (uint32_t i = 0; i < draft->count; i++)
+        if (draft->is_member[i] && search_class(draft->search, draft->first + i) == class) return true;
+    return false;
+}
+
+/* Where ranges are renamed it is the chain of uses that pays: a group ends where the program repeats itself.
+ */
 void draft_grow(struct draft *draft)
 {
     struct search *search = draft->search;
@@ -128,6 +138,7 @@ void draft_grow(struct draft *draft)
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= search->options->max_members) break;
+        if (draft->renames && has_class(draft, search_class(search, next))) break;
         const char *obstacle = draft_why_no_step(search, next);
         if (obstacle) {
             if (draft->count == 1) draft->reason = obstacle;

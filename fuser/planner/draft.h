@@ -13,6 +13,7 @@ struct draft { /* a group in the making: consecutive launches from first on */
     bool is_member[SEARCH_MOST_STEPS];
     enum plan_step_role roles[SEARCH_MOST_STEPS];
     bool follows[SEARCH_MOST_STEPS]; /* while it grows: known to depend on a member, or on such a launch */
+    bool renames;                    /* some members conflict unless an array is renamed */
     const char *reason;              /* why it did not grow, or is none */
 };
 

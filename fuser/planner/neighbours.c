@@ -122,7 +122,7 @@ static bool conflicts(struct neighbours *pair)
     const struct conflict *conflict = pairs_conflict(pair->search->pairs, pair->first, pair->first + 1);
     if (!conflict) return settle(pair, NEIGHBOURS_CONFLICT, NULL);
     pair->conflict = conflict;
-    if (conflict->class <= CONFLICT_HALO) return false;
+    if (conflict->class <= CONFLICT_RENAMED) return false;
     return settle(pair, conflict->class == CONFLICT_UNKNOWN ? NEIGHBOURS_ADDRESS : NEIGHBOURS_CONFLICT,
                   conflict->reason);
 }
@@ -274,6 +274,7 @@ static json_t *pair_json(const struct neighbours *pair)
     };
     static const char *const classes[] = {
         [CONFLICT_NONE] = "none",   [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
+        [CONFLICT_RENAMED] = "renamed",
         [CONFLICT_BLOCK] = "block", [CONFLICT_OTHER] = "other",   [CONFLICT_UNKNOWN] = "possible"};
     bool is_together = pair->group != NULL;
     json_t *json = json_pack("{s:o,s:o,s:i,s:s}", "first", kernel_json(pair, 0), "second",

@@ -16,6 +16,12 @@ struct pair_entry {
     UT_hash_handle hh;
 };
 
+struct group_entry {
+    struct hash128 key;
+    struct group *group;
+    UT_hash_handle hh;
+};
+
 struct key_words { /* grows as needed; hashed at the end */
     uint64_t *words;
     size_t count, capacity;
@@ -41,6 +47,13 @@ void pairs_close(struct pairs *pairs)
     {
         HASH_DEL(pairs->entries, entry);
         free(entry);
+    }
+    struct group_entry *decided, *after;
+    HASH_ITER(hh, pairs->groups, decided, after)
+    {
+        HASH_DEL(pairs->groups, decided);
+        group_free(decided->group);
+        free(decided);
     }
     free(pairs->bindings);
     memo_close(&pairs->memo);
@@ -125,4 +138,24 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     HASH_ADD(hh, pairs->entries, key, sizeof key, entry);
     if (entry->conflict.class != CONFLICT_NONE) pairs->computed++;
     return &entry->conflict;
+}
+
+struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
+                          uint32_t count)
+{
+    struct hash128 key;
+    struct group_entry *entry;
+    if (!pairs_key(pairs, launches, count, &key)) return NULL;
+    HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
+    if (entry) return entry->group;
+    entry = calloc(1, sizeof *entry);
+    struct group *group = entry ? group_decide(&pairs->memo, bound, count) : NULL;
+    if (!group) {
+        free(entry);
+        return NULL;
+    }
+    *entry = (struct group_entry){.key = key, .group = group};
+    HASH_ADD(hh, pairs->groups, key, sizeof key, entry);
+    pairs->decided++;
+    return group;
 }

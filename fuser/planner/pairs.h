@@ -6,6 +6,7 @@
 #define KFUSE_FUSER_PLANNER_PAIRS_H
 
 #include "common/hash.h"
+#include "fuser/analysis/group.h"
 #include "fuser/planner/launch_class.h"
 
 struct pairs {
@@ -13,6 +14,8 @@ struct pairs {
     struct pair_entry *entries;            /* uthash by key */
     const struct array_binding **bindings; /* per launch, made when first asked for */
     uint32_t computed;                     /* those that may meet, which take time */
+    struct group_entry *groups;            /* uthash by key of the members */
+    uint32_t decided;                      /* groups */
     struct memo memo;                      /* of pairs and groups */
 };
 
@@ -24,5 +27,9 @@ struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);
 const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later);
 /* Names the situation of these launches: equal keys, equal decisions. False when memory is out. */
 bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *key);
+/* What group_decide says of these launches as members; a situation is decided once. bound: they, bound, which
+ * must outlive pairs. Owned by pairs; NULL when memory is out. */
+struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
+                          uint32_t count);
 
 #endif

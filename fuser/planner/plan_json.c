@@ -142,6 +142,20 @@ static json_t *fetches_json(const struct search *search, const struct search_gro
     return texts;
 }
 
+static json_t *renames_json(const struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    for (uint32_t i = 0; i < planned->group->rename_count; i++) {
+        const struct group_rename *rename = &planned->group->renames[i];
+        json_array_append_new(
+            texts, json_string(arena_printf(
+                       search->arena, "array %u, %llu bytes from byte %lld on: from member %u on%s",
+                       rename->of, (unsigned long long)rename->bytes, (long long)rename->start,
+                       rename->member, rename->is_partial ? ", which leaves some as they were" : "")));
+    }
+    return texts;
+}
+
 static json_t *drops_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
@@ -233,11 +247,12 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "to_be_verified", text_or_null(planned->unproven));
     json_object_set_new(group, "registers", json_integer(planned->code.registers));
     json_object_set_new(group, "original_ns", json_integer((json_int_t)planned->projected.original_ns));
-    json_object_set_new(group, "projected_ns", json_integer((json_int_t)planned->projected.fused_ns));
+    json_object_set_new(group, "projected_ns", json_integer((json_int_t)(planned->projected.fused_ns)));
     json_object_set_new(group, "bytes_saved", json_integer((json_int_t)planned->group->bytes_saved));
     json_object_set_new(group, "bytes_cached", json_integer((json_int_t)planned->group->bytes_cached));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
     json_object_set_new(group, "served", fetches_json(search, planned));
+    json_object_set_new(group, "renamed", renames_json(search, planned));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
     return group;

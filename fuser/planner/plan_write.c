@@ -4,6 +4,7 @@
 #include "fuser/planner/plan_write.h"
 
 #include "common/plan_build.h"
+#include "fuser/analysis/rename.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/plan_source.h"
 
@@ -109,6 +110,38 @@ static void add_steps(struct search *search, struct plan_builder *builder, const
     }
 }
 
+_Static_assert((int)RENAME_MOST <= (int)PLAN_RENAMES_LIMIT, "ranges of a group");
+
+static struct plan_box box_of(const struct group_box *box)
+{
+    return (struct plan_box){.from = (uint64_t)box->from,
+                             .width = box->width,
+                             .row_pitch = box->row_pitch,
+                             .rows = box->rows,
+                             .layers = box->layers,
+                             .layer_rows = box->layer_rows};
+}
+
+/* Two parameters each, old and new side by side. */
+static void add_renames(struct plan_builder *builder, const struct search_group *group)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < group->group->rename_count; i++) {
+        const struct group_rename *rename = &group->group->renames[i];
+        while (!group->code.parameters[next].is_distance) next++;
+        plan_build_rename(
+            builder, &(struct plan_rename){
+                         .step = group->member_steps[rename->member],
+                         .offset = rename->argument_offset,
+                         .from = rename->from,
+                         .bytes = rename->bytes,
+                         .destination_offset = group->code.parameters[next].destination_offset,
+                         .flags = rename->is_partial ? PLAN_RENAME_PARTIAL : 0,
+                         .written = rename->is_partial ? box_of(&rename->written) : (struct plan_box){0}});
+        next += 2;
+    }
+}
+
 static bool add_variant(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
     const struct codegen_result *code = &group->code;
@@ -119,18 +152,20 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
     void *fatbin = ptx_fatbin_write(search->arena, device->compute_major * 10 + device->compute_minor,
                                     code->ptx, code->cubin, code->cubin_size, &size);
     if (!parameters || !fatbin) return false;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < code->parameter_count; i++) {
         const struct codegen_parameter *from = &code->parameters[i];
-        parameters[i] = (struct plan_parameter){.step = group->member_steps[from->member],
-                                                .source_offset = from->source_offset,
-                                                .destination_offset = from->destination_offset,
-                                                .size = from->size};
+        if (from->is_distance) continue;
+        parameters[count++] = (struct plan_parameter){.step = group->member_steps[from->member],
+                                                      .source_offset = from->source_offset,
+                                                      .destination_offset = from->destination_offset,
+                                                      .size = from->size};
     }
     struct plan_variant variant = {.parameter_bytes = code->parameter_bytes, .registers = code->registers};
     memcpy(variant.grid, group->group->grid, sizeof variant.grid);
     memcpy(variant.block, group->group->block, sizeof variant.block);
-    plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, code->parameter_count, NULL,
-                       0);
+    plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, count, NULL, 0);
+    add_renames(builder, group);
     return true;
 }
 

@@ -97,6 +97,33 @@ static int64_t saved_by(struct search *search, const struct search_group *planne
     return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
 }
 
+/* Copying renamed ranges back at the end of so many chains of uses, and forth at the beginning. */
+static double copying_ns(const struct search *search, const struct group *group, uint64_t restores,
+                         uint64_t chains)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < group->rename_count; i++) {
+        const struct group_rename *rename = &group->renames[i];
+        double one = search->projection.floor_ns + search->projection.gap_ns +
+                     2 * (double)rename->bytes / search->projection.bytes_per_ns;
+        sum += one * (double)(restores + (rename->is_partial ? chains : 0));
+    }
+    return sum;
+}
+
+/* The same launches follow at once: uses of the group may be a chain. */
+static bool repeats(const struct search *search, const struct search_group *planned)
+{
+    const struct program *program = search->program;
+    uint32_t first = planned->launches[0], steps = planned->step_count;
+    if (first + 2 * steps > program->launch_count) return false;
+    for (uint32_t i = first; i < first + steps; i++)
+        if (search_class(search, i) != search_class(search, i + steps) ||
+            program->launches[i].window != program->launches[i + steps].window)
+            return false;
+    return true;
+}
+
 /* bytes_saved: of the group, or what it may save before it is decided. */
 static struct projected project(struct search *search, const struct search_group *planned,
                                 int64_t bytes_saved)
@@ -112,7 +139,9 @@ static struct projected project(struct search *search, const struct search_group
         kernel.repeated_ns = repeated_ns(search, planned, times);
     }
     kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
-    return projection_group(&search->projection, times, planned->member_count, &kernel);
+    struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
+    projected.fused_ns += planned->copying_ns;
+    return projected;
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -124,7 +153,6 @@ static bool gains_enough(const struct search *search, const struct projected *pr
 static void release_group(struct search_group *planned)
 {
     codegen_result_clear(&planned->code);
-    group_free(planned->group);
     planned->group = NULL;
 }
 
@@ -166,14 +194,19 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (!gains_enough(search, &most)) return gains_little;
     if (!loading_pays(search, most.original_ns - most.fused_ns, most_uses(search, planned)))
         return used_too_rarely;
-    search->settled++;
-    planned->group = group_decide(&search->pairs->memo, planned->bound, planned->member_count);
+    uint32_t members[SEARCH_MOST_STEPS], decided = search->pairs->decided;
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        members[m] = planned->launches[planned->member_steps[m]];
+    planned->group = pairs_group(search->pairs, members, planned->bound, planned->member_count);
+    search->settled += search->pairs->decided - decided;
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
+    if (!repeats(search, planned)) planned->copying_ns = copying_ns(search, planned->group, 1, 1);
     planned->projected = project(search, planned, saved_by(search, planned));
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
-    bool may_save_more = planned->group->stage_count || planned->group->bytes_cached;
+    bool may_save_more =
+        planned->group->stage_count || planned->group->bytes_cached || planned->group->rename_count;
     *bytes_saved = may_save_more ? INT64_MAX : planned->group->bytes_saved;
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
@@ -213,7 +246,7 @@ static struct search_group *settle(struct draft *draft)
         if (worse) release_group(worse);
         if (best && !is_better) break;
         if (is_better) best = planned;
-        if (best && !best->group->stage_count) break;
+        if (best && !best->group->stage_count && !best->group->rename_count) break;
         draft->is_member[draft->count - 1] = false;
         draft_trim(draft);
     }
@@ -358,8 +391,33 @@ static bool weigh(struct search *search)
     return true;
 }
 
+static void extend_chain(const struct program *program, struct search_group *group, uint32_t first)
+{
+    bool goes_on = group->uses && group->chain_end == first &&
+                   program->launches[first].window == program->launches[first - 1].window;
+    if (!goes_on) {
+        group->chains++;
+        group->chain_length = 0;
+    }
+    if (++group->chain_length % 2)
+        group->restores++;
+    else
+        group->restores--;
+    group->chain_end = first + group->step_count;
+}
+
+/* As its uses have turned out. */
+static void settle_copying(const struct search *search, struct search_group *group)
+{
+    double before = group->copying_ns;
+    group->copying_ns =
+        copying_ns(search, group->group, group->restores, group->chains) / (double)group->uses;
+    group->projected.fused_ns += group->copying_ns - before;
+}
+
 static void use_group(struct search *search, struct search_group *group, uint32_t first)
 {
+    extend_chain(search->program, group, first);
     group->uses++;
     for (uint32_t i = 0; i < group->step_count; i++) {
         search->group_of[first + i] = group;
@@ -398,9 +456,13 @@ static uint32_t slowest_step(const struct search_group *group)
 static const char waits_too_long[] =
     "holding the launches would leave the device idle for longer than the gain";
 
+static const char copied_too_often[] =
+    "what it writes into a second buffer would have to be copied back too often";
+
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
     if (search->options->keeps_losing) return NULL;
+    if (group->copying_ns > 0 && !gains_enough(search, &group->projected)) return copied_too_often;
     if (!holding_pays(search, group)) return waits_too_long;
     return loading_pays(search, gain_of(group), group->uses) ? NULL : used_too_rarely;
 }
@@ -411,7 +473,7 @@ static bool choose(struct search *search)
     struct program *program = search->program;
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        group->uses = group->largest_gap_ns = 0;
+        group->uses = group->chains = group->restores = group->largest_gap_ns = 0;
         memset(group->gap_ns_sum, 0, sizeof group->gap_ns_sum);
     }
     for (uint32_t i = 0; i < program->launch_count; i++) {
@@ -430,6 +492,8 @@ static bool choose(struct search *search)
         if (group) use_group(search, group, i);
         i += group ? group->step_count : 1;
     }
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->uses) settle_copying(search, search->groups[i]);
     return true;
 }
 
@@ -449,8 +513,9 @@ static bool drop_least(struct search *search)
     }
     if (!least) return false;
     least->refusal = refusal;
-    least->is_dropped = refusal != waits_too_long;
-    least->cut = slowest_step(least);
+    least->is_dropped = refusal == used_too_rarely;
+    least->cut =
+        refusal == waits_too_long ? slowest_step(least) : least->member_steps[least->member_count - 1];
     return true;
 }
 

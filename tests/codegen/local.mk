@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source \
 	tests/codegen/test_machine_code tests/codegen/test_halo tests/codegen/test_joined \
-	tests/codegen/test_tiles tests/codegen/test_turns
+	tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	$(hand_sources)
@@ -23,6 +23,9 @@ tests_codegen_test_tiles_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_turns_SOURCES = tests/codegen/test_turns.c $(scene_sources)
 tests_codegen_test_turns_CFLAGS = $(scene_cflags)
 tests_codegen_test_turns_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_rename_SOURCES = tests/codegen/test_rename.c $(scene_sources)
+tests_codegen_test_rename_CFLAGS = $(scene_cflags)
+tests_codegen_test_rename_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_random_SOURCES = tests/codegen/test_random.c $(scene_sources)
 tests_codegen_test_random_CFLAGS = $(scene_cflags)
 tests_codegen_test_random_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl

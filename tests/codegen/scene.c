@@ -153,12 +153,78 @@ static void run_originals(struct scene_run *run, void *module)
     }
 }
 
+/* --- renamed ranges: by turns the old contents lie in the array, and in the second buffer --- */
+
+static uint64_t range_address(const struct scene_run *run, const struct group_rename *rename)
+{
+    uint64_t pointer;
+    memcpy(&pointer, run->arguments[rename->member] + rename->argument_offset, 8);
+    return pointer + (uint64_t)rename->from;
+}
+
+static void copy_range(uint64_t to, uint64_t from, uint64_t size)
+{
+    unsigned char *bytes = malloc(size);
+    the_device()->read(from, bytes, size);
+    the_device()->write(to, bytes, size);
+    free(bytes);
+}
+
+static void copy_box(uint64_t to, uint64_t from, const struct group_box *box)
+{
+    for (uint32_t layer = 0; layer < box->layers; layer++)
+        for (uint32_t row = 0; row < box->rows; row++) {
+            uint64_t at = (uint64_t)box->from + ((uint64_t)layer * box->layer_rows + row) * box->row_pitch;
+            copy_range(to + at, from + at, box->width);
+        }
+}
+
+/* What is there must not matter. */
+static void spoil_range(uint64_t address, uint64_t size)
+{
+    unsigned char *bytes = malloc(size);
+    memset(bytes, 0xa5, size);
+    the_device()->write(address, bytes, size);
+    free(bytes);
+}
+
+/* distances: old and new of each rename. */
+static void open_ranges(struct scene_run *run, bool is_swapped, uint64_t *buffers, int64_t *distances)
+{
+    for (uint32_t i = 0; i < run->group->rename_count; i++) {
+        const struct group_rename *rename = &run->group->renames[i];
+        uint64_t array = range_address(run, rename);
+        buffers[i] = the_device()->allocate(rename->bytes);
+        copy_range(buffers[i], array, rename->bytes);
+        if (!rename->is_partial) spoil_range(is_swapped ? array : buffers[i], rename->bytes);
+        distances[2 * i + !is_swapped] = (int64_t)(buffers[i] - array);
+        distances[2 * i + is_swapped] = 0;
+    }
+}
+
+static void close_ranges(struct scene_run *run, bool is_swapped, const uint64_t *buffers)
+{
+    for (uint32_t i = 0; i < run->group->rename_count; i++) {
+        const struct group_rename *rename = &run->group->renames[i];
+        if (!is_swapped) copy_box(range_address(run, rename), buffers[i], &rename->written);
+        the_device()->release(buffers[i]);
+    }
+}
+
 static void run_fused(struct scene_run *run, const struct codegen_result *result, uint64_t seed)
 {
     void *module = the_device()->load(result->ptx, result->cubin);
     unsigned char *parameters = calloc(1, result->parameter_bytes + 1);
+    uint64_t *buffers = calloc(run->group->rename_count + 1, sizeof *buffers);
+    int64_t *distances = calloc(2 * run->group->rename_count + 1, sizeof *distances);
+    uint32_t next = 0;
+    open_ranges(run, seed % 2, buffers, distances);
     for (uint32_t i = 0; i < result->parameter_count; i++) {
         const struct codegen_parameter *parameter = &result->parameters[i];
+        if (parameter->is_distance) {
+            memcpy(parameters + parameter->destination_offset, &distances[next++], 8);
+            continue;
+        }
         memcpy(parameters + parameter->destination_offset,
                run->arguments[parameter->member] + parameter->source_offset, parameter->size);
     }
@@ -169,7 +235,10 @@ static void run_fused(struct scene_run *run, const struct codegen_result *result
                                    .parameter_bytes = result->parameter_bytes,
                                    .seed = seed};
     the_device()->launch(module, &launch);
+    close_ranges(run, seed % 2, buffers);
     free(parameters);
+    free(buffers);
+    free(distances);
     the_device()->unload(module);
 }
 

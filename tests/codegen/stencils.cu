@@ -174,3 +174,19 @@ extern "C" __global__ void twice(float *y, const float *x, int n)
     asm volatile("" ::: "memory");
     if (i > 5) y[i] = x[i] * x[i];
 }
+
+/* --- what overwrites --- */
+extern "C" __global__ void write_and_read(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    y[i] = x[i] + 2.0f;
+    asm volatile("" ::: "memory");
+    y[i] = y[i] * 0.5f;
+}
+
+extern "C" __global__ void add_all(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) atomicAdd(&y[i], x[i]);
+}

@@ -108,7 +108,7 @@ static void a_stencil_is_refused_with_two_threads(void **state)
                                   {256, 1, 1},
                                   {AT(8, LINE_AT(256, 1, 999, 4, -4)), AT(8, LINE_AT(256, 1, 999, 4, 0)),
                                    AT(8, LINE_AT(256, 1, 999, 4, 4)), AT(0, LINE_AT(256, 1, 999, 4, 0))},
-                                  {0, 1}};
+                                  {0, 0}};
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil);
     struct conflict conflict;
     conflict_between(&fixture->memo, p, q, &conflict);
@@ -124,6 +124,22 @@ static void a_stencil_is_refused_with_two_threads(void **state)
     struct group *group = group_decide(&fixture->memo, fixture->members, 2);
     assert_non_null(group->refusal);
     group_free(group);
+}
+
+/* What add reads, a second buffer keeps. */
+static void a_stencil_that_overwrites_needs_a_second_buffer(void **state)
+{
+    struct fixture *fixture = *state;
+    struct hand_launch stencil = {"stencil",
+                                  {4, 1, 1},
+                                  {256, 1, 1},
+                                  {AT(8, LINE_AT(256, 1, 999, 4, -4)), AT(8, LINE_AT(256, 1, 999, 4, 0)),
+                                   AT(8, LINE_AT(256, 1, 999, 4, 4)), AT(0, LINE_AT(256, 1, 999, 4, 0))},
+                                  {0, 1}};
+    struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil);
+    struct conflict conflict;
+    conflict_between(&fixture->memo, p, q, &conflict);
+    assert_int_equal(conflict.class, CONFLICT_RENAMED);
 }
 
 static void an_unknown_address_conflicts_with_its_array(void **state)
@@ -261,6 +277,7 @@ int main(void)
         CASE(disjoint_arrays_do_not_conflict),
         CASE(elementwise_kernels_meet_in_one_thread),
         CASE(a_stencil_is_refused_with_two_threads),
+        CASE(a_stencil_that_overwrites_needs_a_second_buffer),
         CASE(an_unknown_address_conflicts_with_its_array),
         CASE(values_pass_in_registers_and_the_first_store_goes),
         CASE(a_block_finds_in_the_cache_what_it_touched),

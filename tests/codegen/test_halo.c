@@ -248,21 +248,6 @@ static void stores_of_both_branches(void **state)
 /* --- what is refused
  * ---------------------------------------------------------------------------------------------- */
 
-static void in_place_members_are_refused(void **state)
-{
-    (void)state;
-    expect_refusal((struct scene){{{"in_place", ROW(8, 128), {POINTER(1), INT(N)}}, STENCIL("clamped", 2, 1)},
-                                  SIX_FLOATS},
-                   "other blocks may read it again");
-}
-
-static void what_a_border_reads_is_not_overwritten(void **state)
-{
-    (void)state;
-    expect_refusal((struct scene){{SCALE(1, 0), STENCIL("clamped", 0, 1)}, SIX_FLOATS},
-                   "other blocks may read it again");
-}
-
 static void no_bounded_distance_is_refused(void **state)
 {
     (void)state;
@@ -325,8 +310,6 @@ int main(void)
         cmocka_unit_test(what_is_served_may_be_overwritten),
         cmocka_unit_test(local_arrays_of_a_border),
         cmocka_unit_test(stores_of_both_branches),
-        cmocka_unit_test(in_place_members_are_refused),
-        cmocka_unit_test(what_a_border_reads_is_not_overwritten),
         cmocka_unit_test(no_bounded_distance_is_refused),
         cmocka_unit_test(a_store_that_data_decide_is_refused),
         cmocka_unit_test(a_store_over_another_is_refused),

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Gives the new contents of a range an array of its own: see rename.h. */
+#include "fuser/analysis/rename.h"
+#include "fuser/analysis/halo.h"
+#include "fuser/analysis/order.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RENAME_OPERATIONS = 500000 }; /* of isl, for one range */
+
+struct range { /* of an array, in bytes from its start */
+    uint32_t array;
+    int64_t from, to;
+    uint32_t writer; /* the first member that writes it */
+};
+
+static bool is_in_range(const struct range *range, const struct bound_launch *launch, uint32_t base)
+{
+    const struct access_base *of = &launch->summary->bases[base];
+    const struct array_binding *binding = &launch->bindings[base];
+    return binding->array == range->array && of->from < of->to && of->from + binding->offset < range->to &&
+           of->to + binding->offset > range->from;
+}
+
+static bool is_renamable(const struct access_base *base, const struct array_binding *binding)
+{
+    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded && binding->is_plain &&
+           binding->array < RENAME_FIRST;
+}
+
+/* Widens the range to all bases that overlap it; false when one of the array's cannot be renamed. */
+static bool close_range(const struct group *group, struct range *range)
+{
+    bool has_changed = true;
+    while (has_changed) {
+        has_changed = false;
+        for (uint32_t m = 0; m < group->member_count; m++) {
+            const struct bound_launch *launch = &group->members[m];
+            for (uint32_t b = 0; b < launch->summary->base_count; b++) {
+                const struct access_base *base = &launch->summary->bases[b];
+                const struct array_binding *binding = &launch->bindings[b];
+                if (binding->array != range->array || (base->is_bounded && base->from == base->to)) continue;
+                if (!is_renamable(base, binding)) return false;
+                if (!is_in_range(range, launch, b)) continue;
+                int64_t from = base->from + binding->offset, to = base->to + binding->offset;
+                has_changed |= from < range->from || to > range->to;
+                range->from = from < range->from ? from : range->from;
+                range->to = to > range->to ? to : range->to;
+            }
+        }
+    }
+    return true;
+}
+
+/* Rule 1; sets the range's writer. */
+static bool find_writer(const struct group *group, struct range *range)
+{
+    range->writer = UINT32_MAX;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
+            const struct access *access = &group->members[m].summary->accesses[i];
+            if (!is_in_range(range, &group->members[m], access->base) || access->kind == ACCESS_READ)
+                continue;
+            if (access->kind == ACCESS_ATOMIC) return false;
+            if (range->writer == UINT32_MAX) range->writer = m;
+        }
+    return range->writer != UINT32_MAX;
+}
+
+/* Rule 2. */
+static bool reads_before_writing(const struct group *group, const struct range *range)
+{
+    const struct bound_launch *launch = &group->members[range->writer];
+    const struct access_summary *summary = launch->summary;
+    struct order order;
+    if (!order_open(&order, group->arena, summary->function)) return false;
+    for (uint32_t i = 0; i < summary->access_count; i++)
+        for (uint32_t j = 0; j < summary->access_count; j++) {
+            const struct access *write = &summary->accesses[i], *read = &summary->accesses[j];
+            if (write->kind == ACCESS_READ || read->kind != ACCESS_READ) continue;
+            if (!is_in_range(range, launch, write->base) || !is_in_range(range, launch, read->base)) continue;
+            if (summary->whole_block || order_may_follow(&order, write->instruction, read->instruction))
+                return false;
+        }
+    return true;
+}
+
+/* { [byte] } of the array, or NULL. */
+static __isl_give isl_set *bytes_of(const struct bound_launch *launch, const struct access *access)
+{
+    char text[80];
+    isl_map *first = overlap_thread_bytes(launch, access);
+    if (!first) return NULL;
+    snprintf(text, sizeof text, "{ [x] -> [y] : x <= y < x + %u }", access->width);
+    isl_map *element = isl_map_read_from_str(isl_map_get_ctx(first), text);
+    return isl_set_coalesce(isl_map_range(isl_map_apply_range(first, element)));
+}
+
+/* What the writer writes for certain; NULL: not known. */
+static __isl_give isl_set *bytes_written(const struct group *group, const struct range *range)
+{
+    const struct bound_launch *launch = &group->members[range->writer];
+    isl_set *all = NULL;
+    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+        const struct access *access = &launch->summary->accesses[i];
+        if (access->kind == ACCESS_READ || !is_in_range(range, launch, access->base)) continue;
+        if (!access->address_is_exact || !access->domain_is_exact) return isl_set_free(all);
+        isl_set *bytes = bytes_of(launch, access);
+        if (!bytes) return isl_set_free(all);
+        all = all ? isl_set_union(all, bytes) : bytes;
+    }
+    return isl_set_coalesce(all);
+}
+
+static bool is_subset(__isl_take isl_set *part, __isl_keep isl_set *whole)
+{
+    bool is = part && isl_set_is_subset(part, whole) == isl_bool_true;
+    isl_set_free(part);
+    return is;
+}
+
+/* Rule 3. */
+static bool writes_are_known(const struct group *group, const struct range *range, struct group_box *box)
+{
+    isl_set *written = isl_set_compute_divs(bytes_written(group, range));
+    bool are_known = written;
+    for (uint32_t m = range->writer + 1; m < group->member_count; m++)
+        for (uint32_t i = 0; are_known && i < group->members[m].summary->access_count; i++) {
+            const struct access *access = &group->members[m].summary->accesses[i];
+            if (access->kind == ACCESS_READ || !is_in_range(range, &group->members[m], access->base))
+                continue;
+            are_known = is_subset(bytes_of(&group->members[m], access), written);
+        }
+    are_known = are_known && rename_box(written, box);
+    box->from -= range->from;
+    isl_set_free(written);
+    return are_known;
+}
+
+/* --- the view ------------------------------------------------------------------------------------------ */
+
+/* New contents in place of old: all of the member's bases in the range. */
+static bool rebind(struct group *group, struct bound_launch *launch, const struct range *range,
+                   uint32_t array)
+{
+    uint32_t count = launch->summary->base_count;
+    struct array_binding *bindings = arena_calloc(group->arena, count + 1, sizeof *bindings);
+    if (!bindings) return false;
+    memcpy(bindings, launch->bindings, count * sizeof *bindings);
+    for (uint32_t b = 0; b < count; b++)
+        if (is_in_range(range, launch, b)) bindings[b].array = array;
+    launch->bindings = bindings;
+    return true;
+}
+
+static bool writes_through(const struct access_summary *summary, uint32_t base)
+{
+    for (uint32_t i = 0; i < summary->access_count; i++)
+        if (summary->accesses[i].base == base && summary->accesses[i].kind == ACCESS_WRITE) return true;
+    return false;
+}
+
+/* The writer gets every base in the range twice: it reads through the one, and writes through the other. */
+static bool split(struct group *group, struct bound_launch *launch, const struct range *range, uint32_t array)
+{
+    const struct access_summary *from = launch->summary;
+    uint32_t count = from->base_count, next = count;
+    struct access_summary *summary = arena_alloc(group->arena, sizeof *summary);
+    struct access_base *bases = arena_calloc(group->arena, 2 * count + 1, sizeof *bases);
+    struct array_binding *bindings = arena_calloc(group->arena, 2 * count + 1, sizeof *bindings);
+    struct access *accesses = arena_calloc(group->arena, from->access_count + 1, sizeof *accesses);
+    if (!summary || !bases || !bindings || !accesses) return false;
+    memcpy(bases, from->bases, count * sizeof *bases);
+    memcpy(bindings, launch->bindings, count * sizeof *bindings);
+    memcpy(accesses, from->accesses, from->access_count * sizeof *accesses);
+    for (uint32_t b = 0; b < count; b++) {
+        if (!is_in_range(range, launch, b) || !writes_through(from, b)) continue;
+        bases[next] = bases[b];
+        bindings[next] = bindings[b];
+        bindings[next].array = array;
+        bases[next].is_read = bases[b].is_written = false;
+        for (uint32_t i = 0; i < from->access_count; i++)
+            if (accesses[i].base == b && accesses[i].kind == ACCESS_WRITE) accesses[i].base = next;
+        next++;
+    }
+    *summary = *from;
+    summary->bases = bases;
+    summary->base_count = next;
+    summary->accesses = accesses;
+    *launch = (struct bound_launch){summary, bindings};
+    return true;
+}
+
+static bool add_view(struct group *group, const struct range *range, const struct group_box *written)
+{
+    uint32_t array = RENAME_FIRST + group->rename_count, base = 0;
+    const struct bound_launch *writer = &group->members[range->writer];
+    while (!is_in_range(range, writer, base) || !writes_through(writer->summary, base)) base++;
+    struct group_rename rename = {
+        .array = array,
+        .of = range->array,
+        .member = range->writer,
+        .argument_offset = writer->summary->bases[base].argument_offset,
+        .from = range->from - writer->bindings[base].offset,
+        .start = range->from,
+        .bytes = (uint64_t)(range->to - range->from),
+        .is_partial = written->width < (uint64_t)(range->to - range->from),
+        .written = *written,
+    };
+    struct bound_launch *view = arena_calloc(group->arena, group->member_count, sizeof *view);
+    struct group_rename *renames = arena_grow(group->arena, group->renames, group->rename_count,
+                                              group->rename_count + 1, sizeof *renames);
+    if (!view || !renames) return false;
+    memcpy(view, group->members, group->member_count * sizeof *view);
+    for (uint32_t m = range->writer; m < group->member_count; m++)
+        if (m == range->writer ? !split(group, &view[m], range, array)
+                               : !rebind(group, &view[m], range, array))
+            return false;
+    group->renames = renames;
+    group->renames[group->rename_count++] = rename;
+    group->members = view;
+    return true;
+}
+
+/* Renames the range in which two accesses conflict; false where that is no way, or would not part them. */
+static bool part(struct group *group, struct memo *memo, const struct frame_hazard *hazard)
+{
+    const struct bound_launch *p = &group->members[hazard->p], *q = &group->members[hazard->q];
+    const struct access *a = &p->summary->accesses[hazard->access_p],
+                        *b = &q->summary->accesses[hazard->access_q];
+    const struct access_base *base = &p->summary->bases[a->base];
+    const struct array_binding *binding = &p->bindings[a->base];
+    if (group->rename_count == RENAME_MOST || !is_renamable(base, binding) ||
+        binding->array != q->bindings[b->base].array)
+        return false;
+    struct range range = {
+        .array = binding->array, .from = base->from + binding->offset, .to = base->to + binding->offset};
+    if (!close_range(group, &range) || !find_writer(group, &range)) return false;
+    bool a_is_new = hazard->p > range.writer || (hazard->p == range.writer && a->kind != ACCESS_READ);
+    bool b_is_new = hazard->q > range.writer || (hazard->q == range.writer && b->kind != ACCESS_READ);
+    if (a_is_new == b_is_new || !reads_before_writing(group, &range)) return false;
+    struct group_box written = {0};
+    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
+    bool are_known = writes_are_known(group, &range, &written);
+    quota_end(&quota);
+    return are_known && add_view(group, &range, &written);
+}
+
+/* False when one of the hazards cannot be dissolved, or there is none. */
+static bool part_all(struct group *group, struct memo *memo, const struct frame_failure *failure)
+{
+    for (uint32_t i = 0; i < failure->hazard_count; i++)
+        if (!part(group, memo, &failure->hazards[i])) return false;
+    return failure->hazard_count && !failure->has_more;
+}
+
+static bool find_any(struct group *group, struct frame *frame, struct memo *memo,
+                     struct frame_failure *within, struct frame_failure *halo)
+{
+    return frame_find(frame, memo, group->arena, group->members, group->member_count, within) ||
+           halo_find(group, frame, memo, halo);
+}
+
+bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+{
+    const struct bound_launch *members = group->members;
+    struct frame_failure halo, again, halo_again;
+    if (find_any(group, frame, memo, failure, &halo)) return true;
+    group->refusal = halo.reason[0]
+                         ? arena_printf(group->arena, "%s; no halo fusion: %s", failure->reason, halo.reason)
+                         : arena_strdup(group->arena, failure->reason);
+    for (int way = 0; way < 2; way++) {
+        const struct frame_failure *next = way ? failure : &halo;
+        for (uint32_t tries = 0; tries < RENAME_MOST && part_all(group, memo, next); tries++) {
+            if (find_any(group, frame, memo, &again, &halo_again)) return true;
+            next = way ? &again : &halo_again;
+        }
+        group->members = members;
+        group->rename_count = 0;
+    }
+    return false;
+}
+
+const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,
+                                           bool *is_new)
+{
+    const struct bound_launch *launch = &group->members[member];
+    for (uint32_t i = 0; group->rename_count && i < launch->summary->access_count; i++) {
+        const struct access *access = &launch->summary->accesses[i];
+        if (access->instruction != instruction) continue;
+        const struct array_binding *binding = &launch->bindings[access->base];
+        for (uint32_t r = 0; r < group->rename_count; r++) {
+            const struct group_rename *rename = &group->renames[r];
+            const struct range range = {
+                .array = rename->of, .from = rename->start, .to = rename->start + (int64_t)rename->bytes};
+            *is_new = binding->array == rename->array;
+            if (*is_new || is_in_range(&range, launch, access->base)) return rename;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Renaming (seed 000, II-B, "expandable arrays"; design: section 5): what a group writes goes into a second
+ * buffer, so that nothing that it still reads is overwritten. Internal to fuser/analysis.
+ *
+ * The unit is a range of an array: the hull of bases whose hulls overlap, of all members. r is the first
+ * member that writes into it. What members before r read of the range, and r itself, is the old contents;
+ * what r and later members write, and later members read, is the new contents, which lies elsewhere. In the
+ * view that the rest of the analysis gets, these are two arrays, of two bases in r. The rules:
+ * 1. No atomics on the range; each base is a pointer among the arguments and has a hull.
+ * 2. r reads nothing of the range after it has written into it, in one thread; and its threads do not wait
+ * for each other, as then one might read what another has written.
+ * 3. The bytes that r writes are known exactly and are a box, and later members write no others. What r does
+ * not write is as it was, in both buffers: the second one begins as a copy (is_partial), and only the box is
+ * ever copied back, as others may write the rest meanwhile. */
+#ifndef KFUSE_FUSER_ANALYSIS_RENAME_H
+#define KFUSE_FUSER_ANALYSIS_RENAME_H
+
+#include "fuser/analysis/frame.h"
+
+enum { RENAME_FIRST = 1u << 29, RENAME_MOST = FRAME_HAZARDS_MOST }; /* numbers of arrays; ranges of a group */
+
+/* Looks for a frame of any kind (place.c, halo.c; loops are unwound only without renames), with as few ranges
+ * renamed as it takes: group->members is the view then, in the group's arena, and group->renames says what
+ * has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the first
+ * way that was tried. */
+bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
+
+/* The box that the set of bytes is; false when it is none, or isl gives up. */
+bool rename_box(__isl_keep isl_set *set, struct group_box *box);
+
+#endif

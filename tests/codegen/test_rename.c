@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Renaming: what is overwritten in place goes into a second buffer, whichever of the two holds the old
+ * contents; where that would change what is read, the group is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fuser/analysis/rename.h"
+#include "tests/codegen/scene.h"
+
+#include <string.h>
+
+enum { N = 1000, ROW_BYTES = 4 * N, PLANE_SIDE = 40, PLANE_BYTES = 8 * PLANE_SIDE * PLANE_SIDE };
+
+#define ROW   .grid = {8, 1, 1}, .block = {128, 1, 1}
+#define PLANE .grid = {2, 10, 1}, .block = {32, 4, 1}
+#define FLOATS(size)                                                                                         \
+    {                                                                                                        \
+        (size), 'f'                                                                                          \
+    }
+#define DOUBLES(size)                                                                                        \
+    {                                                                                                        \
+        (size), 'd'                                                                                          \
+    }
+#define ROWS                                                                                                 \
+    {                                                                                                        \
+        FLOATS(ROW_BYTES), FLOATS(ROW_BYTES), FLOATS(ROW_BYTES)                                              \
+    }
+#define IN_PLACE(x)                                                                                          \
+    {                                                                                                        \
+        "in_place", ROW,                                                                                     \
+        {                                                                                                    \
+            POINTER(x), INT(N)                                                                               \
+        }                                                                                                    \
+    }
+#define FROM(name, to, from)                                                                                 \
+    {                                                                                                        \
+        name, ROW,                                                                                           \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(N)                                                               \
+        }                                                                                                    \
+    }
+
+static struct scene_run decide(struct scene scene)
+{
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    return run;
+}
+
+/* Compares memory, and how many ranges are renamed, how many of them in part. */
+static void expect(struct scene scene, uint32_t renames, uint32_t partial, uint64_t bytes)
+{
+    struct scene_run run = decide(scene);
+    uint32_t found = 0;
+    if (run.group->refusal) fail_msg("%s", run.group->refusal);
+    scene.module = "stencils.ptx";
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->rename_count, renames);
+    for (uint32_t i = 0; i < renames; i++) {
+        found += run.group->renames[i].is_partial;
+        assert_int_equal(run.group->renames[i].bytes, bytes);
+    }
+    assert_int_equal(found, partial);
+    scene_close(&run);
+}
+
+static void expect_refusal(struct scene scene, const char *why)
+{
+    struct scene_run run = decide(scene);
+    assert_non_null(run.group->refusal);
+    assert_int_equal(run.group->rename_count, 0);
+    if (!strstr(run.group->refusal, why)) fail_msg("%s", run.group->refusal);
+    scene_close(&run);
+}
+
+static void what_other_blocks_read_again(void **state)
+{
+    (void)state;
+    expect((struct scene){{IN_PLACE(1), FROM("clamped", 2, 1)}, ROWS}, 1, 0, ROW_BYTES);
+}
+
+static void what_a_border_reads(void **state)
+{
+    (void)state;
+    expect((struct scene){{FROM("scale", 1, 0), FROM("clamped", 0, 1)}, ROWS}, 1, 0, ROW_BYTES);
+}
+
+/* Without a halo: Jacobi's step, and its copy back. */
+static void what_neighbours_still_read(void **state)
+{
+    (void)state;
+    expect((struct scene){{FROM("periodic", 1, 0), FROM("scale", 0, 1)}, ROWS}, 1, 0, ROW_BYTES);
+}
+
+static void what_is_rewritten_in_part(void **state)
+{
+    (void)state;
+    expect((struct scene){{FROM("middle", 1, 0), FROM("middle", 0, 1)}, ROWS}, 1, 1, ROW_BYTES);
+}
+
+static void later_members_read_the_new(void **state)
+{
+    (void)state;
+    expect((struct scene){{FROM("periodic", 1, 0), FROM("scale", 0, 1), FROM("clamped", 2, 0)}, ROWS}, 1, 0,
+           ROW_BYTES);
+}
+
+static void a_chain_in_place(void **state)
+{
+    (void)state;
+    expect(
+        (struct scene){{FROM("periodic", 1, 0), FROM("scale", 0, 1), IN_PLACE(0), FROM("scale", 2, 0)}, ROWS},
+        1, 0, ROW_BYTES);
+}
+
+/* Two arrays of one allocation. */
+static void a_part_of_an_allocation(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"periodic", ROW, {POINTER_AT(0, 8192), POINTER_AT(0, 64), INT(N)}},
+                           {"scale", ROW, {POINTER_AT(0, 64), POINTER_AT(0, 8192), INT(N)}}},
+                          {FLOATS(16384)}},
+           1, 0, ROW_BYTES);
+}
+
+static void planes_with_a_wrap(void **state)
+{
+    (void)state;
+    const struct scene_launch fluxes = {
+        "fluxes", PLANE, {POINTER(1), POINTER(2), POINTER(0), INT(PLANE_SIDE), INT(PLANE_SIDE)}};
+    const struct scene_launch update = {
+        "update", PLANE, {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(PLANE_SIDE), INT(PLANE_SIDE)}};
+    const struct scene_launch again = {
+        "update", PLANE, {POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(PLANE_SIDE), INT(PLANE_SIDE)}};
+    expect((struct scene){{fluxes, update, again},
+                          {DOUBLES(PLANE_BYTES), DOUBLES(PLANE_BYTES), DOUBLES(PLANE_BYTES),
+                           DOUBLES(PLANE_BYTES)}},
+           1, 0, PLANE_BYTES);
+}
+
+static void the_inside_of_planes(void **state)
+{
+    (void)state;
+    const struct scene_launch forth = {
+        "across", PLANE, {POINTER(1), POINTER(0), INT(PLANE_SIDE), INT(PLANE_SIDE)}};
+    const struct scene_launch back = {
+        "across", PLANE, {POINTER(0), POINTER(1), INT(PLANE_SIDE), INT(PLANE_SIDE)}};
+    expect((struct scene){{forth, back}, {DOUBLES(PLANE_BYTES), DOUBLES(PLANE_BYTES)}}, 1, 1, PLANE_BYTES);
+}
+
+/* --- boxes --- */
+
+static void expect_box(isl_ctx *ctx, const char *text, bool is_one, struct group_box expected)
+{
+    struct group_box box;
+    isl_set *set = isl_set_read_from_str(ctx, text);
+    assert_int_equal(rename_box(set, &box), is_one);
+    if (is_one) {
+        assert_int_equal(box.from, expected.from);
+        assert_int_equal(box.width, expected.width);
+        assert_int_equal(box.rows, expected.rows);
+        assert_int_equal(box.layers, expected.layers);
+        if (box.rows > 1) assert_int_equal(box.row_pitch, expected.row_pitch);
+        if (box.layers > 1) assert_int_equal(box.layer_rows, expected.layer_rows);
+    }
+    isl_set_free(set);
+}
+
+static void sets_are_boxes_or_not(void **state)
+{
+    (void)state;
+    isl_ctx *ctx = isl_ctx_alloc();
+    expect_box(ctx, "{ [x] : 16 <= x < 400 }", true, (struct group_box){16, 384, 0, 1, 1, 0});
+    expect_box(ctx, "{ [x] : exists r : 8 <= x - 100 r < 92 and 1 <= r < 9 }", true,
+               (struct group_box){108, 84, 100, 8, 1, 0});
+    expect_box(ctx, "{ [x] : exists r, l : 4 <= x - 40 r - 400 l < 36 and 1 <= r < 9 and 2 <= l < 5 }", true,
+               (struct group_box){844, 32, 40, 8, 3, 10});
+    expect_box(ctx, "{ [x] : 0 <= x < 10 or 30 <= x < 41 }", false, (struct group_box){0});
+    expect_box(ctx, "{ [x] : exists r : 0 <= x - 100 r < 50 + r and 0 <= r < 9 }", false,
+               (struct group_box){0});
+    expect_box(ctx, "{ [x] : exists r : 0 <= x - 100 r < 50 and 0 <= r < 9 and r != 3 }", false,
+               (struct group_box){0});
+    isl_ctx_free(ctx);
+}
+
+/* --- what is refused --- */
+
+static void a_store_that_data_decide(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{FROM("periodic", 1, 0), FROM("where_positive", 0, 1)}, ROWS},
+                   "from another");
+}
+
+/* The second writer writes what the first has left as it was. */
+static void what_the_first_writer_leaves(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{FROM("clamped", 1, 0), FROM("middle", 0, 1), FROM("scale", 0, 2)}, ROWS},
+                   "");
+}
+
+static void a_read_behind_the_write(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{FROM("periodic", 1, 0), FROM("write_and_read", 0, 1)}, ROWS},
+                   "from another");
+}
+
+static void atomics(void **state)
+{
+    (void)state;
+    expect_refusal((struct scene){{FROM("periodic", 1, 0), FROM("add_all", 0, 1)}, ROWS}, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_other_blocks_read_again), cmocka_unit_test(what_a_border_reads),
+        cmocka_unit_test(what_neighbours_still_read),   cmocka_unit_test(what_is_rewritten_in_part),
+        cmocka_unit_test(later_members_read_the_new),   cmocka_unit_test(a_chain_in_place),
+        cmocka_unit_test(a_part_of_an_allocation),      cmocka_unit_test(planes_with_a_wrap),
+        cmocka_unit_test(the_inside_of_planes),         cmocka_unit_test(sets_are_boxes_or_not),
+        cmocka_unit_test(a_store_that_data_decide),     cmocka_unit_test(what_the_first_writer_leaves),
+        cmocka_unit_test(a_read_behind_the_write),      cmocka_unit_test(atomics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
