@@ -17,6 +17,16 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1= a5", "L r1+ w2=", "L r2* w3="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1+ w0=", "L r0* w2="}, true, FIT_ANY},
     {{"L r0= w1= w3=", "L r1+ w2= w3+", "L r2* w4="}, true, FIT_ANY},
+    /* what is overwritten while it is still read */
+    {{"L r0* w1=", "L r1= w0="}, true, FIT_ANY},
+    {{"L r0+ w1=", "L r1= w0=?"}, true, FIT_ANY},
+    {{"L r0= w0=", "L r0+ w1="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1* w0="}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0=", "L r0= w2="}, true, FIT_ANY},
+    {{"L r0+ r2= w1=", "L r1= w0= w2="}, true, FIT_ANY},
+    {{"L r0- w1=", "L r1= r0= w0=", "L r0= r0= w0="}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0=?", "L r3= w0="}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0= r0="}, true, FIT_ANY},
     /* and, within the blocks of the launches, something that tiles of another size cut in two */
     {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
     {{"L r0= w1=? w4=", "L r1+G r4+ w2=", "L r2= w1="}, false, FIT_CROOKED},

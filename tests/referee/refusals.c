@@ -164,6 +164,9 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
 
 static void read_line(struct batch *batch, const char *line)
 {
+    unsigned long long renamed;
+    if (sscanf(line, "renamed %llu", &renamed) == 1 && renamed)
+        judge_count_refusal(batch, "(uses) with a second buffer", renamed);
     unsigned program;
     unsigned long long uses = 0, mismatches = 0;
     bool is_use = sscanf(line, "group g%*u_p%uk%*[^ ] uses %llu", &program, &uses) == 2;
