@@ -60,10 +60,9 @@ static bool find_writer(const struct group *group, struct range *range)
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
-            if (!is_in_range(range, &group->members[m], access->base) || access->kind == ACCESS_READ)
-                continue;
             if (access->kind == ACCESS_ATOMIC) return false;
-            if (range->writer == UINT32_MAX) range->writer = m;
+            if (access->kind == ACCESS_READ || range->writer != UINT32_MAX) continue;
+            if (is_in_range(range, &group->members[m], access->base)) range->writer = m;
         }
     return range->writer != UINT32_MAX;
 }
@@ -118,6 +117,20 @@ static bool is_subset(__isl_take isl_set *part, __isl_keep isl_set *whole)
     bool is = part && isl_set_is_subset(part, whole) == isl_bool_true;
     isl_set_free(part);
     return is;
+}
+
+/* Rule 4. */
+static bool reads_are_known(const struct group *group, const struct range *range)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
+            const struct access *access = &group->members[m].summary->accesses[i];
+            bool is_known = access->address_is_exact && access->domain_is_exact;
+            if (access->kind == ACCESS_READ && !is_known &&
+                is_in_range(range, &group->members[m], access->base))
+                return false;
+        }
+    return true;
 }
 
 /* Rule 3. */
@@ -244,7 +257,8 @@ static bool part(struct group *group, struct memo *memo, const struct frame_haza
     struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
     bool are_known = writes_are_known(group, &range, &written);
     quota_end(&quota);
-    return are_known && add_view(group, &range, &written);
+    bool is_partial = written.width < (uint64_t)(range.to - range.from);
+    return are_known && (!is_partial || reads_are_known(group, &range)) && add_view(group, &range, &written);
 }
 
 /* False when one of the hazards cannot be dissolved, or there is none. */

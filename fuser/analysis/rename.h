@@ -6,12 +6,15 @@
  * member that writes into it. What members before r read of the range, and r itself, is the old contents;
  * what r and later members write, and later members read, is the new contents, which lies elsewhere. In the
  * view that the rest of the analysis gets, these are two arrays, of two bases in r. The rules:
- * 1. No atomics on the range; each base is a pointer among the arguments and has a hull.
+ * 1. No member has atomics (a kernel that waits for one would see the array before it is copied back); each
+ * base is a pointer among the arguments and has a hull.
  * 2. r reads nothing of the range after it has written into it, in one thread; and its threads do not wait
  * for each other, as then one might read what another has written.
  * 3. The bytes that r writes are known exactly and are a box, and later members write no others. What r does
  * not write is as it was, in both buffers: the second one begins as a copy (is_partial), and only the box is
- * ever copied back, as others may write the rest meanwhile. */
+ * ever copied back, as others may write the rest meanwhile.
+ * 4. What a group reads of such a range is known exactly, so that every use reads the same bytes of the rest:
+ * those are copied once. */
 #ifndef KFUSE_FUSER_ANALYSIS_RENAME_H
 #define KFUSE_FUSER_ANALYSIS_RENAME_H
 
