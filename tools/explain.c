@@ -87,8 +87,8 @@ static void print_members(const json_t *group)
         explain_shape(json_object_get(member, "block"));
         const char *remap = json_string_value(json_array_get(remaps, i));
         printf("%s%s\n", remap ? "  threads: " : "", remap ? remap : "");
-        if (*plan_file_text(member, "loops")) printf("      %s\n", plan_file_text(member, "loops"));
         if (*plan_file_text(member, "exactness")) printf("      %s\n", plan_file_text(member, "exactness"));
+        if (*plan_file_text(member, "loops")) printf("      %s\n", plan_file_text(member, "loops"));
     }
     json_array_foreach(json_object_get(group, "passed_over"), i, member) printf(
         "  passed over: %s (issued %s the group)\n",

@@ -8,4 +8,4 @@ tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/planner/patch_trace
 tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c $(patched_file)
 dist_check_SCRIPTS += tests/planner/exactness.sh
-EXTRA_DIST += tests/planner/exactness.cu
+cuda_tests += tests/planner/exactness
