@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Many small kernels of which no two can be fused thread by thread: each reads its neighbours' results of the
- * one before, across blocks. It measures what a tool costs that looks at launches and can do nothing for
- * them. */
+ * Many small kernels of which no two can be fused: each reads, at the other end of a ring, what far away blocks of the one
+ * before have written. It measures what a tool costs that looks at launches and can do nothing for them. */
 #include "bench.h"
 
-/* Each element from its two neighbours, on a ring. */
+/* Each element from its mirror image and that one's neighbours. */
 __global__ void relax(const float *from, float *to, int n)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = blockIdx.x * blockDim.x + threadIdx.x, m = n - 1 - i;
     if (i < n)
-        to[i] = 0.25f * from[i == 0 ? n - 1 : i - 1] + 0.5f * from[i] + 0.25f * from[i == n - 1 ? 0 : i + 1];
+        to[i] = 0.25f * from[m == 0 ? n - 1 : m - 1] + 0.5f * from[m] + 0.25f * from[m == n - 1 ? 0 : m + 1];
 }
 
-/* Each element from the one half a ring away. */
+/* Each element from its mirror image. */
 __global__ void shift(const float *from, float *to, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) to[i] = from[i < n / 2 ? i + n / 2 : i - n / 2] + 0.001f;
+    if (i < n) to[i] = from[n - 1 - i] + 0.001f;
 }
 
 struct ring {

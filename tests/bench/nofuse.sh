@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Kernels that read their neighbours' results stay apart, and explain says so.
+# Kernels that read what far away blocks have written stay apart, and explain says so.
 . "$top_srcdir/tests/tools/functions.sh"
 original "$bench/nofuse-shared" --size 600 --steps 10
 record_and_plan "$bench/nofuse-shared" --size 600 --steps 10

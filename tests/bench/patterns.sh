@@ -30,7 +30,7 @@ indexed fused
 indexed_written fused
 reallocated fused
 mirrored fused
-stencil apart
+stencil fused
 conditional fused
 vectors fused
 atomics fused
