@@ -138,7 +138,8 @@ void draft_grow(struct draft *draft)
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= search->options->max_members) break;
-        if (draft->renames && has_class(draft, search_class(search, next))) break;
+        bool renamed = draft->renames, repeats = has_class(draft, search_class(search, next));
+        if (renamed && repeats) break;
         const char *obstacle = draft_why_no_step(search, next);
         if (obstacle) {
             if (draft->count == 1) draft->reason = obstacle;
@@ -148,6 +149,11 @@ void draft_grow(struct draft *draft)
         const char *no_member = search_class(search, next)->no_member;
         if (no_member && at == 1) draft->reason = no_member;
         draft->is_member[at] = !no_member && !stands_behind(draft) && joins_members(draft, next);
+        if (repeats && draft->renames) {
+            draft->is_member[at] = false;
+            draft->renames = renamed;
+            break;
+        }
         if (draft->is_member[at] && draft_assign_roles(draft)) continue;
         draft->is_member[at] = false;
         if (++passed > SEARCH_MOST_PASSED) break;
