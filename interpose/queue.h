@@ -30,6 +30,7 @@
  *
  * Timer: created at the first hold (all signals blocked), sleeps on a futex while nothing happens, looks
  * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
+ * Renamed ranges are copied back when there was no use for many looks: in a long loop the host waits for the device.
  * In the child of a fork there is no timer and nothing is ever held.
  *
  * The library's own device memory (shadow.h) belongs to the queue, and goes to the program when that runs
