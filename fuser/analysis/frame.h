@@ -129,6 +129,8 @@ __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, cons
 
 /* --- overlap.c */
 uint64_t overlap_common_divisor(uint64_t a, uint64_t b);
+/* From a set of first bytes to all bytes of elements so wide. */
+__isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width);
 /* { thread -> [byte + distance] }; NULL for NULL. */
 __isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance);
 /* Borrows the bytes. */

@@ -129,6 +129,12 @@ static int64_t common_unit(const struct touch *a, const struct touch *b)
     return (int64_t)overlap_common_divisor(overlap_common_divisor(unit, a->width), b->width);
 }
 
+__isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width)
+{
+    return isl_set_apply(
+        first, map_from_text(isl_set_get_ctx(first), "{ [x] -> [y] : x + %lld <= y < x + %lld }", 0, width));
+}
+
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b)
 {
     isl_ctx *ctx = isl_map_get_ctx(a->bytes);

@@ -88,12 +88,8 @@ static bool reads_before_writing(const struct group *group, const struct range *
 /* { [byte] } of the array, or NULL. */
 static __isl_give isl_set *bytes_of(const struct bound_launch *launch, const struct access *access)
 {
-    char text[80];
     isl_map *first = overlap_thread_bytes(launch, access);
-    if (!first) return NULL;
-    snprintf(text, sizeof text, "{ [x] -> [y] : x <= y < x + %u }", access->width);
-    isl_map *element = isl_map_read_from_str(isl_map_get_ctx(first), text);
-    return isl_set_coalesce(isl_map_range(isl_map_apply_range(first, element)));
+    return first ? isl_set_coalesce(overlap_all_bytes(isl_map_range(first), access->width)) : NULL;
 }
 
 /* What the writer writes for certain; NULL: not known. */

@@ -31,14 +31,11 @@ static bool sample_threads(__isl_take isl_map *pairs, struct conflict_witness *w
 static __isl_give isl_set *bytes_of_thread(const struct bound_launch *launch, const struct access *access,
                                            const int32_t thread[6])
 {
-    char text[80];
     isl_map *first = overlap_thread_bytes(launch, access);
     if (!first) return NULL;
     for (unsigned d = 0; d < ACCESS_THREAD_DIMENSIONS; d++)
         first = isl_map_fix_si(first, isl_dim_in, d, thread[d]);
-    snprintf(text, sizeof text, "{ [x] -> [y] : x <= y < x + %u }", access->width);
-    isl_map *element = isl_map_read_from_str(isl_map_get_ctx(first), text);
-    return isl_set_apply(isl_map_range(first), element);
+    return overlap_all_bytes(isl_map_range(first), access->width);
 }
 
 bool witness_touches(const struct bound_launch *launch, const struct access *access, const int32_t thread[6],

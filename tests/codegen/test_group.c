@@ -78,6 +78,15 @@ static const struct hand_launch add_to_launch = {
     {AT(8, LINE(256, 1000, 4)), AT(0, LINE(256, 1000, 4)), AT(0, LINE(256, 1000, 4))},
     {3, 0}};
 
+/* y from x and its neighbours, on arrays 0, 1 */
+static const struct hand_launch stencil_launch = {
+    "stencil",
+    {4, 1, 1},
+    {256, 1, 1},
+    {AT(8, LINE_AT(256, 1, 999, 4, -4)), AT(8, LINE_AT(256, 1, 999, 4, 0)), AT(8, LINE_AT(256, 1, 999, 4, 4)),
+     AT(0, LINE_AT(256, 1, 999, 4, 0))},
+    {0, 1}};
+
 static void disjoint_arrays_do_not_conflict(void **state)
 {
     struct fixture *fixture = *state;
@@ -103,12 +112,8 @@ static void elementwise_kernels_meet_in_one_thread(void **state)
 static void a_stencil_is_refused_with_two_threads(void **state)
 {
     struct fixture *fixture = *state;
-    struct hand_launch stencil = {"stencil",
-                                  {4, 1, 1},
-                                  {256, 1, 1},
-                                  {AT(8, LINE_AT(256, 1, 999, 4, -4)), AT(8, LINE_AT(256, 1, 999, 4, 0)),
-                                   AT(8, LINE_AT(256, 1, 999, 4, 4)), AT(0, LINE_AT(256, 1, 999, 4, 0))},
-                                  {0, 0}};
+    struct hand_launch stencil = stencil_launch;
+    stencil.arrays[1] = 0;
     struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil);
     struct conflict conflict;
     conflict_between(&fixture->memo, p, q, &conflict);
@@ -130,13 +135,7 @@ static void a_stencil_is_refused_with_two_threads(void **state)
 static void a_stencil_that_overwrites_needs_a_second_buffer(void **state)
 {
     struct fixture *fixture = *state;
-    struct hand_launch stencil = {"stencil",
-                                  {4, 1, 1},
-                                  {256, 1, 1},
-                                  {AT(8, LINE_AT(256, 1, 999, 4, -4)), AT(8, LINE_AT(256, 1, 999, 4, 0)),
-                                   AT(8, LINE_AT(256, 1, 999, 4, 4)), AT(0, LINE_AT(256, 1, 999, 4, 0))},
-                                  {0, 1}};
-    struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil);
+    struct bound_launch *p = bind(fixture, &add_launch), *q = bind(fixture, &stencil_launch);
     struct conflict conflict;
     conflict_between(&fixture->memo, p, q, &conflict);
     assert_int_equal(conflict.class, CONFLICT_RENAMED);
