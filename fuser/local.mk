@@ -34,6 +34,7 @@ libfuser_la_SOURCES += \
 
 # conflicts between launches, groups
 libfuser_la_SOURCES += \
+	fuser/analysis/array_range.c fuser/analysis/array_range.h \
 	fuser/analysis/conflict.c fuser/analysis/conflict.h \
 	fuser/analysis/failure.c \
 	fuser/analysis/forward.c fuser/analysis/forward.h \

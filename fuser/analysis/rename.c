@@ -3,72 +3,15 @@
 #include "fuser/analysis/rename.h"
 #include "fuser/analysis/halo.h"
 #include "fuser/analysis/order.h"
+#include "fuser/analysis/array_range.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { RENAME_OPERATIONS = 500000 }; /* of isl, for one range */
 
-struct range { /* of an array, in bytes from its start */
-    uint32_t array;
-    int64_t from, to;
-    uint32_t writer; /* the first member that writes it */
-};
-
-static bool is_in_range(const struct range *range, const struct bound_launch *launch, uint32_t base)
-{
-    const struct access_base *of = &launch->summary->bases[base];
-    const struct array_binding *binding = &launch->bindings[base];
-    return binding->array == range->array && of->from < of->to && of->from + binding->offset < range->to &&
-           of->to + binding->offset > range->from;
-}
-
-static bool is_renamable(const struct access_base *base, const struct array_binding *binding)
-{
-    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded && binding->is_plain &&
-           binding->array < RENAME_FIRST;
-}
-
-/* Widens the range to all bases that overlap it; false when one of the array's cannot be renamed. */
-static bool close_range(const struct group *group, struct range *range)
-{
-    bool has_changed = true;
-    while (has_changed) {
-        has_changed = false;
-        for (uint32_t m = 0; m < group->member_count; m++) {
-            const struct bound_launch *launch = &group->members[m];
-            for (uint32_t b = 0; b < launch->summary->base_count; b++) {
-                const struct access_base *base = &launch->summary->bases[b];
-                const struct array_binding *binding = &launch->bindings[b];
-                if (binding->array != range->array || (base->is_bounded && base->from == base->to)) continue;
-                if (!is_renamable(base, binding)) return false;
-                if (!is_in_range(range, launch, b)) continue;
-                int64_t from = base->from + binding->offset, to = base->to + binding->offset;
-                has_changed |= from < range->from || to > range->to;
-                range->from = from < range->from ? from : range->from;
-                range->to = to > range->to ? to : range->to;
-            }
-        }
-    }
-    return true;
-}
-
-/* Rule 1; sets the range's writer. */
-static bool find_writer(const struct group *group, struct range *range)
-{
-    range->writer = UINT32_MAX;
-    for (uint32_t m = 0; m < group->member_count; m++)
-        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
-            const struct access *access = &group->members[m].summary->accesses[i];
-            if (access->kind == ACCESS_ATOMIC) return false;
-            if (access->kind == ACCESS_READ || range->writer != UINT32_MAX) continue;
-            if (is_in_range(range, &group->members[m], access->base)) range->writer = m;
-        }
-    return range->writer != UINT32_MAX;
-}
-
 /* Rule 2. */
-static bool reads_before_writing(const struct group *group, const struct range *range)
+static bool reads_before_writing(const struct group *group, const struct array_range *range)
 {
     const struct bound_launch *launch = &group->members[range->writer];
     const struct access_summary *summary = launch->summary;
@@ -78,30 +21,25 @@ static bool reads_before_writing(const struct group *group, const struct range *
         for (uint32_t j = 0; j < summary->access_count; j++) {
             const struct access *write = &summary->accesses[i], *read = &summary->accesses[j];
             if (write->kind == ACCESS_READ || read->kind != ACCESS_READ) continue;
-            if (!is_in_range(range, launch, write->base) || !is_in_range(range, launch, read->base)) continue;
+            if (!array_range_holds(range, launch, write->base) ||
+                !array_range_holds(range, launch, read->base))
+                continue;
             if (summary->whole_block || order_may_follow(&order, write->instruction, read->instruction))
                 return false;
         }
     return true;
 }
 
-/* { [byte] } of the array, or NULL. */
-static __isl_give isl_set *bytes_of(const struct bound_launch *launch, const struct access *access)
-{
-    isl_map *first = overlap_thread_bytes(launch, access);
-    return first ? isl_set_coalesce(overlap_all_bytes(isl_map_range(first), access->width)) : NULL;
-}
-
 /* What the writer writes for certain; NULL: not known. */
-static __isl_give isl_set *bytes_written(const struct group *group, const struct range *range)
+static __isl_give isl_set *bytes_written(const struct group *group, const struct array_range *range)
 {
     const struct bound_launch *launch = &group->members[range->writer];
     isl_set *all = NULL;
     for (uint32_t i = 0; i < launch->summary->access_count; i++) {
         const struct access *access = &launch->summary->accesses[i];
-        if (access->kind == ACCESS_READ || !is_in_range(range, launch, access->base)) continue;
+        if (access->kind == ACCESS_READ || !array_range_holds(range, launch, access->base)) continue;
         if (!access->address_is_exact || !access->domain_is_exact) return isl_set_free(all);
-        isl_set *bytes = bytes_of(launch, access);
+        isl_set *bytes = array_range_bytes(launch, access);
         if (!bytes) return isl_set_free(all);
         all = all ? isl_set_union(all, bytes) : bytes;
     }
@@ -116,30 +54,31 @@ static bool is_subset(__isl_take isl_set *part, __isl_keep isl_set *whole)
 }
 
 /* Rule 4. */
-static bool reads_are_known(const struct group *group, const struct range *range)
+static bool reads_are_known(const struct group *group, const struct array_range *range)
 {
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
             bool is_known = access->address_is_exact && access->domain_is_exact;
             if (access->kind == ACCESS_READ && !is_known &&
-                is_in_range(range, &group->members[m], access->base))
+                array_range_holds(range, &group->members[m], access->base))
                 return false;
         }
     return true;
 }
 
 /* Rule 3. */
-static bool writes_are_known(const struct group *group, const struct range *range, struct group_box *box)
+static bool writes_are_known(const struct group *group, const struct array_range *range,
+                             struct group_box *box)
 {
     isl_set *written = isl_set_compute_divs(bytes_written(group, range));
     bool are_known = written;
     for (uint32_t m = range->writer + 1; m < group->member_count; m++)
         for (uint32_t i = 0; are_known && i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
-            if (access->kind == ACCESS_READ || !is_in_range(range, &group->members[m], access->base))
+            if (access->kind == ACCESS_READ || !array_range_holds(range, &group->members[m], access->base))
                 continue;
-            are_known = is_subset(bytes_of(&group->members[m], access), written);
+            are_known = is_subset(array_range_bytes(&group->members[m], access), written);
         }
     are_known = are_known && rename_box(written, box);
     box->from -= range->from;
@@ -150,7 +89,7 @@ static bool writes_are_known(const struct group *group, const struct range *rang
 /* --- the view ------------------------------------------------------------------------------------------ */
 
 /* New contents in place of old: all of the member's bases in the range. */
-static bool rebind(struct group *group, struct bound_launch *launch, const struct range *range,
+static bool rebind(struct group *group, struct bound_launch *launch, const struct array_range *range,
                    uint32_t array)
 {
     uint32_t count = launch->summary->base_count;
@@ -158,20 +97,14 @@ static bool rebind(struct group *group, struct bound_launch *launch, const struc
     if (!bindings) return false;
     memcpy(bindings, launch->bindings, count * sizeof *bindings);
     for (uint32_t b = 0; b < count; b++)
-        if (is_in_range(range, launch, b)) bindings[b].array = array;
+        if (array_range_holds(range, launch, b)) bindings[b].array = array;
     launch->bindings = bindings;
     return true;
 }
 
-static bool writes_through(const struct access_summary *summary, uint32_t base)
-{
-    for (uint32_t i = 0; i < summary->access_count; i++)
-        if (summary->accesses[i].base == base && summary->accesses[i].kind == ACCESS_WRITE) return true;
-    return false;
-}
-
 /* The writer gets every base in the range twice: it reads through the one, and writes through the other. */
-static bool split(struct group *group, struct bound_launch *launch, const struct range *range, uint32_t array)
+static bool split(struct group *group, struct bound_launch *launch, const struct array_range *range,
+                  uint32_t array)
 {
     const struct access_summary *from = launch->summary;
     uint32_t count = from->base_count, next = count;
@@ -184,7 +117,7 @@ static bool split(struct group *group, struct bound_launch *launch, const struct
     memcpy(bindings, launch->bindings, count * sizeof *bindings);
     memcpy(accesses, from->accesses, from->access_count * sizeof *accesses);
     for (uint32_t b = 0; b < count; b++) {
-        if (!is_in_range(range, launch, b) || !writes_through(from, b)) continue;
+        if (!array_range_holds(range, launch, b) || !array_range_writes_through(from, b)) continue;
         bases[next] = bases[b];
         bindings[next] = bindings[b];
         bindings[next].array = array;
@@ -201,11 +134,12 @@ static bool split(struct group *group, struct bound_launch *launch, const struct
     return true;
 }
 
-static bool add_view(struct group *group, const struct range *range, const struct group_box *written)
+static bool add_view(struct group *group, const struct array_range *range, const struct group_box *written)
 {
-    uint32_t array = RENAME_FIRST + group->rename_count, base = 0;
+    uint32_t array = ARRAY_RANGE_FIRST_NEW + group->rename_count, base = 0;
     const struct bound_launch *writer = &group->members[range->writer];
-    while (!is_in_range(range, writer, base) || !writes_through(writer->summary, base)) base++;
+    while (!array_range_holds(range, writer, base) || !array_range_writes_through(writer->summary, base))
+        base++;
     struct group_rename rename = {
         .array = array,
         .of = range->array,
@@ -240,12 +174,13 @@ static bool part(struct group *group, struct memo *memo, const struct frame_haza
                         *b = &q->summary->accesses[hazard->access_q];
     const struct access_base *base = &p->summary->bases[a->base];
     const struct array_binding *binding = &p->bindings[a->base];
-    if (group->rename_count == RENAME_MOST || !is_renamable(base, binding) ||
+    if (group->rename_count == RENAME_MOST || !array_range_is_known(base, binding) ||
         binding->array != q->bindings[b->base].array)
         return false;
-    struct range range = {
-        .array = binding->array, .from = base->from + binding->offset, .to = base->to + binding->offset};
-    if (!close_range(group, &range) || !find_writer(group, &range)) return false;
+    struct array_range range = array_range_of(p, a->base);
+    if (!array_range_close(group->members, group->member_count, &range) ||
+        !array_range_find_writer(group->members, group->member_count, &range)) /* rule 1 */
+        return false;
     bool a_is_new = hazard->p > range.writer || (hazard->p == range.writer && a->kind != ACCESS_READ);
     bool b_is_new = hazard->q > range.writer || (hazard->q == range.writer && b->kind != ACCESS_READ);
     if (a_is_new == b_is_new || !reads_before_writing(group, &range)) return false;
@@ -302,10 +237,10 @@ const struct group_rename *group_rename_of(const struct group *group, uint32_t m
         const struct array_binding *binding = &launch->bindings[access->base];
         for (uint32_t r = 0; r < group->rename_count; r++) {
             const struct group_rename *rename = &group->renames[r];
-            const struct range range = {
+            const struct array_range range = {
                 .array = rename->of, .from = rename->start, .to = rename->start + (int64_t)rename->bytes};
             *is_new = binding->array == rename->array;
-            if (*is_new || is_in_range(&range, launch, access->base)) return rename;
+            if (*is_new || array_range_holds(&range, launch, access->base)) return rename;
         }
     }
     return NULL;

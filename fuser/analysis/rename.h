@@ -2,10 +2,10 @@
  * Renaming (seed 000, II-B, "expandable arrays"; design: section 5): what a group writes goes into a second
  * buffer, so that nothing that it still reads is overwritten. Internal to fuser/analysis.
  *
- * The unit is a range of an array: the hull of bases whose hulls overlap, of all members. r is the first
- * member that writes into it. What members before r read of the range, and r itself, is the old contents;
- * what r and later members write, and later members read, is the new contents, which lies elsewhere. In the
- * view that the rest of the analysis gets, these are two arrays, of two bases in r. The rules:
+ * The unit is a range of an array (array_range.h). r is the first member that writes into it. What members
+ * before r read of the range, and r itself, is the old contents; what r and later members write, and later
+ * members read, is the new contents, which lies elsewhere. In the view that the rest of the analysis gets,
+ * these are two arrays, of two bases in r. The rules:
  * 1. No member has atomics (a kernel that waits for one would see the array before it is copied back); each
  * base is a pointer among the arguments and has a hull.
  * 2. r reads nothing of the range after it has written into it, in one thread; and its threads do not wait
@@ -20,7 +20,7 @@
 
 #include "fuser/analysis/frame.h"
 
-enum { RENAME_FIRST = 1u << 29, RENAME_MOST = FRAME_HAZARDS_MOST }; /* numbers of arrays; ranges of a group */
+enum { RENAME_MOST = FRAME_HAZARDS_MOST }; /* ranges of a group */
 
 /* Looks for a frame of any kind (place.c, halo.c; loops are unwound only without renames), with as few ranges
  * renamed as it takes: group->members is the view then, in the group's arena, and group->renames says what
