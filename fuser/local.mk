@@ -41,6 +41,8 @@ libfuser_la_SOURCES += \
 	fuser/analysis/frame.c fuser/analysis/frame.h \
 	fuser/analysis/group.c fuser/analysis/group.h \
 	fuser/analysis/halo.c fuser/analysis/halo.h \
+	fuser/analysis/halo_origin.c fuser/analysis/halo_parts.h \
+	fuser/analysis/halo_serve.c fuser/analysis/halo_small.c \
 	fuser/analysis/halo_source.c fuser/analysis/halo_source.h \
 	fuser/analysis/rename.c fuser/analysis/rename.h fuser/analysis/rename_box.c \
 	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \

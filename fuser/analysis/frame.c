@@ -175,10 +175,21 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
     return false;
 }
 
+bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map)
+{
+    frame_unplace(frame, member);
+    frame->remaps[member].kind = REMAP_CELLS;
+    frame->maps[member] = map;
+    if (map && place_accesses(frame, member)) return true;
+    frame_unplace(frame, member);
+    return false;
+}
+
 void frame_unplace(struct frame *frame, uint32_t member)
 {
     frame->maps[member] = isl_map_free(frame->maps[member]);
     frame->remaps[member].coordinates = isl_pw_multi_aff_free(frame->remaps[member].coordinates);
+    frame->remaps[member].own = isl_set_free(frame->remaps[member].own);
     frame->accesses[member] = NULL;
 }
 

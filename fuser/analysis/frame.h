@@ -69,6 +69,8 @@ void frame_clear(struct frame *frame);
 /* Places a member by a remap of this kind; AFFINE is derived from its conflicts with the members that are
  * placed. False when the kind does not fit the shapes or would not run each effective thread exactly once. */
 bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
+/* Places it anew, so. */
+bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map);
 void frame_unplace(struct frame *frame, uint32_t member);
 
 /* Both are placed. a is earlier or the same member. */

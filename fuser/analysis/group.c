@@ -35,7 +35,8 @@ static void copy_frame(struct group *group, struct frame *frame)
     }
     for (uint32_t member = 0; member < group->member_count; member++) {
         group->remaps[member] = frame->remaps[member];
-        frame->remaps[member].coordinates = NULL; /* the group owns it now */
+        frame->remaps[member].coordinates = NULL; /* the group owns them now */
+        frame->remaps[member].own = NULL;
     }
 }
 
@@ -237,8 +238,10 @@ const struct unwound *group_unwound_of(const struct group *group, uint32_t membe
 void group_free(struct group *group)
 {
     if (!group) return;
-    for (uint32_t member = 0; group->remaps && member < group->member_count; member++)
+    for (uint32_t member = 0; group->remaps && member < group->member_count; member++) {
         isl_pw_multi_aff_free(group->remaps[member].coordinates);
+        isl_set_free(group->remaps[member].own);
+    }
     halo_free(group);
     arena_free(group->arena);
 }

@@ -26,7 +26,10 @@ struct remap {
     enum remap_kind kind;
     isl_pw_multi_aff
         *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member; CELLS: from
-                         cells to the member's threads, or NULL where they are the same; else NULL */
+                         cells to the member's threads, as cells of its own launch, or NULL where they are
+                         the same; else NULL */
+    bool is_wide; /* CELLS: runs for other cells than its own, too: only its own store to memory */
+    isl_set *own; /* CELLS, wide: its own cells, where they are not those that have its threads' coordinates */
     enum remap_guard guard;
 };
 

@@ -3,7 +3,7 @@
  */
 #include "fuser/analysis/halo.h"
 #include "fuser/analysis/forward.h"
-#include "fuser/analysis/halo_source.h"
+#include "fuser/analysis/halo_parts.h"
 #include "fuser/analysis/halo_tile.h"
 #include "fuser/analysis/unwind.h"
 
@@ -12,28 +12,10 @@
 
 enum { HALO_OPERATIONS = 500000 }; /* of isl, for each member */
 
-struct spread {     /* one member */
-    isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
-    uint32_t low[3], high[3];
-    bool is_wide;
-};
-struct halo {
-    struct group *group;
-    struct frame *frame;
-    struct spread *spreads;
-    struct frame_failure *failure;
-    isl_map **unserved; /* by fetch, a load's first: { F -> [byte] } of the cells that load; NULL: none */
-};
-
-static const struct access_summary *summary_of(const struct halo *halo, uint32_t member)
+bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
+                 const char *why)
 {
-    return halo->frame->members[member].summary;
-}
-
-static bool refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
-                   const char *why)
-{
-    const struct access_summary *p = summary_of(halo, a->member), *q = summary_of(halo, b->member);
+    const struct access_summary *p = halo_summary(halo, a->member), *q = halo_summary(halo, b->member);
     struct frame_failure *failure = halo->failure;
     if (!failure->reason[0])
         snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
@@ -46,84 +28,6 @@ static bool refuse(struct halo *halo, const struct placed_access *a, const struc
     return false;
 }
 
-static __isl_give isl_map *bytes_of(const struct halo *halo, const struct placed_access *access)
-{
-    return isl_map_copy(halo->frame->shapes[access->shape].touch.bytes);
-}
-
-/* --- one load and the store that it reads from
- * -------------------------------------------------------------- */
-
-static uint32_t tile_of(struct group *group, const struct placed_access *store)
-{
-    for (uint32_t i = 0; i < group->tile_count; i++)
-        if (group->tiles[i].member == store->member &&
-            group->tiles[i].instruction == store->access->instruction)
-            return i;
-    group->tiles[group->tile_count] =
-        (struct group_tile){store->member, store->access->instruction, store->access->width};
-    return group->tile_count++;
-}
-
-static void widen(struct spread *p, const struct spread *q, const int64_t offset[3])
-{
-    for (int d = 0; d < 3; d++) {
-        int64_t low = (int64_t)q->low[d] - offset[d], high = (int64_t)q->high[d] + offset[d];
-        if (low > (int64_t)p->low[d]) p->low[d] = (uint32_t)low;
-        if (high > (int64_t)p->high[d]) p->high[d] = (uint32_t)high;
-    }
-    p->is_wide = true;
-}
-
-static struct group_fetch *add_fetch(struct halo *halo, const struct placed_access *store,
-                                     const struct placed_access *load, const int64_t offset[3])
-{
-    struct group *group = halo->group;
-    uint32_t count = group->fetch_count;
-    struct group_fetch *fetches = arena_grow(group->arena, group->fetches, count, count + 1, sizeof *fetches);
-    isl_map **unserved = arena_grow(group->arena, halo->unserved, count, count + 1, sizeof(isl_map *));
-    if (fetches) group->fetches = fetches;
-    if (unserved) halo->unserved = unserved;
-    if (!fetches || !unserved) return NULL;
-    halo->unserved[count] = NULL;
-    group->fetches[count] =
-        (struct group_fetch){load->member, load->access->instruction, tile_of(group, store), {0}, NULL};
-    for (int d = 0; d < 3; d++) group->fetches[count].offset[d] = (int32_t)offset[d];
-    return &group->fetches[group->fetch_count++];
-}
-
-/* Serves the load from the store's tile, and takes the cells that are off *rest; false with the reason. */
-static bool serve(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
-                  isl_map **rest)
-{
-    struct spread *p = &halo->spreads[store->member];
-    const struct spread *q = &halo->spreads[load->member];
-    int64_t offset[3];
-    if (!forward_is_certain(halo->frame, store) || !load->access->is_once ||
-        !load->access->address_is_exact || load->access->is_uncached_order)
-        return refuse(halo, store, load, "not one element once a thread");
-    if (!forward_is_element(halo->frame, store, load)) return refuse(halo, store, load, "elements differ");
-    isl_map *source = halo_source_cells(halo->frame, store, load);
-    if (!source) return refuse(halo, store, load, "the element read is not one thread's alone");
-    isl_set *served = isl_map_domain(isl_map_copy(source)), *left = isl_map_domain(isl_map_copy(*rest));
-    bool is_alone = isl_set_is_subset(served, left) == isl_bool_true;
-    isl_set_free(left);
-    *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
-    struct group_fetch *fetch =
-        is_alone && halo_source_place(source, offset) ? add_fetch(halo, store, load, offset) : NULL;
-    if (!fetch) {
-        isl_map_free(source);
-        return refuse(halo, store, load,
-                      is_alone ? "they lie at no bounded distance" : "it reads what two stores write");
-    }
-    isl_map *needed = isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), source));
-    fetch->covered = isl_set_coalesce(isl_map_domain(isl_map_copy(needed)));
-    widen(p, q, offset);
-    p->cells = isl_map_coalesce(isl_map_union(
-        p->cells, isl_map_apply_domain(needed, halo_source_translation(halo->frame->ctx, offset))));
-    return fetch->covered && p->cells;
-}
-
 /* --- one member
  * ----------------------------------------------------------------------------------------------- */
 
@@ -131,116 +35,124 @@ static bool serve(struct halo *halo, const struct placed_access *store, const st
 static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, bool only_effective)
 {
     isl_map *map = isl_map_copy(halo->frame->maps[member]);
-    if (only_effective) map = isl_map_intersect_range(map, isl_set_copy(summary_of(halo, member)->effective));
+    if (only_effective)
+        map = isl_map_intersect_range(map, isl_set_copy(halo_summary(halo, member)->effective));
     return isl_set_identity(isl_map_domain(map));
 }
 
-struct reading { /* a load of a later member, and a store of this one that it overlaps */
-    const struct placed_access *store, *load;
-};
-
-/* The loads of later members that overlap what the member writes, those of one load together. is_far: one of
- * them by another cell, or from a wide member. False with the reason when what overlaps is not known. */
-static bool find_readings(struct halo *halo, uint32_t p, struct reading *readings, uint32_t *count,
-                          bool *is_far)
+static struct halo_load *load_of(const struct halo *halo, const struct placed_access *access)
 {
-    struct frame *frame = halo->frame;
-    for (uint32_t q = p + 1; q < frame->member_count; q++)
-        for (uint32_t j = 0; j < summary_of(halo, q)->access_count; j++) {
-            const struct placed_access *load = &frame->accesses[q][j];
-            if (load->access->kind != ACCESS_READ) continue;
-            for (uint32_t i = 0; i < summary_of(halo, p)->access_count; i++) {
-                const struct placed_access *store = &frame->accesses[p][i];
-                if (!frame_writes(store)) continue;
-                enum overlap overlap = frame_overlap(frame, store, load);
-                if (overlap == OVERLAP_NONE) continue;
-                if (overlap == OVERLAP_UNKNOWN)
-                    return refuse(halo, store, load, "an address that is not known");
-                *is_far |= overlap == OVERLAP_OTHER || halo->spreads[q].is_wide;
-                readings[(*count)++] = (struct reading){store, load};
-            }
-        }
-    return true;
-}
-
-/* A write that the thread which loads makes after it. */
-static bool comes_after(struct halo *halo, const struct placed_access *write,
-                        const struct placed_access *load)
-{
-    struct order order;
-    return write->member == load->member &&
-           order_open(&order, halo->frame->arena, summary_of(halo, load->member)->function) &&
-           !order_may_follow(&order, write->access->instruction, load->access->instruction);
-}
-
-/* Somebody may write the load's bytes after p and before the load. */
-static const struct placed_access *writer_between(struct halo *halo, const struct reading *reading)
-{
-    struct frame *frame = halo->frame;
-    for (uint32_t m = reading->store->member + 1; m <= reading->load->member; m++)
-        for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
-            const struct placed_access *other = &frame->accesses[m][i];
-            if (!frame_writes(other)) continue;
-            enum overlap overlap = frame_overlap(frame, other, reading->load);
-            if (overlap == OVERLAP_NONE ||
-                (overlap == OVERLAP_SAME && comes_after(halo, other, reading->load)))
-                continue;
-            return other;
-        }
+    for (uint32_t i = 0; i < halo->load_count; i++)
+        if (halo->loads[i].load == access) return &halo->loads[i];
     return NULL;
 }
 
-/* One load, from all stores of the member that it may read; what none of them wrote is read from memory. */
-static bool serve_load(struct halo *halo, const struct reading *readings, uint32_t count)
+static bool list_loads(struct halo *halo)
 {
-    const struct placed_access *load = readings->load;
-    const struct placed_access *other = writer_between(halo, readings);
-    if (other) return refuse(halo, other, load, "it is written again before it is read");
-    uint32_t first = halo->group->fetch_count;
-    isl_map *rest = bytes_of(halo, load);
-    bool is_served = true;
-    for (uint32_t i = 0; is_served && i < count; i++) is_served = serve(halo, readings[i].store, load, &rest);
-    isl_bool is_whole = isl_map_is_empty(rest);
-    if (!is_served || is_whole == isl_bool_error) {
-        isl_map_free(rest);
-        return false;
-    }
-    if (is_whole == isl_bool_true) rest = isl_map_free(rest);
-    halo->unserved[first] = rest;
-    struct group_fetch *fetch = &halo->group->fetches[first];
-    if (is_whole == isl_bool_true && count == 1) fetch->covered = isl_set_free(fetch->covered);
+    uint32_t most = 1;
+    for (uint32_t m = 0; m < halo->frame->member_count; m++) most += halo_summary(halo, m)->access_count;
+    halo->loads = arena_calloc(halo->frame->arena, most, sizeof *halo->loads);
+    for (uint32_t m = 0; halo->loads && m < halo->frame->member_count; m++)
+        for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++)
+            if (halo->frame->accesses[m][i].access->kind == ACCESS_READ)
+                halo->loads[halo->load_count++].load = &halo->frame->accesses[m][i];
+    return halo->loads;
+}
+
+/* The load may read what an earlier member writes. is_far: in another cell, as far as overlaps tell. False
+ * with the reason when it is not known. */
+static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_wide)
+{
+    *reads_wide = halo->spreads[load->load->member].is_wide;
+    bool reads_any = false;
+    for (uint32_t p = 0; p < load->load->member; p++)
+        for (uint32_t i = 0; i < halo_summary(halo, p)->access_count; i++) {
+            const struct placed_access *store = &halo->frame->accesses[p][i];
+            if (!frame_writes(store)) continue;
+            enum overlap overlap = frame_overlap(halo->frame, store, load->load);
+            if (overlap == OVERLAP_NONE) continue;
+            if (overlap == OVERLAP_UNKNOWN)
+                return halo_refuse(halo, store, load->load, "an address that is not known");
+            load->is_far |= overlap == OVERLAP_OTHER;
+            *reads_wide |= halo->spreads[p].is_wide;
+            reads_any = true;
+        }
+    *reads_wide &= reads_any;
     return true;
 }
 
+/* Rule 2: one that is read from afar makes others so. */
+static bool find_wide(struct halo *halo)
+{
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (uint32_t i = 0; i < halo->load_count; i++) {
+            struct halo_load *load = &halo->loads[i];
+            bool reads_wide;
+            if (load->is_served) continue;
+            if (!look_back(halo, load, &reads_wide)) return false;
+            if (!load->is_far && !reads_wide) continue;
+            if (!halo_find_origins(halo, load)) return false;
+            load->is_served = has_changed = true;
+            for (uint32_t k = 0; k < load->origin_count; k++)
+                halo->spreads[load->origins[k].store->member].is_wide = true;
+        }
+    }
+    return true;
+}
+
+/* All that later members read of the member: first what large ones read, whose places are not chosen freely.
+ */
 static bool spread_member(struct halo *halo, uint32_t member)
 {
     struct spread *spread = &halo->spreads[member];
-    uint32_t most = 0, count = 0;
-    for (uint32_t q = member + 1; q < halo->frame->member_count; q++)
-        most += summary_of(halo, q)->access_count;
-    most *= summary_of(halo, member)->access_count;
-    struct reading *readings = arena_calloc(halo->frame->arena, most + 1, sizeof *readings);
-    bool is_far = false;
-    if (!readings || !find_readings(halo, member, readings, &count, &is_far)) return false;
-    spread->cells = own_cells(halo, member, is_far);
-    for (uint32_t i = 0, end; is_far && i < count; i = end) {
-        for (end = i + 1; end < count && readings[end].load == readings[i].load;) end++;
-        if (!serve_load(halo, &readings[i], end - i)) return false;
-    }
-    if (is_far && isl_map_is_single_valued(spread->cells) != isl_bool_true)
-        return refuse(halo, readings[0].store, readings[0].load,
-                      "one place of the tile would need two values");
+    const struct halo_load *last = NULL;
+    spread->cells = own_cells(halo, member, spread->is_wide);
+    for (int small = 0; small < 2; small++)
+        for (uint32_t i = 0; i < halo->load_count; i++) {
+            struct halo_load *load = &halo->loads[i];
+            if (halo->spreads[load->load->member].is_small != small) continue;
+            for (uint32_t k = 0; k < load->origin_count; k++) {
+                if (load->origins[k].store->member != member) continue;
+                if (!halo_serve(halo, load, &load->origins[k])) return false;
+                last = load;
+            }
+        }
+    if (last && isl_map_is_single_valued(spread->cells) != isl_bool_true)
+        return halo_refuse(halo, last->origins[0].store, last->load,
+                           "one place of the tile would need two values");
     return true;
+}
+
+/* Fetches of one load lie together, and one that serves all of it needs no condition. */
+static bool sort_fetches(struct halo *halo)
+{
+    struct group *group = halo->group;
+    struct group_fetch *sorted = arena_calloc(group->arena, group->fetch_count + 1, sizeof *sorted);
+    uint32_t count = 0;
+    for (uint32_t i = 0; sorted && i < halo->load_count; i++) {
+        const struct placed_access *load = halo->loads[i].load;
+        uint32_t first = count;
+        for (uint32_t k = 0; k < group->fetch_count; k++)
+            if (group->fetches[k].to_member == load->member &&
+                group->fetches[k].to_instruction == load->access->instruction)
+                sorted[count++] = group->fetches[k];
+        if (count == first + 1 && !halo->loads[i].rest)
+            sorted[first].covered = isl_set_free(sorted[first].covered);
+    }
+    if (sorted) group->fetches = sorted;
+    return sorted;
 }
 
 /* --- what must not happen
  * ------------------------------------------------------------------------------------- */
 
 /* What a load that is served still reads from memory, and a write. */
-static bool rest_is_written(struct halo *halo, const struct group_fetch *fetch,
-                            const struct placed_access *load, const struct placed_access *write)
+static bool rest_is_written(struct halo *halo, const struct halo_load *served,
+                            const struct placed_access *write)
 {
-    isl_map *rest = halo->unserved[fetch - halo->group->fetches];
+    isl_map *rest = served->rest;
+    const struct placed_access *load = served->load;
     if (!rest || !overlap_may_share(&halo->frame->members[load->member], load->access,
                                     &halo->frame->members[write->member], write->access))
         return false;
@@ -256,37 +168,37 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
 {
     const struct spread *other = &halo->spreads[b->member];
     if (a->member == b->member && !other->is_wide) return true;
-    const struct group_fetch *fetch = b->access->kind == ACCESS_READ
-                                          ? group_fetch_to(halo->group, b->member, b->access->instruction)
-                                          : NULL;
-    if (fetch)
-        return !rest_is_written(halo, fetch, b, a) ||
-               refuse(halo, a, b, "what no earlier member computes is written in the group");
+    const struct halo_load *load = b->access->kind == ACCESS_READ ? load_of(halo, b) : NULL;
+    if (load && load->is_served)
+        return !rest_is_written(halo, load, a) ||
+               halo_refuse(halo, a, b, "what no earlier member computes is written in the group");
     bool is_first = a->member <= b->member;
     enum overlap overlap = frame_overlap(halo->frame, is_first ? a : b, is_first ? b : a);
     if (overlap == OVERLAP_NONE) return true;
-    if (overlap == OVERLAP_UNKNOWN) return refuse(halo, a, b, "an address that is not known");
+    if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
     if (frame_writes(b)) {
         if (a->member == b->member || overlap == OVERLAP_SAME) return true;
-        return refuse(halo, a, b, "both write it, from different cells");
+        return halo_refuse(halo, a, b, "both write it, from different cells");
     }
-    if (other->is_wide) return refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
-    return overlap == OVERLAP_SAME || refuse(halo, a, b, "it is overwritten in place, from another cell");
+    if (other->is_wide)
+        return halo_refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
+    return overlap == OVERLAP_SAME ||
+           halo_refuse(halo, a, b, "it is overwritten in place, from another cell");
 }
 
 /* What one turn of an unwound member writes, no other cell of the member touches: unwind.h. */
 static bool check_turns(struct halo *halo, uint32_t member)
 {
     struct frame *frame = halo->frame;
-    uint32_t count = summary_of(halo, member)->access_count;
+    uint32_t count = halo_summary(halo, member)->access_count;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < count; j++) {
             const struct placed_access *a = &frame->accesses[member][i], *b = &frame->accesses[member][j];
             if (!frame_writes(a)) continue;
             enum overlap overlap = i <= j ? frame_overlap(frame, a, b) : frame_overlap(frame, b, a);
-            if (overlap == OVERLAP_UNKNOWN) return refuse(halo, a, b, "an address that is not known");
+            if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
             if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME)
-                return refuse(halo, a, b, "another iteration of the loop touches what this one writes");
+                return halo_refuse(halo, a, b, "another iteration of the loop touches what this one writes");
         }
     return true;
 }
@@ -311,13 +223,13 @@ static bool check_hazards(struct halo *halo)
     for (uint32_t m = 0; m < frame->member_count; m++)
         if (halo->group->unwound && halo->group->unwound[m] && !check_turns(halo, m)) return false;
     for (uint32_t m = 0; m < frame->member_count; m++)
-        for (uint32_t i = 0; i < summary_of(halo, m)->access_count; i++) {
+        for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++) {
             const struct placed_access *a = &frame->accesses[m][i];
             if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
-                return refuse(halo, a, a, "an atomic would be done again by other blocks");
+                return halo_refuse(halo, a, a, "an atomic would be done again by other blocks");
             if (!frame_writes(a) || is_told(halo, a)) continue;
             for (uint32_t n = 0; n < frame->member_count && !is_told(halo, a); n++)
-                for (uint32_t j = 0; j < summary_of(halo, n)->access_count && !is_told(halo, a); j++)
+                for (uint32_t j = 0; j < halo_summary(halo, n)->access_count && !is_told(halo, a); j++)
                     are_none &= check_pair(halo, a, &frame->accesses[n][j]);
         }
     return are_none;
@@ -325,14 +237,6 @@ static bool check_hazards(struct halo *halo)
 
 /* --- the whole
  * -------------------------------------------------------------------------------------------------- */
-
-static bool place_cells(struct halo *halo)
-{
-    struct frame *frame = halo->frame;
-    for (uint32_t m = 0; m < frame->member_count; m++)
-        if (!frame_place(frame, m, REMAP_GLOBAL)) return false;
-    return true;
-}
 
 /* Wide members have a stage each, narrow ones between them share one. */
 static void find_stages(struct halo *halo)
@@ -351,14 +255,25 @@ static void find_stages(struct halo *halo)
     }
 }
 
+/* The cells that run their own thread of a member whose threads have other cells' coordinates. */
+static __isl_give isl_set *own_of(const struct halo *halo, uint32_t member)
+{
+    isl_map *own = isl_map_copy(halo->spreads[member].cells);
+    return isl_set_coalesce(isl_map_domain(isl_map_intersect(own, isl_map_identity(isl_map_get_space(own)))));
+}
+
 static bool settle_remaps(struct halo *halo)
 {
     for (uint32_t m = 0; m < halo->group->member_count; m++) {
         struct remap *remap = &halo->frame->remaps[m];
-        *remap = (struct remap){.kind = REMAP_CELLS};
-        if (!halo->spreads[m].is_wide) continue;
-        remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(halo->spreads[m].cells));
-        if (!remap->coordinates) return false;
+        const struct spread *spread = &halo->spreads[m];
+        *remap = (struct remap){.kind = REMAP_CELLS, .is_wide = spread->is_wide};
+        if (!spread->is_wide && !spread->is_small) continue;
+        isl_map *threads = isl_map_copy(spread->cells);
+        if (spread->threads) threads = isl_map_apply_range(threads, isl_map_copy(spread->threads));
+        remap->coordinates = isl_pw_multi_aff_from_map(threads);
+        if (spread->is_wide && spread->threads) remap->own = own_of(halo, m);
+        if (!remap->coordinates || (spread->is_wide && spread->threads && !remap->own)) return false;
     }
     return true;
 }
@@ -367,7 +282,7 @@ static bool allocate(struct halo *halo)
 {
     struct group *group = halo->group;
     uint32_t accesses = 1;
-    for (uint32_t m = 0; m < group->member_count; m++) accesses += summary_of(halo, m)->access_count;
+    for (uint32_t m = 0; m < group->member_count; m++) accesses += halo_summary(halo, m)->access_count;
     struct arena *arena = halo->frame->arena;
     halo->spreads = arena_calloc(arena, group->member_count, sizeof *halo->spreads);
     halo->frame->stages = arena_calloc(arena, group->member_count, sizeof *halo->frame->stages);
@@ -379,12 +294,12 @@ static bool allocate(struct halo *halo)
 static bool find(struct halo *halo)
 {
     bool is_wide = false;
-    if (!place_cells(halo)) return false;
+    if (!halo_place_members(halo) || !list_loads(halo) || !find_wide(halo)) return false;
     for (uint32_t m = halo->frame->member_count; m-- > 0;) {
         if (!spread_member(halo, m)) return false;
         is_wide |= halo->spreads[m].is_wide;
     }
-    if (!is_wide || !check_hazards(halo)) return false;
+    if (!is_wide || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
     return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
 }
@@ -415,17 +330,21 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
     static const uint32_t one_block[3] = {1, 1, 1};
     struct halo halo = {.group = group, .frame = frame, .failure = failure};
     memset(failure, 0, sizeof *failure);
-    cell_extents(group, group->cells);
-    if (!group->cells[0] || !group->cells[1] || !group->cells[2]) return false;
-    if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, group->cells))
+    uint32_t cells[3];
+    cell_extents(group, cells);
+    if (!cells[0] || !cells[1] || !cells[2]) return false;
+    if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, cells))
         return false;
     struct quota quota = quota_begin(memo->ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
     if (!found && !failure->reason[0] && isl_ctx_last_error(memo->ctx) == isl_error_quota)
         snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
     quota_end(&quota);
-    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) isl_map_free(halo.spreads[m].cells);
-    for (uint32_t i = 0; halo.unserved && i < group->fetch_count; i++) isl_map_free(halo.unserved[i]);
+    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) {
+        isl_map_free(halo.spreads[m].cells);
+        isl_map_free(halo.spreads[m].threads);
+    }
+    for (uint32_t i = 0; i < halo.load_count; i++) halo_clear_load(&halo.loads[i]);
     if (!found) {
         halo_free(group);
         frame_clear(frame);

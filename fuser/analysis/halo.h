@@ -3,26 +3,34 @@
  * earlier one is computed by that block, its neighbours' part once more. Internal to fuser/analysis.
  *
  * The rules, for members p before q:
- * 1. A load of q of what stores of p wrote is served from their tiles, when each of them is made exactly once
- * by each thread in its domain, no two write a byte that the load reads, and nobody writes it between. Which
- * cell of p a cell of q reads is the relation D = bytes of the load o bytes of the store^-1, a function. The
+ * 1. A load of q is served from the tiles of the stores that write last what it reads, each byte by one of
+ * them (its origins), when each is made exactly once by each thread in its domain, and no two of one member
+ * write a byte that the load reads. What no member writes is read from memory, and no member may write it.
+ * Where several members write what a load reads, one that only copies an element that a store of the group
+ * wrote (a periodic border) is seen through: that store is the origin. Which cell of p a cell of q reads is
+ * the relation D = bytes of the load o bytes of the store^-1, with copies between them, a function. The
  * translation that holds for most of D gives the place in the tile; where D is another one (periodic wrap,
  * clamping) the cell in that place, which lies beyond the launch or in another tile, runs the thread that D
  * names. V_p: cells -> threads of p, the union over all loads of p's values and of the identity on p's own
- * cells, must be a function: else the tile would need two values in one place. What no store of p wrote is
- * read from memory, and no member may write it.
- * 2. p is wide when a load of q that it serves is not of q's own cell, or q is wide: then all loads of p's
- * values are served from tiles.
+ * cells, must be a function: else the tile would need two values in one place. What does not fit there, and
+ * what small members load or store, is cut in pieces, each with the nearest places that are free or hold just
+ * these cells.
+ * 2. p is wide when a load that it is an origin of is not of its own cell, or q is wide: then all loads of
+ * p's values are served from tiles, and all origins of these are wide.
  * 3. A wide member is run again by other blocks at any time, so what it loads from memory is written by no
  * member. It has no atomics.
  * 4. Any other two accesses of different members that touch a byte, one writing, do so in one cell. Cells of
  * a tile belong to one block, stages are in the members' order, and a barrier lies between.
  * 5. A store of a wide member goes to memory only for its own cell in the tile.
+ * 6. A member of at most half as many threads as the largest (a row, a column, corners) may have its threads
+ * in other cells than those with their coordinates, one each: where large members write the same, or as far
+ * as that is one quasi-affine function, what it reads, or what reads it.
  *
- * Where that fails and members go round loops, these are unwound (unwind.h): their turns become cells along z. Then what
- * an iteration of q reads of other threads' iterations of p is what a cell reads of other cells, of the same turn or of
- * one nearby; conflicts of iterations that are not served must stay in one cell (rule 4), and what a turn of a member
- * writes, no other cell of that member may touch. The fused kernel has no loop: there is nothing to get out of step. */
+ * Where that fails and members go round loops, these are unwound (unwind.h): their turns become cells along
+ * z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other cells,
+ * of the same turn or of one nearby; conflicts of iterations that are not served must stay in one cell (rule
+ * 4), and what a turn of a member writes, no other cell of that member may touch. The fused kernel has no
+ * loop: there is nothing to get out of step. */
 #ifndef KFUSE_FUSER_ANALYSIS_HALO_H
 #define KFUSE_FUSER_ANALYSIS_HALO_H
 

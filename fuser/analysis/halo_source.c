@@ -39,8 +39,7 @@ static int64_t distance(const int64_t offset[3])
     return sum;
 }
 
-/* The cells of the box around a set. */
-static double box_cells(__isl_take isl_set *set)
+double halo_source_cell_count(__isl_keep isl_set *set)
 {
     double cells = isl_set_is_empty(set) == isl_bool_false;
     for (unsigned d = CELL_Z; cells && d < ACCESS_THREAD_DIMENSIONS; d++) {
@@ -51,7 +50,6 @@ static double box_cells(__isl_take isl_set *set)
         isl_val_free(least);
         isl_val_free(most);
     }
-    isl_set_free(set);
     return cells;
 }
 
@@ -66,7 +64,9 @@ static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
     }
     isl_map *map = halo_source_translation(isl_point_get_ctx(point), found.offset);
     isl_point_free(point);
-    found.cells = box_cells(isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source))));
+    isl_set *held = isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source)));
+    found.cells = halo_source_cell_count(held);
+    isl_set_free(held);
     if (found.cells > all->best.cells ||
         (found.cells == all->best.cells && distance(found.offset) < distance(all->best.offset)))
         all->best = found;
@@ -87,16 +87,21 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
     return status == isl_stat_ok && all.best.cells > 0;
 }
 
-__isl_give isl_map *halo_source_cells(const struct frame *frame, const struct placed_access *store,
-                                      const struct placed_access *load)
+bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint32_t width,
+                       const struct placed_access *store, isl_map **source)
 {
-    const struct touch *read = &frame->shapes[load->shape].touch,
-                       *written = &frame->shapes[store->shape].touch;
-    isl_map *pairs = overlap_relation(read, written);
-    isl_map *source = isl_map_coalesce(
-        isl_map_apply_range(isl_map_copy(read->bytes), isl_map_reverse(isl_map_copy(written->bytes))));
-    bool is_whole = isl_map_is_subset(pairs, source) == isl_bool_true &&
-                    isl_map_is_single_valued(source) == isl_bool_true;
+    const struct touch *written = &frame->shapes[store->shape].touch;
+    struct touch touch = touch_of(frame->memo, read, width);
+    isl_map *pairs = overlap_relation(&touch, written);
+    *source = NULL;
+    isl_bool is_none = isl_map_is_empty(pairs);
+    isl_map *found = NULL;
+    if (is_none == isl_bool_false)
+        found = isl_map_coalesce(
+            isl_map_apply_range(isl_map_copy(read), isl_map_reverse(isl_map_copy(written->bytes))));
+    bool is_whole = found && isl_map_is_subset(pairs, found) == isl_bool_true &&
+                    isl_map_is_single_valued(found) == isl_bool_true;
     isl_map_free(pairs);
-    return is_whole ? source : isl_map_free(source);
+    *source = is_whole ? found : isl_map_free(found);
+    return is_none == isl_bool_true || is_whole;
 }

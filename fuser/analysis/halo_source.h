@@ -5,12 +5,15 @@
 
 #include "fuser/analysis/frame.h"
 
-/* { cell that loads -> cell whose store it reads }; NULL: no function, or not whole elements. */
-__isl_give isl_map *halo_source_cells(const struct frame *frame, const struct placed_access *store,
-                                      const struct placed_access *load);
+/* read: { cell that loads -> [byte] }. *source: { it -> cell whose store it reads }, NULL where there is
+ * none. False, and NULL: no function, or not whole elements. */
+bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint32_t width,
+                       const struct placed_access *store, isl_map **source);
 /* The translation (x y z), no further than 64 cells along each dimension, that holds for most of the source;
  * the nearest of equals. False: there is none, or there are too many. */
 bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3]);
+/* Of the box around a set of cells. */
+double halo_source_cell_count(__isl_keep isl_set *set);
 /* It as a map of cells. */
 __isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3]);
 

@@ -28,9 +28,10 @@ bool body_is_first_fetch(const struct body *body, uint32_t index)
     return true;
 }
 
-const char *body_covered_name(struct arena *arena, const struct group_fetch *fetch)
+const char *body_covered_name(const struct body *body, uint32_t index)
 {
-    return arena_printf(arena, "m%u_covered_%u_%u", fetch->to_member, fetch->to_instruction, fetch->tile);
+    return arena_printf(body->arena, "m%u_covered_%u_%u", body->member, body->fetches[index]->to_instruction,
+                        index);
 }
 
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch)
@@ -672,7 +673,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
             separator = ", ";
         }
         if (!fetch->covered) continue;
-        fprintf(writer->out, "%s\"r\"(%s)", separator, body_covered_name(body->arena, fetch));
+        fprintf(writer->out, "%s\"r\"(%s)", separator, body_covered_name(body, i));
         separator = ", ";
     }
     if (body->is_wide) {

@@ -77,28 +77,43 @@ static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
     return remap_code_text(isl_ast_build_expr_from_set(build, set));
 }
 
-static void write_wide(const struct body *body, const struct group_stage *stage, FILE *out)
+/* Whether the cell is in the tile, and has its own thread. */
+static void write_own(const struct group *group, const struct remap *remap, const struct group_stage *stage,
+                      isl_ast_build *build, FILE *out)
 {
-    const struct group *group = body->group;
-    isl_pw_multi_aff *coordinates = group->remaps[body->member].coordinates;
-    isl_set *run = isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(coordinates));
-    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
-    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
-    isl_set_free(run);
-    fprintf(out, "        if (%s) {\n", condition ? condition : "#error");
-    for (int d = 0; d < 3; d++) {
-        isl_pw_aff *value = remap_code_value_by_name(coordinates, 5 - d);
-        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
-        fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
-        free(text);
+    fprintf(out, "        const unsigned int own = ");
+    if (remap->own) {
+        char *condition = condition_text(build, remap_code_set_by_name(remap->own));
+        fprintf(out, "(%s)", condition ? condition : "#error");
+        free(condition);
+    } else {
+        fprintf(out, "gx == tx && gy == ty && gz == tz");
     }
-    fprintf(out, "        const unsigned int own = gx == tx && gy == ty && gz == tz");
     for (int d = 0; d < 3; d++) {
         uint32_t first = stage->low[d], end = first + group->tile[d];
         if (stage->low[d]) fprintf(out, " && l%c >= %u", "xyz"[d], first);
         if (stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], end);
     }
     fprintf(out, ";\n");
+}
+
+/* By the relation: a wide member, or a small one. */
+static void write_related(const struct body *body, const struct group_stage *stage, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct remap *remap = &group->remaps[body->member];
+    isl_set *run = isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates));
+    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
+    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
+    isl_set_free(run);
+    fprintf(out, "        if (%s) {\n", condition ? condition : "#error");
+    for (int d = 0; d < 3; d++) {
+        isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, 5 - d);
+        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
+        fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
+        free(text);
+    }
+    if (remap->is_wide) write_own(group, remap, stage, build, out);
     free(condition);
     isl_ast_build_free(build);
 }
@@ -166,7 +181,7 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     isl_ast_build *build =
         build_of(group, group_stage_of(group, body->member), isl_set_get_ctx(fetch->covered));
     char *condition = condition_text(build, remap_code_set_by_name(fetch->covered));
-    fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body->arena, fetch),
+    fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body, index),
             condition ? condition : "#error");
     free(condition);
     isl_ast_build_free(build);
@@ -176,8 +191,8 @@ uint32_t stage_code_open_member(const struct body *body, FILE *out)
 {
     const struct group_stage *stage = group_stage_of(body->group, body->member);
     fprintf(out, "    {\n");
-    if (body->is_wide)
-        write_wide(body, stage, out);
+    if (body->group->remaps[body->member].coordinates)
+        write_related(body, stage, out);
     else
         write_narrow(body, out);
     write_coordinates(body, out);

@@ -99,7 +99,7 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
 
 static bool is_wide(const struct group *group, uint32_t member)
 {
-    return group->stage_count && group->remaps[member].coordinates;
+    return group->remaps[member].is_wide;
 }
 
 static void place_store(struct group_text *text, uint32_t instruction, struct decompile_place *place)

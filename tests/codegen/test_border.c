@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Small members between large ones: what they copy is read where it was made, what they compute in tiles of
+ * their own; the last one that writes an element counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/codegen/scene.h"
+
+#include <string.h>
+
+enum { NX = 77, NY = 85, BYTES = 4 * (NX + 2) * (NY + 2) };
+
+#define FLOATS                                                                                               \
+    {                                                                                                        \
+        BYTES, 'f'                                                                                           \
+    }
+#define FOUR_FLOATS                                                                                          \
+    {                                                                                                        \
+        FLOATS, FLOATS, FLOATS, FLOATS                                                                       \
+    }
+#define LARGE(kernel, to, from)                                                                              \
+    {                                                                                                        \
+        kernel, .grid = {3, 22, 1}, .block = {32, 4, 1},                                                     \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(NX), INT(NY)                                                     \
+        }                                                                                                    \
+    }
+#define SMALL(kernel, array)                                                                                 \
+    {                                                                                                        \
+        kernel, .grid = {1, 1, 1}, .block = {128, 1, 1},                                                     \
+        {                                                                                                    \
+            POINTER(array), INT(NX), INT(NY)                                                                 \
+        }                                                                                                    \
+    }
+#define CORNERS(array)                                                                                       \
+    {                                                                                                        \
+        "corners", .grid = {1, 1, 1}, .block = {1, 1, 1},                                                    \
+        {                                                                                                    \
+            POINTER(array), INT(NX), INT(NY)                                                                 \
+        }                                                                                                    \
+    }
+#define SIDES(array)                                                                                         \
+    {                                                                                                        \
+        "sides", .grid = {1, 1, 1}, .block = {128, 1, 1},                                                    \
+        {                                                                                                    \
+            POINTER(array), FLOAT(0.25), FLOAT(-3), INT(NX), INT(NY)                                         \
+        }                                                                                                    \
+    }
+
+/* Compares memory, and how many stages, tiles and served loads the group has. */
+static void expect(struct scene scene, uint32_t stages, uint32_t tiles, uint32_t fetches)
+{
+    struct scene_run run;
+    scene.module = "borders.ptx";
+    scene_open(&run, &scene);
+    if (run.group->refusal) fail_msg("%s", run.group->refusal);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, stages);
+    assert_int_equal(run.group->tile_count, tiles);
+    assert_int_equal(run.group->fetch_count, fetches);
+    scene_close(&run);
+}
+
+static void expect_refusal(struct scene scene, const char *by_halo)
+{
+    struct scene_run run;
+    scene.module = "borders.ptx";
+    scene_open(&run, &scene);
+    assert_non_null(run.group->refusal);
+    if (!strstr(run.group->refusal, by_halo)) fail_msg("%s", run.group->refusal);
+    scene_close(&run);
+}
+
+static void a_border_alone(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1)}, FOUR_FLOATS}, 2, 1, 2);
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("columns", 1)}, FOUR_FLOATS}, 2, 1, 2);
+    expect((struct scene){{LARGE("inside", 1, 0), CORNERS(1)}, FOUR_FLOATS}, 2, 1, 4);
+}
+
+static void periodic_rows(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), LARGE("around", 2, 1)}, FOUR_FLOATS}, 2,
+           1, 7);
+}
+
+static void periodic_columns(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("columns", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
+           2, 1, 7);
+}
+
+static void rows_and_columns(void **state)
+{
+    (void)state;
+    expect(
+        (struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1), LARGE("around", 2, 1)},
+                       FOUR_FLOATS},
+        2, 1, 9);
+}
+
+static void a_whole_border(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1), CORNERS(1),
+                           LARGE("around", 2, 1), LARGE("diagonals", 3, 1)},
+                          FOUR_FLOATS},
+           2, 1, 17);
+}
+
+/* Another order of the small ones. */
+static void corners_first(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), CORNERS(1), SMALL("columns", 1), SMALL("rows", 1),
+                           LARGE("diagonals", 2, 1)},
+                          FOUR_FLOATS},
+           2, 1, 12);
+}
+
+static void copies_of_copies(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("long_columns", 1),
+                           LARGE("diagonals", 2, 1)},
+                          FOUR_FLOATS},
+           2, 1, 8);
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("columns", 1), SMALL("long_rows", 1),
+                           LARGE("diagonals", 2, 1)},
+                          FOUR_FLOATS},
+           2, 1, 8);
+}
+
+/* A border that is computed has tiles of its own. */
+static void walls_and_sides(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("walls", 1), LARGE("around", 2, 1)}, FOUR_FLOATS}, 3,
+           3, 13);
+    expect((struct scene){{LARGE("inside", 1, 0), SIDES(1), LARGE("around", 2, 1)}, FOUR_FLOATS}, 3, 3, 7);
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("walls", 1), SIDES(1), LARGE("around", 2, 1)},
+                          FOUR_FLOATS},
+           4, 5, 15);
+}
+
+/* What has a border before the first large member is read from memory by those that copy. */
+static void a_border_at_first(void **state)
+{
+    (void)state;
+    expect((struct scene){{SMALL("rows", 0), SMALL("columns", 0), LARGE("around", 1, 0)}, FOUR_FLOATS}, 3, 4,
+           4);
+}
+
+static void two_steps(void **state)
+{
+    (void)state;
+    expect(
+        (struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1), LARGE("around", 2, 1),
+                        SMALL("rows", 2), SMALL("columns", 2), LARGE("around", 3, 2)},
+                       FOUR_FLOATS},
+        4, 2, 18);
+}
+
+static void the_last_writer_counts(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("first_row", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
+           3, 2, 9);
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("last_row", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
+           2, 1, 10);
+    expect((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("first_row", 1),
+                           LARGE("around", 2, 1)},
+                          FOUR_FLOATS},
+           4, 2, 11);
+}
+
+/* --- what is refused --- */
+
+static void what_data_decide(void **state)
+{
+    (void)state;
+    expect_refusal(
+        (struct scene){{LARGE("inside", 1, 0), SMALL("some_rows", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
+        "not one element once a thread");
+}
+
+/* One thread writes elements of two cells that lie far apart again. */
+static void another_cell_writes_again(void **state)
+{
+    (void)state;
+    expect_refusal(
+        (struct scene){{LARGE("inside", 1, 0), SMALL("both_rows", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
+        "both write it, from different cells");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_border_alone),
+        cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(periodic_columns),
+        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(a_whole_border),
+        cmocka_unit_test(corners_first),
+        cmocka_unit_test(copies_of_copies),
+        cmocka_unit_test(walls_and_sides),
+        cmocka_unit_test(a_border_at_first),
+        cmocka_unit_test(two_steps),
+        cmocka_unit_test(the_last_writer_counts),
+        cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(another_cell_writes_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
