@@ -24,12 +24,12 @@ enum remap_guard { /* what becomes of fused threads that have no thread of the m
 };
 struct remap {
     enum remap_kind kind;
-    isl_pw_multi_aff
-        *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member; CELLS: from
-                         cells to the member's threads, as cells of its own launch, or NULL where they are
-                         the same; else NULL */
+    isl_pw_multi_aff *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member;
+                                      CELLS: from cells to the member's threads, as cells of its own launch,
+                                      or NULL where they are the same; else NULL */
     bool is_wide; /* CELLS: runs for other cells than its own, too: only its own store to memory */
-    isl_set *own; /* CELLS, wide: its own cells, where they are not those that have its threads' coordinates */
+    isl_set
+        *own; /* CELLS, wide: its own cells, where they are not those that have its threads' coordinates */
     enum remap_guard guard;
 };
 
@@ -73,6 +73,8 @@ struct group_exit {
 struct group_stage {
     uint32_t first_member, member_count;
     uint32_t low[3], high[3]; /* cells of the border before and behind the tile */
+    double repeats; /* of a wide small member: how often its threads run again, as time goes; 0: the border
+                       tells */
 };
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;

@@ -4,13 +4,17 @@
 #include "fuser/analysis/halo.h"
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo_parts.h"
+#include "fuser/analysis/halo_source.h"
 #include "fuser/analysis/halo_tile.h"
 #include "fuser/analysis/unwind.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { HALO_OPERATIONS = 500000 }; /* of isl, for each member */
+enum {
+    HALO_OPERATIONS = 500000, /* of isl, for each member */
+    AT_A_TIME = 1 << 16       /* threads of a device */
+};
 
 bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
                  const char *why)
@@ -238,6 +242,19 @@ static bool check_hazards(struct halo *halo)
 /* --- the whole
  * -------------------------------------------------------------------------------------------------- */
 
+/* As if every cell that has a thread ran it in one block: those of borders between blocks are few. What fewer
+ * threads than a device runs at a time do takes them no longer. */
+static double repeats_of(const struct halo *halo, uint32_t member)
+{
+    isl_map *own = own_cells(halo, member, true);
+    isl_set *once = isl_map_domain(own), *run = isl_map_domain(isl_map_copy(halo->spreads[member].cells));
+    double threads = halo_source_cell_count(once), cells = halo_source_set_count(run);
+    isl_set_free(once);
+    isl_set_free(run);
+    if (threads < AT_A_TIME) threads = AT_A_TIME;
+    return cells / threads;
+}
+
 /* Wide members have a stage each, narrow ones between them share one. */
 static void find_stages(struct halo *halo)
 {
@@ -249,6 +266,7 @@ static void find_stages(struct halo *halo)
             stage->first_member = m;
             memcpy(stage->low, spread->low, sizeof stage->low);
             memcpy(stage->high, spread->high, sizeof stage->high);
+            if (spread->is_wide && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
         group->stages[group->stage_count - 1].member_count++;
         halo->frame->stages[m] = group->stage_count - 1;

@@ -53,6 +53,23 @@ double halo_source_cell_count(__isl_keep isl_set *set)
     return cells;
 }
 
+static isl_stat add_cells(__isl_take isl_basic_set *part, void *user)
+{
+    isl_set *set = isl_set_from_basic_set(part);
+    *(double *)user += halo_source_cell_count(set);
+    isl_set_free(set);
+    return isl_stat_ok;
+}
+
+double halo_source_set_count(__isl_keep isl_set *set)
+{
+    double cells = 0;
+    isl_set *parts = isl_set_make_disjoint(isl_set_copy(set));
+    isl_set_foreach_basic_set(parts, add_cells, &cells);
+    isl_set_free(parts);
+    return cells;
+}
+
 static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
 {
     struct translations *all = user;

@@ -14,6 +14,8 @@ bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint
 bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3]);
 /* Of the box around a set of cells. */
 double halo_source_cell_count(__isl_keep isl_set *set);
+/* Of the boxes around its parts: hardly more than it has. */
+double halo_source_set_count(__isl_keep isl_set *set);
 /* It as a map of cells. */
 __isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3]);
 

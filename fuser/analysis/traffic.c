@@ -108,6 +108,7 @@ double traffic_repeated(const struct group *group, uint32_t member)
     double run = 1, own = 1;
     if (!group->stage_count) return 0;
     const struct group_stage *stage = group_stage_of(group, member);
+    if (stage->repeats) return stage->repeats;
     for (int d = 0; d < 3; d++) {
         own *= group->tile[d];
         run *= (double)(group->tile[d] + stage->low[d] + stage->high[d]);
