@@ -35,6 +35,9 @@ libfuser_la_SOURCES += \
 # conflicts between launches, groups
 libfuser_la_SOURCES += \
 	fuser/analysis/array_range.c fuser/analysis/array_range.h \
+	fuser/analysis/block_pattern.c fuser/analysis/block_pattern.h \
+	fuser/analysis/block_tile.c fuser/analysis/block_tile.h \
+	fuser/analysis/block_tile_box.c \
 	fuser/analysis/conflict.c fuser/analysis/conflict.h \
 	fuser/analysis/failure.c \
 	fuser/analysis/forward.c fuser/analysis/forward.h \
@@ -76,6 +79,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/settle.c fuser/codegen/settle.h \
 	fuser/codegen/source.c fuser/codegen/source.h \
+	fuser/codegen/tile_code.c fuser/codegen/tile_code.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
 	fuser/codegen/turn_code.c \
 	fuser/codegen/variables.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Decides an inner-thread group: frame and remaps (place.c), then what forwarding makes of the members'
  * accesses (forward.c). */
+#include "fuser/analysis/block_tile.h"
 #include "fuser/analysis/forward.h"
 #include "fuser/analysis/halo.h"
 #include "fuser/analysis/rename.h"
@@ -128,6 +129,19 @@ static bool find_barriers(struct group *group, struct frame *frame)
     return group->barriers;
 }
 
+static void measure(struct group *group)
+{
+    group->bytes_saved = traffic_saved(group);
+    group->bytes_cached = traffic_cached(group);
+    group->block_bytes = traffic_of_block(group);
+}
+
+void group_forget_block_tiles(struct group *group)
+{
+    group->block_tile_count = group->tile_access_count = 0;
+    measure(group);
+}
+
 static bool decide(struct group *group, struct memo *memo)
 {
     isl_ctx *ctx = memo->ctx;
@@ -149,15 +163,14 @@ static bool decide(struct group *group, struct memo *memo)
     if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
     done = done && join_cut(joining) && find_barriers(group, &frame);
     quota_end(&quota);
+    done = done && block_tile_find(group, &frame);
     join_close(joining);
     quota = quota_begin(ctx, EXIT_OPERATIONS);
     done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
     done = done && (group->stage_count || reuse_find(group, &frame));
     copy_frame(group, &frame);
-    group->bytes_saved = traffic_saved(group);
-    group->bytes_cached = traffic_cached(group);
-    group->block_bytes = traffic_of_block(group);
+    measure(group);
     frame_clear(&frame);
     return done;
 }
@@ -199,6 +212,28 @@ bool group_drops(const struct group *group, uint32_t member, uint32_t instructio
     for (uint32_t i = 0; i < group->drop_count; i++)
         if (group->drops[i].member == member && group->drops[i].instruction == instruction) return true;
     return false;
+}
+
+const struct group_tile_access *group_tile_access_of(const struct group *group, uint32_t member,
+                                                     uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->tile_access_count; i++)
+        if (group->tile_accesses[i].member == member && group->tile_accesses[i].instruction == instruction)
+            return &group->tile_accesses[i];
+    return NULL;
+}
+
+uint64_t group_shared_bytes(const struct group *group)
+{
+    uint64_t most = 0, bytes = 0;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct group_join *join = group_join_of(group, member);
+        if (!join || join->first_member == member) bytes = 0;
+        bytes += join_shared_bytes(group->members[member].summary);
+        if (bytes > most) most = bytes;
+    }
+    for (uint32_t i = 0; i < group->block_tile_count; i++) most += group_tile_bytes(&group->block_tiles[i]);
+    return most;
 }
 
 const struct group_join *group_join_of(const struct group *group, uint32_t member)

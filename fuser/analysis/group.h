@@ -115,7 +115,26 @@ struct group_join {
                         second, .. */
 };
 
-enum { GROUP_MOST_SHARED = 48 << 10 }; /* bytes of shared memory that a kernel may declare */
+enum {
+    GROUP_MOST_SHARED = 48 << 10,   /* bytes of shared memory that a kernel may declare */
+    GROUP_MOST_DYNAMIC = 227 << 10, /* that a block can have on the devices that have most */
+};
+
+/* Inner-block fusion: bytes of an array that a block stores and a later member loads, in its shared memory
+ * (block_tile.h). Of a byte at distance d from the block's origin, d / pitch is the row and the rest the
+ * column. */
+struct group_block_tile {
+    uint32_t array;
+    int64_t origin, step[3]; /* of block 0, from the array's start; from block to block, x y z */
+    uint32_t pitch;          /* from row to row in the array; 0: there is one row */
+    uint32_t rows, width;    /* width: bytes of a row that are used */
+    uint32_t row_bytes;      /* of a row in the tile */
+};
+struct group_tile_access { /* stores that go to the tile, loads that come from it; members in order */
+    uint32_t member, instruction, tile;
+    bool is_global; /* a store: it goes to global memory, too. Whoever knows that nobody reads it there clears
+                       this */
+};
 
 /* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to
  * the next. from: its first byte. */
@@ -165,6 +184,10 @@ struct group {
     uint32_t tile_count;
     struct group_fetch *fetches;
     uint32_t fetch_count;
+    struct group_block_tile *block_tiles;
+    uint32_t block_tile_count;
+    struct group_tile_access *tile_accesses;
+    uint32_t tile_access_count;
     struct group_rename *renames;
     uint32_t rename_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
@@ -185,6 +208,13 @@ const struct group_fetch *group_fetch_to(const struct group *group, uint32_t mem
 const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,
                                            bool *is_new);
 bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
+const struct group_tile_access *group_tile_access_of(const struct group *group, uint32_t member,
+                                                     uint32_t instruction);
+/* Bytes of shared memory of the group's members at a time, and with block tiles. */
+uint64_t group_shared_bytes(const struct group *group);
+uint64_t group_tile_bytes(const struct group_block_tile *tile);
+/* The same group, handing nothing on in shared memory. */
+void group_forget_block_tiles(struct group *group);
 /* The join that the member is in, or NULL. */
 const struct group_join *group_join_of(const struct group *group, uint32_t member);
 /* The value passes in each iteration of a joined loop. */

@@ -191,7 +191,7 @@ static uint64_t size_if_shared(const struct ptx_function *function, const struct
     return 0;
 }
 
-static uint64_t shared_bytes(const struct access_summary *summary)
+uint64_t join_shared_bytes(const struct access_summary *summary)
 {
     const struct ptx_function *function = summary->function;
     uint64_t bytes = summary->dynamic_shared;
@@ -208,7 +208,7 @@ static const char *find_shared(const struct joining *joining, const struct group
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i <= join->member_count; i++)
-        bytes += shared_bytes(joining->frame->members[join->first_member + i].summary);
+        bytes += join_shared_bytes(joining->frame->members[join->first_member + i].summary);
     return bytes > GROUP_MOST_SHARED
                ? arena_printf(joining->arena,
                               "%llu bytes of shared memory at a time: a kernel may declare %d",

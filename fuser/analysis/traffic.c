@@ -11,8 +11,9 @@ enum counted { /* of a member's accesses */
 /* Served without memory, or not made at all. */
 static bool is_saved(const struct group *group, uint32_t member, uint32_t instruction)
 {
+    const struct group_tile_access *tiled = group_tile_access_of(group, member, instruction);
     return group_forward_to(group, member, instruction) || group_fetch_to(group, member, instruction) ||
-           group_drops(group, member, instruction);
+           group_drops(group, member, instruction) || (tiled && !tiled->is_global);
 }
 
 static bool is_counted(const struct group *group, uint32_t member, uint32_t instruction, enum counted counted)

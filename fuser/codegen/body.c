@@ -3,6 +3,7 @@
  * byte OPERAND stands for the % of an operand number. */
 #include "fuser/codegen/body_code.h"
 #include "fuser/codegen/stage_code.h"
+#include "fuser/codegen/tile_code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static const char *name_label(void *context, const struct ptx_function *function
 static const char *name_symbol(void *context, const char *symbol)
 {
     struct body_writer *writer = context;
+    if (*symbol == '%') return symbol; /* a register of ours */
     if (symbol == PLACE) return arena_printf(writer->body->arena, "%%m%u_place", writer->body->member);
     for (uint32_t i = 0; i < writer->body->table_count; i++)
         if (!strcmp(writer->body->tables[i].variable->name, symbol)) return writer->body->tables[i].name;
@@ -243,7 +245,8 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         body_code_line(writer, ".reg .b32 %%m%u_%s;", body->member, name);
         body_code_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
     }
-    return operand + (body->shared_count > 0);
+    tile_code_begin(writer);
+    return operand + body_uses_shared(body);
 }
 
 const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction)
@@ -310,6 +313,11 @@ static bool is_demoted(const struct body *body, uint32_t instruction)
             body->group->demotes[i].instruction == instruction)
             return true;
     return false;
+}
+
+bool body_uses_shared(const struct body *body)
+{
+    return body->shared_count || body->tile_count;
 }
 
 const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction)
@@ -421,30 +429,36 @@ static void write_distance(struct body_writer *writer, struct ptx_instruction *i
     instruction->operands = operands;
 }
 
+void body_code_print(struct body_writer *writer, const struct ptx_instruction *instruction, const char *guard)
+{
+    struct ptx_instruction printed = *instruction;
+    char *line = NULL;
+    size_t length;
+    FILE *text = open_memstream(&line, &length);
+    if (!text) return;
+    writer->names.context = writer;
+    if (guard) printed.guard = -1;
+    if (guard) fputs(guard, text);
+    ptx_print_instruction(text, writer->body->function, &printed, &writer->names);
+    if (!fclose(text)) write_quoted(writer, line);
+    free(line);
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
     const struct body *body = writer->body;
     struct ptx_instruction instruction = body->function->instructions[index];
-    char *line = NULL;
-    size_t length;
     if (body->variable_count) write_variable_sums(writer, &instruction);
     if (body->distances && body->distances[index])
         write_distance(writer, &instruction, body->distances[index]);
     if (body->is_moved[index]) instruction.mnemonic = moved_mnemonic(body->arena, &instruction);
-    if (guard) instruction.guard = -1;
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
     if (may_arrive_apart(body) && is_block_barrier(&instruction))
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
-    FILE *text = open_memstream(&line, &length);
-    if (!text) return;
-    writer->names.context = writer;
-    if (guard) fputs(guard, text);
-    ptx_print_instruction(text, body->function, &instruction, &writer->names);
-    if (!fclose(text)) write_quoted(writer, line);
-    free(line);
+    body_code_print(writer, &instruction, guard);
 }
 
 /* Where a forwarded value is: an operand, or the register of a turn before, or one that was copied from an
@@ -588,6 +602,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     const struct group_forward *forward = group_forward_to(body->group, body->member, index);
     const struct group_exit *leave = body_code_exit(body, index);
+    const struct group_tile_access *tiled = group_tile_access_of(body->group, body->member, index);
     int32_t fetch = fetch_to(body, index);
     bool is_store = ptx_is_store(instruction);
     if (is_store) write_outputs(writer, index);
@@ -610,6 +625,9 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
         write_fetches(writer, index, (uint32_t)fetch);
     } else if (is_store && body->is_wide && is_listed(body, index)) {
         write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
+    } else if (tiled) {
+        if (tiled->is_global) write_plain(writer, index, NULL);
+        tile_code_write(writer, index, tiled);
     } else if (!group_drops(body->group, body->member, index)) {
         write_plain(writer, index, NULL);
     }
@@ -697,7 +715,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
             fprintf(writer->out, "%s\"r\"(%s)", separator, name);
         separator = ", ";
     }
-    if (!body->shared_count) return separator;
+    if (!body_uses_shared(body)) return separator;
     /* names the array, which NVRTC would leave out otherwise */
     fprintf(writer->out, "%s\"l\"(%s_shared)", separator, body->kernel);
     return ", ";

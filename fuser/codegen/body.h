@@ -40,6 +40,12 @@ struct body_shared {
     const struct ptx_variable *variable;
     const char *name; /* the array's, and the offset in it */
 };
+/* A block tile that the member stores to or loads from. */
+struct body_tile {
+    uint32_t tile, word; /* word: a pointer into the array */
+    int64_t distance;    /* from that pointer to the origin of block 0 */
+    uint64_t offset; /* of the tile in the fused kernel's shared array; set when all members are laid out */
+};
 struct body {
     struct arena *arena;
     const struct group *group;
@@ -68,7 +74,9 @@ struct body {
                        here */
     struct body_shared *shared;
     uint32_t shared_count;
-    uint64_t shared_end;    /* of its part of the array */
+    uint64_t shared_end; /* of its part of the array */
+    struct body_tile *tiles;
+    uint32_t tile_count;
     const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
@@ -97,6 +105,8 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
 /* The same for all members of a join, in one statement; body: its first. Sets their first_output. */
 void joined_write(struct body *body, const struct group_join *join, FILE *out, const char *indentation,
                   body_word_name *word_name, void *context);
+/* It has to do with the fused kernel's shared array. */
+bool body_uses_shared(const struct body *body);
 /* The name of a coordinate that the body takes, `tid_x`; NULL: it does not. */
 const char *body_coordinate(const struct body *body, int special);
 /* A barrier of the block before the member. */

@@ -19,6 +19,9 @@ struct body_writer body_code_open(const struct body *body, FILE *out, const char
 /* One line of PTX. */
 void body_code_line(struct body_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The instruction with the names of the fused kernel; guard: in place of its own, NULL: its own. */
+void body_code_print(struct body_writer *writer, const struct ptx_instruction *instruction,
+                     const char *guard);
 void body_code_declarations(struct body_writer *writer);
 /* Copies inputs, which begin with this operand; the number of the one behind them. */
 uint32_t body_code_copies(struct body_writer *writer, uint32_t operand);

@@ -44,6 +44,7 @@ struct codegen_result {
     size_t cubin_size;
     const char *entry; /* extern "C" name */
     uint32_t registers, static_shared, local_bytes, spill_bytes;
+    uint32_t dynamic_shared; /* that it must be launched with; above 48 KiB the function must be told first */
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;
     const char *error;    /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */

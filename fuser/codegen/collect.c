@@ -2,6 +2,7 @@
  * First pass over a member's body: what it needs from outside, and whether it can be carried at all. */
 #include "fuser/codegen/body.h"
 #include "fuser/analysis/product.h"
+#include "fuser/codegen/tile_code.h"
 
 #include <string.h>
 
@@ -307,5 +308,5 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     collect_rounding(body);
     for (uint32_t m = 0; m < member; m++) body->is_ragged |= group->members[m].summary->is_uneven;
     return collect_distances(body) && body_collect_variables(body) && name_registers(body) &&
-           collect_forwards(body) && collect_tiles(body);
+           collect_forwards(body) && collect_tiles(body) && tile_code_collect(body);
 }

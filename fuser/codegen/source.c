@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TILE_ALIGNMENT = 16 }; /* the widest access */
+
 struct source {
     const struct codegen_request *request;
     struct codegen_result *result;
@@ -235,11 +237,27 @@ static void write_tables(const struct body *body, FILE *out)
     }
 }
 
-/* One array for the shared memory of all members, which have it in turn, or in a join a part each. */
+/* Behind what members have of shared memory, which they have in turn, or in a join a part each. Returns the
+ * end. */
+static uint64_t lay_out_tiles(struct source *source, uint64_t end)
+{
+    const struct group *group = source->request->group;
+    for (uint32_t tile = 0; tile < group->block_tile_count; tile++) {
+        end = (end + TILE_ALIGNMENT - 1) / TILE_ALIGNMENT * TILE_ALIGNMENT;
+        for (uint32_t member = 0; member < group->member_count; member++)
+            for (uint32_t i = 0; i < source->bodies[member].tile_count; i++)
+                if (source->bodies[member].tiles[i].tile == tile)
+                    source->bodies[member].tiles[i].offset = end;
+        end += group_tile_bytes(&group->block_tiles[tile]);
+    }
+    return end;
+}
+
+/* One array for all shared memory; more than a kernel may declare is dynamic. */
 static bool write_shared(struct source *source, FILE *out)
 {
     const struct group *group = source->request->group;
-    uint64_t bytes = 0, alignment = 16;
+    uint64_t bytes = 0, alignment = TILE_ALIGNMENT;
     for (uint32_t member = 0; member < group->member_count; member++) {
         const struct body *body = &source->bodies[member];
         if (body->shared_end > bytes) bytes = body->shared_end;
@@ -247,17 +265,23 @@ static bool write_shared(struct source *source, FILE *out)
             if (body->shared[i].variable->alignment > alignment)
                 alignment = body->shared[i].variable->alignment;
     }
-    if (bytes > GROUP_MOST_SHARED) {
+    bytes = lay_out_tiles(source, bytes);
+    bool is_dynamic = bytes > GROUP_MOST_SHARED && group->block_tile_count;
+    if (bytes > (is_dynamic ? GROUP_MOST_DYNAMIC : GROUP_MOST_SHARED)) {
         source->result->error = arena_printf(
-            source->result->arena, "its members use %llu bytes of shared memory: a kernel may declare %d",
-            (unsigned long long)bytes, GROUP_MOST_SHARED);
+            source->result->arena, "its members use %llu bytes of shared memory: a kernel may %s %d",
+            (unsigned long long)bytes, is_dynamic ? "have" : "declare",
+            is_dynamic ? GROUP_MOST_DYNAMIC : GROUP_MOST_SHARED);
         return false;
     }
+    char extent[24] = "";
+    source->result->dynamic_shared = is_dynamic ? (uint32_t)bytes : 0;
+    if (!is_dynamic) snprintf(extent, sizeof extent, "%llu", (unsigned long long)bytes);
     if (bytes)
         fprintf(out,
-                "extern \"C\" { __shared__ __attribute__((used)) __align__(%llu) unsigned char "
-                "%s_shared[%llu]; }\n",
-                (unsigned long long)alignment, source->request->name, (unsigned long long)bytes);
+                "extern \"C\" { %s__shared__ __attribute__((used)) __align__(%llu) unsigned char "
+                "%s_shared[%s]; }\n",
+                is_dynamic ? "extern " : "", (unsigned long long)alignment, source->request->name, extent);
     return true;
 }
 

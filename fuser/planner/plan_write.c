@@ -161,7 +161,9 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
                                                       .destination_offset = from->destination_offset,
                                                       .size = from->size};
     }
-    struct plan_variant variant = {.parameter_bytes = code->parameter_bytes, .registers = code->registers};
+    struct plan_variant variant = {.parameter_bytes = code->parameter_bytes,
+                                   .registers = code->registers,
+                                   .dynamic_shared = code->dynamic_shared};
     memcpy(variant.grid, group->group->grid, sizeof variant.grid);
     memcpy(variant.block, group->group->block, sizeof variant.block);
     plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, count, NULL, 0);

@@ -65,7 +65,8 @@ static void emulator_launch(void *module, const struct device_launch *launch)
     struct emu_settings settings = {
         .seed = launch->seed, .report_races = true, .workers = 1, .step_limit = 1u << 23};
     struct emu_launch own = {.kernel = emu_program_kernel(module, launch->kernel),
-                             .parameters = launch->parameters};
+                             .parameters = launch->parameters,
+                             .dynamic_shared = launch->dynamic_shared};
     struct emu_counts counts;
     struct emu_fault fault = {0};
     assert_non_null(own.kernel);
@@ -148,8 +149,12 @@ static void gpu_launch(void *module, const struct device_launch *launch)
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)launch->parameters, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &size, CU_LAUNCH_PARAM_END};
     assert_int_equal(DRIVER(cuModuleGetFunction, &function, module, launch->kernel), CUDA_SUCCESS);
+    if (launch->dynamic_shared)
+        assert_int_equal(DRIVER(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                (int)launch->dynamic_shared),
+                         CUDA_SUCCESS);
     assert_int_equal(DRIVER(cuLaunchKernel, function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                            0, NULL, NULL, extra),
+                            launch->dynamic_shared, NULL, NULL, extra),
                      CUDA_SUCCESS);
     assert_int_equal(DRIVER(cuCtxSynchronize), CUDA_SUCCESS);
 }

@@ -12,6 +12,7 @@ struct device_launch {
     const uint32_t *grid, *block;
     const void *parameters;
     size_t parameter_bytes;
+    uint32_t dynamic_shared;
     uint64_t seed; /* order of blocks and warps; the emulator's alone */
 };
 struct device {

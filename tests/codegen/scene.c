@@ -233,6 +233,7 @@ static void run_fused(struct scene_run *run, const struct codegen_result *result
                                    .block = run->group->block,
                                    .parameters = parameters,
                                    .parameter_bytes = result->parameter_bytes,
+                                   .dynamic_shared = result->dynamic_shared,
                                    .seed = seed};
     the_device()->launch(module, &launch);
     close_ranges(run, seed % 2, buffers);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See tile_code.h. Addresses are followed in their low 32 bits: no tile is that large. Registers of member m,
+ * tile t: %m_t_from, the block's origin in the array; %m_t_gap, how far that is from the tile in shared
+ * memory. */
+#include "fuser/codegen/tile_code.h"
+
+#include <string.h>
+
+static const struct group_block_tile *tile_of(const struct body *body, const struct body_tile *own)
+{
+    return &body->group->block_tiles[own->tile];
+}
+
+static const struct access *access_of(const struct body *body, uint32_t instruction)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    for (uint32_t i = 0; i < summary->access_count; i++)
+        if (summary->accesses[i].instruction == instruction) return &summary->accesses[i];
+    return NULL;
+}
+
+static bool has_tile(const struct body *body, uint32_t tile)
+{
+    for (uint32_t i = 0; i < body->tile_count; i++)
+        if (body->tiles[i].tile == tile) return true;
+    return false;
+}
+
+bool tile_code_collect(struct body *body)
+{
+    const struct group *group = body->group;
+    const struct bound_launch *launch = &group->members[body->member];
+    body->tiles = arena_calloc(body->arena, group->block_tile_count + 1, sizeof *body->tiles);
+    for (uint32_t i = 0; body->tiles && i < group->tile_access_count; i++) {
+        const struct group_tile_access *tiled = &group->tile_accesses[i];
+        if (tiled->member != body->member || has_tile(body, tiled->tile)) continue;
+        uint32_t base = access_of(body, tiled->instruction)->base, word = 0;
+        struct body_word wanted = {launch->summary->bases[base].argument_offset, PTX_U64, 8};
+        if (!body_add_word(body, wanted)) return body_refuse(body, NULL, "out of memory");
+        while (memcmp(&body->words[word], &wanted, sizeof wanted)) word++;
+        body->tiles[body->tile_count++] = (struct body_tile){
+            .tile = tiled->tile,
+            .word = word,
+            .distance = group->block_tiles[tiled->tile].origin - launch->bindings[base].offset};
+    }
+    return body->tiles || body_refuse(body, NULL, "out of memory");
+}
+
+void tile_code_begin(struct body_writer *writer)
+{
+    const struct body *body = writer->body;
+    uint32_t m = body->member;
+    if (body->tile_count) body_code_line(writer, ".reg .b32 %%m%u_tile_at, %%m%u_tile_row;", m, m);
+    for (uint32_t i = 0; i < body->tile_count; i++) {
+        const struct body_tile *own = &body->tiles[i];
+        const struct group_block_tile *tile = tile_of(body, own);
+        body_code_line(writer, ".reg .b32 %%m%u_%u_from, %%m%u_%u_gap;", m, own->tile, m, own->tile);
+        body_code_line(writer, "cvt.u32.u64 %%m%u_%u_from, %%m%u_word_%u;", m, own->tile, m, own->word);
+        body_code_line(writer, "add.u32 %%m%u_%u_from, %%m%u_%u_from, %u;", m, own->tile, m, own->tile,
+                       (uint32_t)own->distance);
+        for (int d = 0; d < 3; d++) {
+            if (!tile->step[d]) continue;
+            body_code_line(writer, "mov.u32 %%m%u_tile_at, %%ctaid.%c;", m, "xyz"[d]);
+            body_code_line(writer, "mad.lo.u32 %%m%u_%u_from, %%m%u_tile_at, %u, %%m%u_%u_from;", m,
+                           own->tile, m, (uint32_t)tile->step[d], m, own->tile);
+        }
+        body_code_line(writer, "mov.u32 %%m%u_tile_at, %s_shared+%llu;", m, body->kernel,
+                       (unsigned long long)own->offset);
+        body_code_line(writer, "sub.u32 %%m%u_%u_gap, %%m%u_%u_from, %%m%u_tile_at;", m, own->tile, m,
+                       own->tile, m);
+    }
+}
+
+/* number / divisor as the high half of a product with *factor, shifted by the result, for all numbers below
+ * the limit. */
+static uint32_t reciprocal(uint32_t divisor, uint64_t limit, uint32_t *factor)
+{
+    for (uint32_t shift = 0; shift < 31; shift++) {
+        unsigned __int128 whole = (unsigned __int128)1 << (32 + shift);
+        unsigned __int128 up = (whole + divisor - 1) / divisor, excess = up * divisor - whole;
+        if (up > UINT32_MAX || excess * limit >= whole) continue;
+        *factor = (uint32_t)up;
+        return shift;
+    }
+    return UINT32_MAX;
+}
+
+/* The row of the distance in tile_at, which lies in the array's part. */
+static void write_row(struct body_writer *writer, const struct group_block_tile *tile)
+{
+    uint32_t m = writer->body->member, factor = 0;
+    if (!(tile->pitch & (tile->pitch - 1))) {
+        body_code_line(writer, "shr.u32 %%m%u_tile_row, %%m%u_tile_at, %d;", m, m,
+                       __builtin_ctz(tile->pitch));
+        return;
+    }
+    uint32_t shift = reciprocal(tile->pitch, (uint64_t)tile->rows * tile->pitch, &factor);
+    if (shift == UINT32_MAX) {
+        body_code_line(writer, "div.u32 %%m%u_tile_row, %%m%u_tile_at, %u;", m, m, tile->pitch);
+        return;
+    }
+    body_code_line(writer, "mul.hi.u32 %%m%u_tile_row, %%m%u_tile_at, %u;", m, m, factor);
+    if (shift) body_code_line(writer, "shr.u32 %%m%u_tile_row, %%m%u_tile_row, %u;", m, m, shift);
+}
+
+/* tile_at: the low half of the address. A constant that stands in the instruction is added here: what lies before it need
+ * be no address. */
+static void write_address(struct body_writer *writer, const struct ptx_operand *address)
+{
+    uint32_t m = writer->body->member;
+    body_code_line(writer, "cvt.u32.u64 %%m%u_tile_at, %s;", m, writer->body->registers[address->reg]);
+    if (address->value)
+        body_code_line(writer, "add.u32 %%m%u_tile_at, %%m%u_tile_at, %u;", m, m, (uint32_t)address->value);
+}
+
+/* tile_at: the place's address in shared memory. */
+static void write_place(struct body_writer *writer, const struct body_tile *own, const struct ptx_operand *address)
+{
+    const struct group_block_tile *tile = tile_of(writer->body, own);
+    uint32_t m = writer->body->member;
+    if (tile->rows > 1) {
+        write_address(writer, address);
+        body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_from;", m, m, m, own->tile);
+        write_row(writer, tile);
+    }
+    write_address(writer, address);
+    body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_gap;", m, m, m, own->tile);
+    if (tile->rows > 1)
+        body_code_line(writer, "mad.lo.u32 %%m%u_tile_at, %%m%u_tile_row, %u, %%m%u_tile_at;", m, m,
+                       tile->row_bytes - tile->pitch, m);
+}
+
+static struct ptx_span mnemonic_of(struct arena *arena, const struct ptx_instruction *instruction)
+{
+    char vector[8] = "";
+    if (instruction->vector > 1) snprintf(vector, sizeof vector, ".v%u", instruction->vector);
+    char *text = arena_printf(arena, "%s.shared%s.%s", ptx_is_store(instruction) ? "st" : "ld", vector,
+                              ptx_type_name(instruction->types[0]));
+    return (struct ptx_span){text, text ? (uint32_t)strlen(text) : 0};
+}
+
+void tile_code_write(struct body_writer *writer, uint32_t index, const struct group_tile_access *access)
+{
+    const struct body *body = writer->body;
+    struct ptx_instruction instruction = body->function->instructions[index];
+    struct ptx_operand *operands = arena_calloc(body->arena, instruction.operand_count, sizeof *operands);
+    const struct body_tile *own = body->tiles;
+    uint32_t at = ptx_is_store(&instruction) ? 0 : 1;
+    if (!operands) return;
+    while (own->tile != access->tile) own++;
+    memcpy(operands, instruction.operands, instruction.operand_count * sizeof *operands);
+    write_place(writer, own, &operands[at]);
+    operands[at].reg = -1;
+    operands[at].value = 0;
+    operands[at].symbol = arena_printf(body->arena, "%%m%u_tile_at", body->member);
+    instruction.operands = operands;
+    instruction.mnemonic = mnemonic_of(body->arena, &instruction);
+    body_code_print(writer, &instruction, NULL);
+}
