@@ -220,6 +220,57 @@ static bool find_counters(struct pattern *pattern, __isl_keep isl_map *bytes)
     return true;
 }
 
+/* --- steps -----------------------------------------------------------------------------------------------
+ */
+
+static void find_fixed(struct pattern_piece *piece)
+{
+    for (uint32_t c = 0; c < piece->condition_count; c++) {
+        const struct pattern_condition *condition = &piece->conditions[c];
+        unsigned count = 0, which = 0;
+        for (unsigned d = 0; d < PATTERN_DIMENSIONS; d++) {
+            if (!condition->form.of[d]) continue;
+            count++;
+            which = d;
+        }
+        if (!condition->is_equality || count != 1 || which >= 3) continue;
+        if (condition->form.constant % condition->form.of[which]) continue;
+        piece->is_fixed[which] = true;
+        piece->fixed[which] = -condition->form.constant / condition->form.of[which];
+    }
+}
+
+bool pattern_set_step(struct pattern *pattern, unsigned dimension, int64_t step)
+{
+    for (uint32_t p = 0; p < pattern->piece_count; p++) {
+        struct pattern_piece *piece = &pattern->pieces[p];
+        int64_t *of = &piece->byte.of[dimension], *constant = &piece->byte.constant, back;
+        int64_t more = step - *of;
+        if (more && !piece->is_fixed[dimension]) return false;
+        if (__builtin_mul_overflow(more, piece->fixed[dimension], &back)) return false;
+        if (__builtin_sub_overflow(*constant, back, constant)) return false;
+        *of = step;
+    }
+    pattern->step[dimension] = step;
+    return is_in_numbers(pattern);
+}
+
+static bool find_steps(struct pattern *pattern)
+{
+    for (uint32_t p = 0; p < pattern->piece_count; p++) find_fixed(&pattern->pieces[p]);
+    for (unsigned d = 0; d < 3; d++) {
+        int64_t step = 0;
+        pattern->is_any[d] = true;
+        for (uint32_t p = 0; p < pattern->piece_count; p++) {
+            if (pattern->pieces[p].is_fixed[d]) continue;
+            step = pattern->pieces[p].byte.of[d];
+            pattern->is_any[d] = false;
+        }
+        if (!pattern_set_step(pattern, d, step)) return false;
+    }
+    return true;
+}
+
 bool pattern_open(struct pattern *pattern, struct arena *arena, __isl_keep isl_map *bytes,
                   const struct pattern_shape *shape)
 {
@@ -232,11 +283,7 @@ bool pattern_open(struct pattern *pattern, struct arena *arena, __isl_keep isl_m
     struct reader reader = {.pattern = pattern, .arena = arena};
     if (!pattern->pieces || !find_counters(pattern, bytes)) return false;
     if (isl_map_foreach_basic_map(bytes, read_piece, &reader) != isl_stat_ok || reader.is_wrong) return false;
-    for (uint32_t p = 0; p < pattern->piece_count; p++)
-        if (memcmp(pattern->pieces[p].byte.of, pattern->pieces[0].byte.of, sizeof pattern->step))
-            return false;
-    memcpy(pattern->step, pattern->pieces[0].byte.of, sizeof pattern->step);
-    return is_in_numbers(pattern);
+    return find_steps(pattern);
 }
 
 /* --- instances -------------------------------------------------------------------------------------------

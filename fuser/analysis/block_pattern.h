@@ -35,6 +35,8 @@ struct pattern_condition {
 };
 struct pattern_piece {
     struct pattern_form byte;
+    bool is_fixed[3]; /* only blocks of one number have it: isl may have put that number into byte */
+    int64_t fixed[3];
     struct pattern_condition *conditions;
     uint32_t condition_count;
     struct pattern_division divisions[PATTERN_DIVISIONS];
@@ -47,6 +49,7 @@ struct pattern {
     uint32_t piece_count;
     int64_t last[PATTERN_COUNTERS]; /* the largest number of each counter */
     int64_t step[3];                /* of the byte, from block to block: bz by bx */
+    bool is_any[3];                 /* it has blocks of one number: pattern_set_step may choose the step */
     uint64_t points;                /* threads and counters to look at in a block */
 };
 
@@ -54,6 +57,8 @@ struct pattern {
  * function in integers, or moves on unequally from block to block. */
 bool pattern_open(struct pattern *pattern, struct arena *arena, __isl_keep isl_map *bytes,
                   const struct pattern_shape *shape);
+/* False where the step is another. */
+bool pattern_set_step(struct pattern *pattern, unsigned dimension, int64_t step);
 /* One instance: the thread counted in the block, x fastest; the first byte, from that of block 0. False ends
  * it. */
 typedef bool pattern_visitor(void *context, uint32_t thread, int64_t byte);

@@ -210,10 +210,12 @@ static void serve_in_block(struct tiling *tiling, struct cover *cover, const uin
 }
 
 /* A place moves with the block as its origin does. */
-static bool moves_along(const struct group_block_tile *tile, const struct tile_use *use)
+static bool moves_along(const struct group_block_tile *tile, struct tile_use *use)
 {
-    for (int d = 0; d < 3; d++)
-        if (use->pattern.step[2 - d] != tile->step[d]) return false;
+    for (unsigned d = 0; d < 3; d++) {
+        if (use->pattern.step[d] == tile->step[2 - d]) continue;
+        if (!use->pattern.is_any[d] || !pattern_set_step(&use->pattern, d, tile->step[2 - d])) return false;
+    }
     return true;
 }
 
@@ -277,7 +279,7 @@ static void overwrite_in_block(struct tiling *tiling, const struct group_block_t
                 use->is_global = !pattern_visit(&use->pattern, block, is_covered, cover);
         }
         for (uint32_t i = first; i < end; i++) {
-            const struct tile_use *use = &uses->list[i];
+            struct tile_use *use = &uses->list[i];
             cover->width = use->placed->access->width;
             if (use->is_certain && moves_along(tile, use))
                 pattern_visit(&use->pattern, block, write_cover, cover);
@@ -344,15 +346,15 @@ static bool find_classes(struct tiling *tiling)
 /* From block to block all stores up to a member move alike. */
 static bool stores_move_along(const struct tiling *tiling, struct group_block_tile *tile, uint32_t last)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < tiling->uses.count; i++) {
-        const struct tile_use *use = &tiling->uses.list[i];
-        if (!use->is_store || use->placed->member > last) continue;
-        for (int d = 0; d < 3 && !found; d++) tile->step[d] = use->pattern.step[2 - d];
-        if (!moves_along(tile, use)) return false;
-        found = true;
-    }
-    return found;
+    const struct tile_uses *uses = &tiling->uses;
+    for (uint32_t i = 0; i < uses->count; i++)
+        for (unsigned d = 0; uses->list[i].is_store && uses->list[i].placed->member <= last && d < 3; d++)
+            if (!uses->list[i].pattern.is_any[d]) tile->step[2 - d] = uses->list[i].pattern.step[d];
+    for (uint32_t i = 0; i < uses->count; i++)
+        if (uses->list[i].is_store && uses->list[i].placed->member <= last &&
+            !moves_along(tile, &uses->list[i]))
+            return false;
+    return true;
 }
 
 /* The loads that a tile serves decide how long it lives, and that which stores it has. */
