@@ -136,9 +136,10 @@ static void measure(struct group *group)
     group->block_bytes = traffic_of_block(group);
 }
 
-void group_forget_block_tiles(struct group *group)
+void group_use_block_tiles(struct group *group, bool is_on)
 {
-    group->block_tile_count = group->tile_access_count = 0;
+    group->block_tile_count = is_on ? group->found_block_tiles : 0;
+    group->tile_access_count = is_on ? group->found_tile_accesses : 0;
     measure(group);
 }
 
@@ -170,6 +171,8 @@ static bool decide(struct group *group, struct memo *memo)
     quota_end(&quota);
     done = done && (group->stage_count || reuse_find(group, &frame));
     copy_frame(group, &frame);
+    group->found_block_tiles = group->block_tile_count;
+    group->found_tile_accesses = group->tile_access_count;
     measure(group);
     frame_clear(&frame);
     return done;

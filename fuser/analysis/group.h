@@ -188,6 +188,7 @@ struct group {
     uint32_t block_tile_count;
     struct group_tile_access *tile_accesses;
     uint32_t tile_access_count;
+    uint32_t found_block_tiles, found_tile_accesses; /* the counts, used or not */
     struct group_rename *renames;
     uint32_t rename_count;
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
@@ -213,8 +214,8 @@ const struct group_tile_access *group_tile_access_of(const struct group *group, 
 /* Bytes of shared memory of the group's members at a time, and with block tiles. */
 uint64_t group_shared_bytes(const struct group *group);
 uint64_t group_tile_bytes(const struct group_block_tile *tile);
-/* The same group, handing nothing on in shared memory. */
-void group_forget_block_tiles(struct group *group);
+/* Values are handed on in shared memory as was found legal, or not at all; what the group saves is measured again. */
+void group_use_block_tiles(struct group *group, bool is_on);
 /* The join that the member is in, or NULL. */
 const struct group_join *group_join_of(const struct group *group, uint32_t member);
 /* The value passes in each iteration of a joined loop. */

@@ -71,12 +71,17 @@ static double repeated_ns(const struct search *search, const struct search_group
     return sum;
 }
 
+static uint32_t shared_of(const struct search_group *planned)
+{
+    return planned->code.static_shared + planned->code.dynamic_shared;
+}
+
 /* What its blocks need of a multiprocessor: before it is compiled, what its members do, each alone. */
 static struct projection_kernel kernel_of(struct search *search, const struct search_group *planned)
 {
     const uint32_t *block = planned->group->block;
     struct projection_kernel kernel = {.registers = planned->code.registers,
-                                       .static_shared = planned->code.static_shared,
+                                       .static_shared = shared_of(planned),
                                        .threads = block[0] * block[1] * block[2]};
     for (uint32_t m = 0; !planned->is_compiled && m < planned->member_count; m++) {
         const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
@@ -84,6 +89,8 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
         if (record->registers > kernel.registers) kernel.registers = record->registers;
         if (record->static_shared > kernel.static_shared) kernel.static_shared = record->static_shared;
     }
+    if (!planned->is_compiled && planned->group->block_tile_count)
+        kernel.static_shared = (uint32_t)group_shared_bytes(planned->group);
     return kernel;
 }
 
@@ -132,7 +139,7 @@ static struct projected project(struct search *search, const struct search_group
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = {.registers = planned->code.registers,
-                                       .static_shared = planned->code.static_shared};
+                                       .static_shared = shared_of(planned)};
     if (planned->group) {
         const uint32_t *block = planned->group->block;
         kernel.threads = block[0] * block[1] * block[2];
@@ -142,6 +149,31 @@ static struct projected project(struct search *search, const struct search_group
     struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
     projected.fused_ns += planned->copying_ns;
     return projected;
+}
+
+/* Of the fused kernel, where its blocks need what is known so far. */
+static double resident_ns(struct search *search, const struct search_group *planned)
+{
+    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
+    struct projection_kernel kernel = kernel_of(search, planned);
+    kernel.share_saved = traffic ? (double)saved_by(search, planned) / (double)traffic : 0;
+    return projection_group(&search->projection, times, planned->member_count, &kernel).fused_ns;
+}
+
+/* Shared memory that hands values on saves traffic, and takes room from other blocks. */
+static void choose_block_tiles(struct search *search, const struct search_group *planned)
+{
+    struct group *group = planned->group;
+    uint32_t most = search->program->device.shared_per_block_optin;
+    if (!group->found_block_tiles) return;
+    group_use_block_tiles(group, true);
+    bool fits = !most || group_shared_bytes(group) <= most;
+    double with = resident_ns(search, planned);
+    group_use_block_tiles(group, false);
+    group_use_block_tiles(group,
+                          fits && (search->options->keeps_losing || with <= resident_ns(search, planned)));
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -201,12 +233,13 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     search->settled += search->pairs->decided - decided;
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
+    choose_block_tiles(search, planned);
     if (!repeats(search, planned)) planned->copying_ns = copying_ns(search, planned->group, 1, 1);
     planned->projected = project(search, planned, saved_by(search, planned));
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
-    bool may_save_more =
-        planned->group->stage_count || planned->group->bytes_cached || planned->group->rename_count;
+    bool may_save_more = planned->group->stage_count || planned->group->bytes_cached ||
+                         planned->group->rename_count || planned->group->block_tile_count;
     *bytes_saved = may_save_more ? INT64_MAX : planned->group->bytes_saved;
     return gains_enough(search, &planned->projected) ? NULL : gains_little;
 }
