@@ -92,7 +92,9 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
         place->value = place->value ? arena_printf(text->arena, "%s or %s", place->value, element) : element;
         if (fetch->covered) place->comment = "where a cell stored that; else the array";
     }
-    for (uint32_t i = 0; i < group->demote_count && !place->comment; i++)
+    const struct group_tile_access *tiled = group_tile_access_of(group, text->member, instruction);
+    if (tiled) place->value = arena_printf(text->arena, "tile%u[place]", tiled->tile);
+    for (uint32_t i = 0; i < group->demote_count && !place->comment && !tiled; i++)
         if (group->demotes[i].member == text->member && group->demotes[i].instruction == instruction)
             place->comment = "no longer through the read-only cache";
 }
@@ -108,7 +110,9 @@ static void place_store(struct group_text *text, uint32_t instruction, struct de
     for (uint32_t t = 0; t < group->tile_count; t++)
         if (group->tiles[t].member == text->member && group->tiles[t].instruction == instruction)
             place->also = arena_printf(text->arena, "tile%u[cell]", t);
-    place->is_dropped = group_drops(group, text->member, instruction);
+    const struct group_tile_access *tiled = group_tile_access_of(group, text->member, instruction);
+    if (tiled) place->also = arena_printf(text->arena, "tile%u[place]", tiled->tile);
+    place->is_dropped = group_drops(group, text->member, instruction) || (tiled && !tiled->is_global);
     if (place->is_dropped)
         place->comment = "a later store of the group overwrites it";
     else if (is_wide(group, text->member))
@@ -125,10 +129,14 @@ static void place_access(void *context, uint32_t instruction, struct decompile_p
         place_load(text, instruction, place);
     else if (ptx_is_store(at))
         place_store(text, instruction, place);
-    for (uint32_t i = 0; i < group->forward_count && !place->also; i++)
-        if (group->forwards[i].from_member == text->member &&
-            group->forwards[i].from_instruction == instruction)
-            place->also = value_name(text, text->member, instruction);
+    for (uint32_t i = 0; i < group->forward_count; i++) {
+        if (group->forwards[i].from_member != text->member ||
+            group->forwards[i].from_instruction != instruction)
+            continue;
+        const char *value = value_name(text, text->member, instruction);
+        place->also = place->also ? arena_printf(text->arena, "%s = %s", place->also, value) : value;
+        break;
+    }
 }
 
 /* --- text --------------------------------------------------------------------------------------------------
@@ -241,6 +249,13 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
         fprintf(out, "    /* tile%u: shared memory, %u bytes a cell: what member %u stores in line %u */\n",
                 t, group->tiles[t].bytes, group->tiles[t].member,
                 line_of(group, group->tiles[t].member, group->tiles[t].instruction));
+    for (uint32_t t = 0; t < group->block_tile_count; t++)
+        fprintf(out,
+                "    /* tile%u: shared memory, %u row%s of %u bytes: what the block stores of array %u; "
+                "place: there, of the "
+                "array's element */\n",
+                t, group->block_tiles[t].rows, group->block_tiles[t].rows > 1 ? "s" : "",
+                group->block_tiles[t].width, group->block_tiles[t].array);
     for (text.member = 0; text.member < group->member_count; text.member++) {
         bool begins = group->stage_count && group->stages[stage].first_member == text.member;
         if (begins) open_stage(group, stage, out);

@@ -156,6 +156,31 @@ static json_t *renames_json(const struct search *search, const struct search_gro
     return texts;
 }
 
+static json_t *block_tiles_json(const struct search *search, const struct search_group *planned)
+{
+    const struct group *group = planned->group;
+    json_t *texts = json_array();
+    for (uint32_t t = 0; t < group->block_tile_count; t++) {
+        const struct group_block_tile *tile = &group->block_tiles[t];
+        uint32_t loads = 0, stores = 0, kept_out = 0;
+        for (uint32_t i = 0; i < group->tile_access_count; i++) {
+            const struct group_tile_access *access = &group->tile_accesses[i];
+            const struct ptx_function *function = planned->bound[access->member].summary->function;
+            if (access->tile != t) continue;
+            bool is_store = ptx_is_store(&function->instructions[access->instruction]);
+            *(is_store ? &stores : &loads) += 1;
+            kept_out += is_store && !access->is_global;
+        }
+        json_array_append_new(texts,
+                              json_string(arena_printf(
+                                  search->arena,
+                                  "array %u, %u rows of %u bytes: %u loads take what %u stores leave, %u of "
+                                  "which go nowhere else",
+                                  tile->array, tile->rows, tile->width, loads, stores, kept_out)));
+    }
+    return texts;
+}
+
 static json_t *drops_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
@@ -252,6 +277,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "bytes_cached", json_integer((json_int_t)planned->group->bytes_cached));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
     json_object_set_new(group, "served", fetches_json(search, planned));
+    json_object_set_new(group, "handed_on", block_tiles_json(search, planned));
     json_object_set_new(group, "renamed", renames_json(search, planned));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
