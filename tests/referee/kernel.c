@@ -48,6 +48,8 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_LEVEL] = "(j + (%d)) * n + i",
         [MAP_BESIDE] = "(j + (%d)) * n + i + (%d)",
         [MAP_NEAREST] = "(j + (%d)) * n + min(max((int)i + (%d), 0), (int)n - 1)",
+        [MAP_LEVEL_IN_BLOCK] =
+            "(j + (%d)) * n + min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
         [MAP_WINDOW] = "i + j",
         [MAP_TURNED] = "i",
         [MAP_MIRROR] = "max((int)i - 2 * ((int)i %% %d), 0)",
@@ -64,6 +66,9 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_OFFSET] = "(y + (%d)) * m + x",
         [MAP_REVERSE] = "h * m - 1 - (y * m + x)",
         [MAP_CLAMP] = "y * m + min(max((int)x + (%d), 0), n - 1)",
+        [MAP_IN_BLOCK] =
+            "min((int)(y - threadIdx.y + (threadIdx.y + %d + 1) %% blockDim.y), (int)h - 1) * m + "
+            "min((int)(x - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
         [MAP_TURNED] = "x * h + y",
         [MAP_CONSTANT] = "%d",
     };
@@ -81,10 +86,11 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         } else {
             /* of a SPLIT: c, c + d, c */
             bool is_split = access->map == MAP_SPLIT;
+            bool is_one = access->map == MAP_IN_BLOCK;
             kernel_say(writer, "%d",
-                       is_split ? access->c + (number == 1 ? access->d : 0)
-                       : number ? access->d
-                                : access->c);
+                       is_split            ? access->c + (number == 1 ? access->d : 0)
+                       : number && !is_one ? access->d
+                                           : access->c);
             number++;
         }
     }

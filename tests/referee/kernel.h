@@ -16,32 +16,34 @@ enum kernel_shape {                /* how threads share the elements out */
                     KERNEL_BLOCK,  /* as LINE, with values exchanged in the block or the warp */
                     KERNEL_SHAPES
 };
-enum kernel_map {               /* element that an access touches */
-                  MAP_OWN,      /* i */
-                  MAP_SHIFT,    /* i + c */
-                  MAP_OFFSET,   /* i + o, o an argument */
-                  MAP_TIMES,    /* c * i + d */
-                  MAP_REVERSE,  /* n - 1 - i */
-                  MAP_NEGATIVE, /* -1 - i */
-                  MAP_HALF,     /* i / c */
-                  MAP_SPLIT,    /* i / c * (c + d) + i % c */
-                  MAP_MODULO,   /* i % c */
-                  MAP_WRAP,     /* (i + c) % n */
-                  MAP_CLAMP,    /* min(max(i + c, 0), n - 1) */
-                  MAP_CONSTANT, /* c */
-                  MAP_XOR,      /* i ^ c */
-                  MAP_ROW,      /* i * c + j, j a loop's counter */
-                  MAP_COLUMN,   /* j * n + i */
-                  MAP_LEVEL,    /* (j + c) * n + i */
-                  MAP_BESIDE,   /* (j + c) * n + i + d */
-                  MAP_NEAREST,  /* (j + c) * n + min(max(i + d, 0), n - 1) */
-                  MAP_WINDOW,   /* i + j */
-                  MAP_TURNED,   /* x * h + y */
-                  MAP_MIRROR,   /* max(i - 2 * (i % c), 0) */
-                  MAP_BACK,     /* max(i - j, 0) */
-                  MAP_GATHER,   /* index[i] & c */
-                  MAP_ROAM,     /* 3 * (index[i] & c) / 2, as a float: nobody sees how far */
-                  MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b */
+enum kernel_map {                     /* element that an access touches */
+                  MAP_OWN,            /* i */
+                  MAP_SHIFT,          /* i + c */
+                  MAP_OFFSET,         /* i + o, o an argument */
+                  MAP_TIMES,          /* c * i + d */
+                  MAP_REVERSE,        /* n - 1 - i */
+                  MAP_NEGATIVE,       /* -1 - i */
+                  MAP_HALF,           /* i / c */
+                  MAP_SPLIT,          /* i / c * (c + d) + i % c */
+                  MAP_MODULO,         /* i % c */
+                  MAP_WRAP,           /* (i + c) % n */
+                  MAP_CLAMP,          /* min(max(i + c, 0), n - 1) */
+                  MAP_CONSTANT,       /* c */
+                  MAP_XOR,            /* i ^ c */
+                  MAP_ROW,            /* i * c + j, j a loop's counter */
+                  MAP_COLUMN,         /* j * n + i */
+                  MAP_LEVEL,          /* (j + c) * n + i */
+                  MAP_BESIDE,         /* (j + c) * n + i + d */
+                  MAP_NEAREST,        /* (j + c) * n + min(max(i + d, 0), n - 1) */
+                  MAP_LEVEL_IN_BLOCK, /* (j + c) * n + min(i - t + (t + d) % b, n - 1) */
+                  MAP_WINDOW,         /* i + j */
+                  MAP_TURNED,         /* x * h + y */
+                  MAP_MIRROR,         /* max(i - 2 * (i % c), 0) */
+                  MAP_BACK,           /* max(i - j, 0) */
+                  MAP_GATHER,         /* index[i] & c */
+                  MAP_ROAM,           /* 3 * (index[i] & c) / 2, as a float: nobody sees how far */
+                  MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b; in a PLANE x
+                                   so, and y with c + 1 */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */
                   MAP_FIRST,    /* i - t + t % 32 */
                   KERNEL_MAPS

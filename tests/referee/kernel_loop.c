@@ -7,7 +7,8 @@
 
 /* In a scene's text, { begins a loop over all levels, [ one from the second on, ( one from the top down, }
  * ends it. Inside, = is this level, _ the one below, ' the one above; + < > are a neighbouring column of
- * those three; c adds the latest value to one from before the loop, for what comes behind it. */
+ * those three; b this level in another
+ * column of the block; c adds the latest value to one from before the loop, for what comes behind it. */
 static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= }", "L { r0= r1= w2= }", "L { r0= r2= w3= }"}, false, FIT_ANY},
     /* stores that are overwritten, and some that are not, or read before */
@@ -61,6 +62,14 @@ static const struct kernel_scene tiles[] = {
     {{"L { r0= w1= }", "L { r1= w2= }", "L r2= w4="}, false, FIT_ANY},
     {{"B { r0= c w1= }", "L { r1= w2= }", "L r3= w4="}, false, FIT_ANY},
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
+    /* handed on within the block */
+    {{"L { r0= w1= }", "L { r1b w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1b r1= w2= }", "L { r2b w3= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1b w2= }", "L { r2= w1= }", "L { r1b w3= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1b w2= }"}, false, FIT_ANY},
+    {{"L [ r0= w1= }", "L { r1b w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L { r1= w1=? }", "L { r1b w2= }"}, false, FIT_ANY},
+    {{"B { r0= w1= c } x w4=", "B { r1b c } x w2="}, false, FIT_ANY},
 };
 
 /* Columns beside each other: iterations with a border. */
@@ -146,6 +155,10 @@ void kernel_set_in_loop(const struct writer *writer, struct kernel_access *acces
         access->map = is_inner ? MAP_BESIDE : MAP_NEAREST;
         access->guard = is_inner ? GUARD_INNER : GUARD_NONE;
         access->d = is_inner ? random_of(writer->random, -1, 1) : random_of(writer->random, -2, -1, 1, 1, 3);
+    }
+    if (element == 'b') {
+        access->map = MAP_LEVEL_IN_BLOCK;
+        access->d = random_of(writer->random, 1, 1, 2, 16, 31);
     }
     access->trips = -1;
     access->from = writer->loop == '[';

@@ -87,6 +87,10 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return (at->j + c) * n + i + access->d;
     case MAP_NEAREST:
         return (at->j + c) * n + clamp(i + access->d, 0, n - 1);
+    case MAP_LEVEL_IN_BLOCK: {
+        int64_t t = at->thread % (int64_t)numbers->block[0];
+        return (at->j + c) * n + clamp(i - t + (t + access->d) % numbers->block[0], 0, n - 1);
+    }
     case MAP_WINDOW:
         return i + at->j;
     case MAP_MIRROR:
@@ -126,6 +130,11 @@ static int64_t plane_element(const struct kernel_access *access, const struct ke
         return (int64_t)numbers->h * numbers->m - 1 - own;
     case MAP_CLAMP:
         return y * numbers->m + clamp(x + access->c, 0, numbers->n - 1);
+    case MAP_IN_BLOCK: {
+        int64_t width = numbers->block[0], height = numbers->block[1], in_x = x % width, in_y = y % height;
+        return clamp(y - in_y + (in_y + access->c + 1) % height, 0, numbers->h - 1) * numbers->m +
+               clamp(x - in_x + (in_x + access->c) % width, 0, numbers->n - 1);
+    }
     case MAP_TURNED:
         return x * numbers->h + y;
     case MAP_CONSTANT:

@@ -134,7 +134,8 @@ static void read_plan(struct batch *batch, const char *plan)
         judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion), 1);
         if (name && batch->group_count < sizeof batch->groups / sizeof *batch->groups)
             batch->groups[batch->group_count++] =
-                (struct judge_group){arena_strdup(batch->arena, name), fusion};
+                (struct judge_group){arena_strdup(batch->arena, name), fusion,
+                                     json_array_size(json_object_get(group, "handed_on")) > 0};
     }
     json_array_foreach(json_object_get(root, "pairs"), index, pair)
     {
@@ -158,6 +159,7 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
         if (strncmp(line, "group ", 6) || strncmp(line + 6, group->name, length) || line[6 + length] != ' ')
             continue;
         program->has_barriers |= !strcmp(group->fusion, "inner-block");
+        program->hands_on |= group->hands_on;
         program->has_border |= !strncmp(group->fusion, "halo", strlen("halo"));
     }
 }
@@ -198,6 +200,7 @@ void refusals_read(struct batch *batch, const char *plan, const char *statistics
         const struct judge_program *program = &batch->programs[i];
         if (program->has_barriers) judge_count_refusal(batch, "(programs) inner-block", 1);
         if (program->has_border) judge_count_refusal(batch, "(programs) halo", 1);
+        if (program->hands_on) judge_count_refusal(batch, "(programs) values handed on in shared memory", 1);
         if (program->has_barriers || program->has_border)
             judge_count_refusal(batch, "(programs) any kind but inner-thread", 1);
     }
