@@ -21,6 +21,7 @@ struct reader {
     struct pattern *pattern;
     struct pattern_piece *piece;
     struct arena *arena;
+    unsigned first_division; /* of the expressions that are read now: behind those of others */
     bool has_divisions, has_byte, is_wrong;
 };
 
@@ -39,20 +40,22 @@ static bool whole_number(__isl_take isl_val *value, int64_t *number)
 static bool read_form(const struct reader *reader, __isl_keep isl_aff *aff, unsigned count,
                       __isl_keep isl_val *factor, struct pattern_form *form, int64_t *byte)
 {
-    unsigned dimensions = reader->pattern->dimensions;
+    unsigned dimensions = reader->pattern->dimensions, first = reader->first_division;
+    bool has_byte = isl_aff_dim(aff, isl_dim_in) > (isl_size)dimensions;
     memset(form, 0, sizeof *form);
+    *byte = 0;
     if (!whole_number(isl_val_mul(isl_aff_get_constant_val(aff), isl_val_copy(factor)), &form->constant))
         return false;
-    for (unsigned d = 0; d <= dimensions; d++) {
+    for (unsigned d = 0; d < dimensions + has_byte; d++) {
         int64_t *to = d < dimensions ? &form->of[d] : byte;
         isl_val *value = isl_aff_get_coefficient_val(aff, isl_dim_in, (int)d);
         if (!whole_number(isl_val_mul(value, isl_val_copy(factor)), to)) return false;
     }
     for (unsigned k = 0; k < count; k++) {
-        int64_t *of = &form->of[dimensions + k];
+        int64_t *of = &form->of[dimensions + first + k];
         isl_val *value = isl_aff_get_coefficient_val(aff, isl_dim_div, (int)k);
         if (!whole_number(isl_val_mul(value, isl_val_copy(factor)), of)) return false;
-        for (int b = 0; b < 3; b++) form->of[b] += *of * reader->piece->divisions[k].block[b];
+        for (int b = 0; b < 3; b++) form->of[b] += *of * reader->piece->divisions[first + k].block[b];
     }
     for (int b = 0; b < 3; b++)
         if (reader->pattern->shape.grid[2 - b] == 1) form->of[b] = 0;
@@ -62,7 +65,7 @@ static bool read_form(const struct reader *reader, __isl_keep isl_aff *aff, unsi
 /* floor((f + g * block) / n) is floor(f / n) + g / n * block, where n divides g. */
 static bool read_division(struct reader *reader, __isl_take isl_aff *aff, unsigned index)
 {
-    struct pattern_division *division = &reader->piece->divisions[index];
+    struct pattern_division *division = &reader->piece->divisions[reader->first_division + index];
     isl_val *denominator = aff ? isl_aff_get_denominator_val(aff) : NULL;
     int64_t byte = 0;
     bool is_fine = denominator && read_form(reader, aff, index, denominator, &division->numerator, &byte) &&
@@ -81,14 +84,29 @@ static bool read_division(struct reader *reader, __isl_take isl_aff *aff, unsign
 
 static bool read_divisions(struct reader *reader, __isl_keep isl_aff *aff)
 {
+    unsigned first = reader->first_division;
     isl_size count = isl_aff_dim(aff, isl_dim_div);
-    if (reader->has_divisions) return count == (isl_size)reader->piece->division_count;
-    if (count < 0 || count > PATTERN_DIVISIONS) return false;
+    if (reader->has_divisions) return count >= 0 && first + (unsigned)count == reader->piece->division_count;
+    if (count < 0 || first + (unsigned)count > PATTERN_DIVISIONS) return false;
     reader->has_divisions = true;
     for (unsigned k = 0; k < (unsigned)count; k++)
         if (!read_division(reader, isl_aff_get_div(aff, (int)k), k)) return false;
-    reader->piece->division_count = (uint32_t)count;
+    reader->piece->division_count = first + (uint32_t)count;
     return true;
+}
+
+/* Takes aff, an expression that is whole for whole numbers. */
+static bool read_expression(struct reader *reader, __isl_take isl_aff *aff, struct pattern_form *form,
+                            int64_t *byte)
+{
+    isl_val *one = aff ? isl_val_one(isl_aff_get_ctx(aff)) : NULL;
+    bool is_fine =
+        one && read_divisions(reader, aff) &&
+        read_form(reader, aff, reader->piece->division_count - reader->first_division, one, form, byte);
+    isl_val_free(one);
+    isl_aff_free(aff);
+    reader->is_wrong |= !is_fine;
+    return is_fine;
 }
 
 static void add_condition(struct reader *reader, struct pattern_form form, bool is_equality)
@@ -113,23 +131,16 @@ static struct pattern_form combine(struct pattern_form a, int64_t factor, const 
 /* The first pass (has_byte false) finds the equality that gives the byte, the second one all conditions. */
 static isl_stat read_constraint(__isl_take isl_constraint *constraint, void *context)
 {
+    static const struct pattern_form nothing;
     struct reader *reader = context;
     isl_aff *aff = isl_constraint_get_aff(constraint);
-    bool is_equality = isl_constraint_is_equality(constraint) == isl_bool_true,
-         looks_for_byte = !reader->has_byte;
-    isl_val *one = isl_val_one(isl_constraint_get_ctx(constraint));
+    bool is_equality = isl_constraint_is_equality(constraint) == isl_bool_true;
     struct pattern_form form;
-    int64_t byte = 0;
+    int64_t byte;
     isl_constraint_free(constraint);
-    bool is_fine = aff && read_divisions(reader, aff) &&
-                   read_form(reader, aff, reader->piece->division_count, one, &form, &byte);
-    isl_val_free(one);
-    isl_aff_free(aff);
-    reader->is_wrong |= !is_fine;
-    if (!is_fine) return isl_stat_error;
-    if (looks_for_byte) {
+    if (!read_expression(reader, aff, &form, &byte)) return isl_stat_error;
+    if (!reader->has_byte) {
         if (!is_equality || (byte != 1 && byte != -1)) return isl_stat_ok;
-        static const struct pattern_form nothing;
         reader->piece->byte = combine(nothing, -byte, &form);
         reader->has_byte = true;
         return isl_stat_error; /* found: an end, no error */
@@ -138,18 +149,74 @@ static isl_stat read_constraint(__isl_take isl_constraint *constraint, void *con
     return reader->is_wrong ? isl_stat_error : isl_stat_ok;
 }
 
-static isl_stat read_piece(__isl_take isl_basic_map *map, void *context)
+static bool begin_piece(struct reader *reader, bool has_byte)
+{
+    struct pattern *pattern = reader->pattern;
+    uint32_t count = pattern->piece_count;
+    pattern->pieces = arena_grow(reader->arena, pattern->pieces, count, count + 1, sizeof *pattern->pieces);
+    reader->is_wrong |= !pattern->pieces;
+    if (!pattern->pieces) return false;
+    reader->piece = &pattern->pieces[pattern->piece_count++];
+    memset(reader->piece, 0, sizeof *reader->piece);
+    reader->first_division = 0;
+    reader->has_divisions = false;
+    reader->has_byte = has_byte;
+    return true;
+}
+
+static isl_stat read_map(__isl_take isl_basic_map *map, void *context)
 {
     struct reader *reader = context;
-    struct pattern *pattern = reader->pattern;
     isl_basic_set *set = isl_basic_set_flatten(isl_basic_map_wrap(map));
-    reader->piece = &pattern->pieces[pattern->piece_count++];
-    reader->has_divisions = reader->has_byte = false;
-    isl_basic_set_foreach_constraint(set, read_constraint, reader);
+    if (begin_piece(reader, false)) isl_basic_set_foreach_constraint(set, read_constraint, reader);
     reader->is_wrong |= !reader->has_byte;
     if (!reader->is_wrong) isl_basic_set_foreach_constraint(set, read_constraint, reader);
     isl_basic_set_free(set);
     return reader->is_wrong ? isl_stat_error : isl_stat_ok;
+}
+
+/* Part of a function's domain: the function is read behind it. */
+struct domain_reader {
+    struct reader *reader;
+    isl_aff *byte;
+};
+
+static isl_stat read_domain(__isl_take isl_basic_set *set, void *context)
+{
+    struct domain_reader *domain = context;
+    struct reader *reader = domain->reader;
+    int64_t byte;
+    if (begin_piece(reader, true)) isl_basic_set_foreach_constraint(set, read_constraint, reader);
+    isl_basic_set_free(set);
+    if (reader->is_wrong) return isl_stat_error;
+    reader->first_division = reader->piece->division_count;
+    reader->has_divisions = false;
+    return read_expression(reader, isl_aff_copy(domain->byte), &reader->piece->byte, &byte) ? isl_stat_ok
+                                                                                            : isl_stat_error;
+}
+
+static isl_stat read_function(__isl_take isl_set *set, __isl_take isl_multi_aff *function, void *context)
+{
+    struct domain_reader domain = {context, isl_multi_aff_get_aff(function, 0)};
+    isl_stat done = isl_set_foreach_basic_set(set, read_domain, &domain);
+    isl_aff_free(domain.byte);
+    isl_multi_aff_free(function);
+    isl_set_free(set);
+    return done;
+}
+
+/* As it stands, or else as the function that isl makes of it. */
+static bool read_pieces(struct pattern *pattern, struct arena *arena, __isl_keep isl_map *bytes)
+{
+    struct reader reader = {.pattern = pattern, .arena = arena};
+    bool is_fine = isl_map_foreach_basic_map(bytes, read_map, &reader) == isl_stat_ok && !reader.is_wrong;
+    if (is_fine || isl_map_is_single_valued(bytes) != isl_bool_true) return is_fine;
+    isl_pw_multi_aff *function = isl_pw_multi_aff_from_map(isl_map_copy(bytes));
+    reader = (struct reader){.pattern = pattern, .arena = arena};
+    pattern->piece_count = 0;
+    is_fine = function && isl_pw_multi_aff_foreach_piece(function, read_function, &reader) == isl_stat_ok;
+    isl_pw_multi_aff_free(function);
+    return is_fine && !reader.is_wrong;
 }
 
 /* --- ranges ----------------------------------------------------------------------------------------------
@@ -275,14 +342,10 @@ bool pattern_open(struct pattern *pattern, struct arena *arena, __isl_keep isl_m
                   const struct pattern_shape *shape)
 {
     *pattern = (struct pattern){.shape = *shape};
-    isl_size dimensions = bytes ? isl_map_dim(bytes, isl_dim_in) : 0,
-             count = bytes ? isl_map_n_basic_map(bytes) : 0;
-    if (dimensions < 6 || dimensions > 6 + PATTERN_COUNTERS || count < 1) return false;
+    isl_size dimensions = bytes ? isl_map_dim(bytes, isl_dim_in) : 0;
+    if (dimensions < 6 || dimensions > 6 + PATTERN_COUNTERS || isl_map_n_basic_map(bytes) < 1) return false;
     pattern->dimensions = (unsigned)dimensions;
-    pattern->pieces = arena_calloc(arena, (size_t)count, sizeof *pattern->pieces);
-    struct reader reader = {.pattern = pattern, .arena = arena};
-    if (!pattern->pieces || !find_counters(pattern, bytes)) return false;
-    if (isl_map_foreach_basic_map(bytes, read_piece, &reader) != isl_stat_ok || reader.is_wrong) return false;
+    if (!find_counters(pattern, bytes) || !read_pieces(pattern, arena, bytes)) return false;
     return find_steps(pattern);
 }
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 enum {
-    PATTERN_COUNTERS = 8,  /* of loops, at most */
-    PATTERN_DIVISIONS = 8, /* of one piece, at most */
+    PATTERN_COUNTERS = 8,   /* of loops, at most */
+    PATTERN_DIVISIONS = 12, /* of one piece, at most */
     PATTERN_DIMENSIONS = 6 + PATTERN_COUNTERS + PATTERN_DIVISIONS,
     PATTERN_CLASSES = 64, /* of blocks, at most */
 };
