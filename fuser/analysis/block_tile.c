@@ -371,6 +371,48 @@ static bool settle(struct tiling *tiling, struct group_block_tile *tile, uint32_
     return tile_box_pad(tile, &tiling->uses, most) && leave_out_stores(tiling, tile, *last);
 }
 
+struct row {
+    const struct group_block_tile *tile;
+    int64_t behind;
+};
+
+static bool is_in_row(void *context, uint32_t thread, int64_t byte)
+{
+    const struct row *row = context;
+    (void)thread;
+    return tile_place(row->tile, byte) % row->tile->width >= row->behind;
+}
+
+static const struct ptx_operand *address_of(const struct tiling *tiling, const struct tile_use *use)
+{
+    return &instruction_of(tiling, use->placed)->operands[!use->is_store];
+}
+
+static bool is_in_tile(const struct tile_use *use, uint32_t last)
+{
+    return use->is_store ? use->placed->member <= last : use->is_served;
+}
+
+/* Accesses through one register in one row have their places a constant apart. */
+static uint32_t find_behind(const struct tiling *tiling, const struct group_block_tile *tile, uint32_t index,
+                            uint32_t last)
+{
+    const struct tile_uses *uses = &tiling->uses;
+    const struct tile_use *use = &uses->list[index];
+    const struct ptx_operand *address = address_of(tiling, use);
+    int64_t least = address->value;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct tile_use *other = &uses->list[i];
+        if (other->placed->member != use->placed->member || !is_in_tile(other, last)) continue;
+        const struct ptx_operand *near = address_of(tiling, other);
+        if (near->reg == address->reg && near->value < least) least = near->value;
+    }
+    struct row row = {tile, address->value - least};
+    for (uint32_t class = 0; row.behind && class < uses->classes.count; class ++)
+        if (!pattern_visit(&use->pattern, uses->classes.blocks[class], is_in_row, &row)) return 0;
+    return (uint32_t)row.behind;
+}
+
 static bool add_tile(struct tiling *tiling, const struct group_block_tile *tile, uint32_t last)
 {
     struct group *group = tiling->group;
@@ -383,9 +425,14 @@ static bool add_tile(struct tiling *tiling, const struct group_block_tile *tile,
     for (uint32_t i = 0; i < tiling->uses.count; i++) {
         const struct tile_use *use = &tiling->uses.list[i];
         const struct placed_access *placed = use->placed;
-        if (use->is_store ? placed->member > last : !use->is_served) continue;
+        if (!is_in_tile(use, last)) continue;
         group->tile_accesses[count++] = (struct group_tile_access){
-            placed->member, placed->access->instruction, group->block_tile_count, use->is_global};
+            .member = placed->member,
+            .instruction = placed->access->instruction,
+            .tile = group->block_tile_count,
+            .behind = find_behind(tiling, tile, i, last),
+            .is_global = use->is_global,
+        };
     }
     group->tile_access_count = count;
     group->block_tiles[group->block_tile_count++] = *tile;

@@ -132,6 +132,7 @@ struct group_block_tile {
 };
 struct group_tile_access { /* stores that go to the tile, loads that come from it; members in order */
     uint32_t member, instruction, tile;
+    uint32_t behind; /* of the constant in its address: its place is so far behind that of the address without */
     bool is_global; /* a store: it goes to global memory, too. Whoever knows that nobody reads it there clears
                        this */
 };

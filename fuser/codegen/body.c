@@ -632,6 +632,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
         write_plain(writer, index, NULL);
     }
     if (!is_store) write_outputs(writer, index);
+    if (body->anchor_count) tile_code_follow(writer, index);
 }
 
 static void write_code(struct body_writer *writer)

@@ -46,6 +46,12 @@ struct body_tile {
     int64_t distance;    /* from that pointer to the origin of block 0 */
     uint64_t offset; /* of the tile in the fused kernel's shared array; set when all members are laid out */
 };
+/* A register whose place in a tile is kept beside it, since several accesses lie behind it in one row. */
+struct body_anchor {
+    uint32_t tile;
+    int32_t reg;
+    int64_t constant; /* added to the register */
+};
 struct body {
     struct arena *arena;
     const struct group *group;
@@ -77,6 +83,8 @@ struct body {
     uint64_t shared_end; /* of its part of the array */
     struct body_tile *tiles;
     uint32_t tile_count;
+    struct body_anchor *anchors;
+    uint32_t anchor_count;
     const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */

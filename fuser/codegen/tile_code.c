@@ -26,6 +26,51 @@ static bool has_tile(const struct body *body, uint32_t tile)
     return false;
 }
 
+static const struct ptx_operand *address_of(const struct ptx_instruction *instruction)
+{
+    return &instruction->operands[ptx_is_store(instruction) ? 0 : 1];
+}
+
+static struct body_anchor anchor_of(const struct body *body, const struct group_tile_access *tiled)
+{
+    const struct ptx_operand *address = address_of(&body->function->instructions[tiled->instruction]);
+    return (struct body_anchor){tiled->tile, address->reg, address->value - tiled->behind};
+}
+
+static bool is_same_anchor(const struct body_anchor *a, const struct body_anchor *b)
+{
+    return a->tile == b->tile && a->reg == b->reg && a->constant == b->constant;
+}
+
+/* The anchor's index, or anchor_count. */
+static uint32_t find_anchor(const struct body *body, const struct group_tile_access *tiled)
+{
+    struct body_anchor wanted = anchor_of(body, tiled);
+    uint32_t i = 0;
+    while (i < body->anchor_count && !is_same_anchor(&body->anchors[i], &wanted)) i++;
+    return i;
+}
+
+/* Each register and constant that several accesses have. */
+static bool collect_anchors(struct body *body)
+{
+    const struct group *group = body->group;
+    body->anchors = arena_calloc(body->arena, group->tile_access_count + 1, sizeof *body->anchors);
+    for (uint32_t i = 0; body->anchors && i < group->tile_access_count; i++) {
+        const struct group_tile_access *tiled = &group->tile_accesses[i];
+        if (tiled->member != body->member || find_anchor(body, tiled) < body->anchor_count) continue;
+        struct body_anchor own = anchor_of(body, tiled);
+        uint32_t uses = 0;
+        for (uint32_t k = i; k < group->tile_access_count && group->tile_accesses[k].member == body->member;
+             k++) {
+            struct body_anchor other = anchor_of(body, &group->tile_accesses[k]);
+            uses += is_same_anchor(&own, &other);
+        }
+        if (uses > 1) body->anchors[body->anchor_count++] = own;
+    }
+    return body->anchors;
+}
+
 bool tile_code_collect(struct body *body)
 {
     const struct group *group = body->group;
@@ -43,13 +88,15 @@ bool tile_code_collect(struct body *body)
             .word = word,
             .distance = group->block_tiles[tiled->tile].origin - launch->bindings[base].offset};
     }
-    return body->tiles || body_refuse(body, NULL, "out of memory");
+    return (body->tiles && collect_anchors(body)) || body_refuse(body, NULL, "out of memory");
 }
 
 void tile_code_begin(struct body_writer *writer)
 {
     const struct body *body = writer->body;
     uint32_t m = body->member;
+    for (uint32_t i = 0; i < body->anchor_count; i++)
+        body_code_line(writer, ".reg .b32 %%m%u_tile_of_%u;", m, i);
     if (body->tile_count) body_code_line(writer, ".reg .b32 %%m%u_tile_at, %%m%u_tile_row;", m, m);
     for (uint32_t i = 0; i < body->tile_count; i++) {
         const struct body_tile *own = &body->tiles[i];
@@ -103,31 +150,57 @@ static void write_row(struct body_writer *writer, const struct group_block_tile 
     if (shift) body_code_line(writer, "shr.u32 %%m%u_tile_row, %%m%u_tile_row, %u;", m, m, shift);
 }
 
-/* tile_at: the low half of the address. A constant that stands in the instruction is added here: what lies before it need
- * be no address. */
-static void write_address(struct body_writer *writer, const struct ptx_operand *address)
+/* tile_at: the low half of the address. A constant that stands in the instruction is added here: what lies
+ * before it need be no address. */
+static void write_address(struct body_writer *writer, int32_t reg, int64_t constant)
 {
     uint32_t m = writer->body->member;
-    body_code_line(writer, "cvt.u32.u64 %%m%u_tile_at, %s;", m, writer->body->registers[address->reg]);
-    if (address->value)
-        body_code_line(writer, "add.u32 %%m%u_tile_at, %%m%u_tile_at, %u;", m, m, (uint32_t)address->value);
+    body_code_line(writer, "cvt.u32.u64 %%m%u_tile_at, %s;", m, writer->body->registers[reg]);
+    if (constant)
+        body_code_line(writer, "add.u32 %%m%u_tile_at, %%m%u_tile_at, %u;", m, m, (uint32_t)constant);
 }
 
-/* tile_at: the place's address in shared memory. */
-static void write_place(struct body_writer *writer, const struct body_tile *own, const struct ptx_operand *address)
+/* to: the address in shared memory of that array element's place. */
+static void write_place(struct body_writer *writer, uint32_t index, int32_t reg, int64_t constant,
+                        const char *to)
 {
-    const struct group_block_tile *tile = tile_of(writer->body, own);
+    const struct group_block_tile *tile = &writer->body->group->block_tiles[index];
     uint32_t m = writer->body->member;
     if (tile->rows > 1) {
-        write_address(writer, address);
-        body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_from;", m, m, m, own->tile);
+        write_address(writer, reg, constant);
+        body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_from;", m, m, m, index);
         write_row(writer, tile);
     }
-    write_address(writer, address);
-    body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_gap;", m, m, m, own->tile);
+    write_address(writer, reg, constant);
+    body_code_line(writer, "sub.u32 %s, %%m%u_tile_at, %%m%u_%u_gap;", to, m, m, index);
     if (tile->rows > 1)
-        body_code_line(writer, "mad.lo.u32 %%m%u_tile_at, %%m%u_tile_row, %u, %%m%u_tile_at;", m, m,
-                       tile->row_bytes - tile->pitch, m);
+        body_code_line(writer, "mad.lo.u32 %s, %%m%u_tile_row, %u, %s;", to, m, tile->row_bytes - tile->pitch,
+                       to);
+}
+
+static const char *anchor_name(const struct body *body, uint32_t anchor)
+{
+    return arena_printf(body->arena, "%%m%u_tile_of_%u", body->member, anchor);
+}
+
+static bool writes_register(const struct ptx_instruction *instruction, int32_t reg)
+{
+    if (!ptx_opcode_info(instruction->opcode)->has_destination || !instruction->operand_count) return false;
+    const struct ptx_operand *to = &instruction->operands[0];
+    if (to->kind == PTX_OPERAND_REGISTER) return to->reg == reg;
+    for (uint32_t e = 0; e < to->element_count; e++)
+        if (to->elements[e].kind == PTX_OPERAND_REGISTER && to->elements[e].reg == reg) return true;
+    return false;
+}
+
+void tile_code_follow(struct body_writer *writer, uint32_t index)
+{
+    const struct body *body = writer->body;
+    for (uint32_t i = 0; i < body->anchor_count; i++) {
+        const struct body_anchor *anchor = &body->anchors[i];
+        if (writes_register(&body->function->instructions[index], anchor->reg))
+            write_place(writer, anchor->tile, anchor->reg, anchor->constant, anchor_name(body, i));
+    }
 }
 
 static struct ptx_span mnemonic_of(struct arena *arena, const struct ptx_instruction *instruction)
@@ -144,15 +217,17 @@ void tile_code_write(struct body_writer *writer, uint32_t index, const struct gr
     const struct body *body = writer->body;
     struct ptx_instruction instruction = body->function->instructions[index];
     struct ptx_operand *operands = arena_calloc(body->arena, instruction.operand_count, sizeof *operands);
-    const struct body_tile *own = body->tiles;
-    uint32_t at = ptx_is_store(&instruction) ? 0 : 1;
+    uint32_t at = ptx_is_store(&instruction) ? 0 : 1, anchor = find_anchor(body, access);
     if (!operands) return;
-    while (own->tile != access->tile) own++;
     memcpy(operands, instruction.operands, instruction.operand_count * sizeof *operands);
-    write_place(writer, own, &operands[at]);
+    const char *place = arena_printf(body->arena, "%%m%u_tile_at", body->member);
+    if (anchor < body->anchor_count)
+        place = anchor_name(body, anchor);
+    else
+        write_place(writer, access->tile, operands[at].reg, operands[at].value, place);
+    operands[at].value = anchor < body->anchor_count ? access->behind : 0;
     operands[at].reg = -1;
-    operands[at].value = 0;
-    operands[at].symbol = arena_printf(body->arena, "%%m%u_tile_at", body->member);
+    operands[at].symbol = place;
     instruction.operands = operands;
     instruction.mnemonic = mnemonic_of(body->arena, &instruction);
     body_code_print(writer, &instruction, NULL);
