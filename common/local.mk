@@ -11,4 +11,5 @@ libcommon_la_SOURCES = \
 	common/plan.h common/plan_build.c common/plan_build.h common/plan_map.c \
 	common/setting.c common/setting.h \
 	common/symbol.c common/symbol.h \
-	common/trace.h common/trace_reader.c common/trace_writer.c
+	common/trace.h common/trace_reader.c common/trace_writer.c \
+	common/waits.h

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "KFPLAN\0"
-enum { PLAN_VERSION = 3, PLAN_RENAMES_LIMIT = 16 /* of one variant */ };
+enum { PLAN_VERSION = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
 
 struct plan_table { /* count entries of a fixed struct */
     uint64_t offset;
@@ -33,7 +33,7 @@ struct plan_header {
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
     struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, renames,
-        variants;
+        stales, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -68,9 +68,13 @@ struct plan_parameter { /* copies one piece of a member's parameter buffer into 
     uint32_t step, source_offset, destination_offset, size;
 };
 
-enum plan_effect_kind { PLAN_WRITES, PLAN_STALE };
-/* Bytes [p+from, p+to) around those that the members write, or leave stale (none yet). is_exact: they write no byte
- * of the array outside; else any of the allocation. All that they write is listed. */
+enum plan_effect_kind {
+    PLAN_WRITES,       /* what the members write of an array, in one range */
+    PLAN_TOUCH_READ,   /* what one step reads through one pointer */
+    PLAN_TOUCH_WRITTEN /* what it writes, and perhaps reads */
+};
+/* Bytes [p+from, p+to) around those that are written, or touched. is_exact: none outside; else any of the allocation.
+ * All that a group's launches touch is listed, those that it passes over included. */
 struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;
@@ -102,7 +106,22 @@ struct plan_rename {
     struct plan_box written;            /* zeros unless PARTIAL */
 };
 
-struct plan_variant { /* one compiled form of a group; replay takes the first whose guards hold. One so far. */
+enum plan_stale_flags {
+    PLAN_STALE_COMPLETE = 1, /* the members write every byte of the range; else the same ones at every use */
+};
+/* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has it made
+ * again, by the launches of the recipe, should anybody want it. Whatever the group's launches read of it, they have
+ * written before. The recipe writes nothing else, and reads nothing that the group writes outside of such ranges. */
+struct plan_stale {
+    uint32_t step, offset; /* the word that holds p */
+    int64_t from;
+    uint64_t bytes;
+    uint32_t flags /* plan_stale_flags */, reserved;
+};
+
+/* One compiled form of a group; replay takes the first whose guards hold. One that leaves ranges stale is followed by
+ * one that stores them, with the same guards, for when they must not be stale. */
+struct plan_variant {
     uint32_t first_guard, guard_count;
     uint64_t code;        /* offset in code of a fatbin with machine code and PTX */
     uint64_t code_size;
@@ -112,10 +131,13 @@ struct plan_variant { /* one compiled form of a group; replay takes the first wh
     uint32_t first_parameter, parameter_count;
     uint32_t registers;
     uint32_t first_rename, rename_count; /* at most PLAN_RENAMES_LIMIT */
+    uint32_t first_stale, stale_count;   /* at most PLAN_STALES_LIMIT */
+    uint32_t recipe, reserved;           /* steps of the group, a bit each: members that write what is stale */
 };
 
 enum plan_group_flags {
     PLAN_NEEDS_VERIFICATION = 1,
+    PLAN_BYSTANDER = 2, /* one launch, left as it is, with no form: listed for what it touches */
 };
 struct plan_group {
     uint32_t name; /* offset in strings */
@@ -126,13 +148,14 @@ struct plan_group {
     uint64_t projected_gain_ns; /* per use */
 };
 
-_Static_assert(sizeof(struct plan_header) == 336, "plan header");
+_Static_assert(sizeof(struct plan_header) == 352, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 40, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
-_Static_assert(sizeof(struct plan_variant) == 80, "plan variant");
+_Static_assert(sizeof(struct plan_stale) == 32, "plan stale");
+_Static_assert(sizeof(struct plan_variant) == 96, "plan variant");
 _Static_assert(sizeof(struct plan_group) == 40, "plan group");
 
 /* What header.check must be: bytes is the whole file. */
@@ -155,14 +178,15 @@ struct plan {
     const struct plan_parameter *parameters;
     const struct plan_effect *effects;
     const struct plan_rename *renames;
+    const struct plan_stale *stales;
     const struct plan_variant *variants;
     const char *strings;
     const unsigned char *code;
     size_t size;
 };
 /* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the kernel's
- * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters, effects
- * and renames name words; masks cover the parameter buffer alone. */
+ * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters, effects,
+ * renames and stale ranges name words; masks cover the parameter buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {
     uint32_t count = plan->kernels[step->kernel].variable_count;

@@ -20,7 +20,7 @@ struct plan_builder {
     struct arena *arena;
     struct plan_header header;
     struct build_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, variants, strings, code;
+        renames, stales, variants, strings, code;
     bool failed;
 };
 
@@ -43,6 +43,7 @@ static const struct build_place {
     PLACE(parameters, struct plan_parameter),
     PLACE(effects, struct plan_effect),
     PLACE(renames, struct plan_rename),
+    PLACE(stales, struct plan_stale),
     PLACE(variants, struct plan_variant),
     PLACE(strings, char),
     PLACE(code, unsigned char),
@@ -221,19 +222,35 @@ void plan_build_variant(struct plan_builder *builder, const struct plan_variant 
     copy.first_guard = append(builder, &builder->guards, guards, guard_count);
     copy.rename_count = 0;
     copy.first_rename = builder->renames.count;
+    copy.stale_count = 0;
+    copy.first_stale = builder->stales.count;
     append(builder, &builder->variants, &copy, 1);
     group->variant_count++;
 }
 
-void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename)
+/* NULL, and the plan failed, when the last group has none. */
+static struct plan_variant *last_variant(struct plan_builder *builder)
 {
     const struct plan_group *group = last_group(builder);
-    if (!group || !group->variant_count) {
-        builder->failed = true;
-        return;
-    }
+    builder->failed |= !group || !group->variant_count;
+    return builder->failed ? NULL
+                           : (struct plan_variant *)builder->variants.bytes + builder->variants.count - 1;
+}
+
+void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename)
+{
+    struct plan_variant *variant = last_variant(builder);
+    if (!variant) return;
     append(builder, &builder->renames, rename, 1);
-    ((struct plan_variant *)builder->variants.bytes)[builder->variants.count - 1].rename_count++;
+    variant->rename_count++;
+}
+
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale)
+{
+    struct plan_variant *variant = last_variant(builder);
+    if (!variant) return;
+    append(builder, &builder->stales, stale, 1);
+    variant->stale_count++;
 }
 
 void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, size_t error_size)

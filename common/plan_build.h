@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The one way to write plan.bin: used by the planner and by tests. Append in this order: strings, modules and
  * kernels at any time (equal ones are stored once); then group by group: plan_build_group, its steps in
- * order, its effects and variants, each variant followed by its renames. A plan without groups is legal.
- * Everything belongs to the arena. Running out of memory is remembered and reported by plan_build_write. */
+ * order, its effects and variants, each variant followed by its renames and stale ranges. A plan without
+ * groups is legal. Everything belongs to the arena. Running out of memory is remembered and reported by
+ * plan_build_write. */
 #ifndef KFUSE_COMMON_PLAN_BUILD_H
 #define KFUSE_COMMON_PLAN_BUILD_H
 
@@ -36,13 +37,14 @@ uint32_t plan_build_step(struct plan_builder *builder, const struct plan_step *s
                          const unsigned char *mask, const unsigned char *value,
                          const struct guard_check *guards, uint32_t guard_count);
 void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect);
-/* variant: entry, code, code_size and the ranges of guards, parameters and renames are filled here; guards
- * may name any step of the group. code: a load image; equal ones are stored once. */
+/* variant: entry, code, code_size and the ranges of guards, parameters, renames and stale ranges are filled
+ * here; guards may name any step of the group. code: a load image; equal ones are stored once. */
 void plan_build_variant(struct plan_builder *builder, const struct plan_variant *variant, const char *entry,
                         const void *code, size_t code_size, const struct plan_parameter *parameters,
                         uint32_t parameter_count, const struct guard_check *guards, uint32_t guard_count);
 /* Of the variant added last. */
 void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename);
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale);
 
 /* The whole file in the arena, header and check included; NULL with a message in error. */
 void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, size_t error_size);

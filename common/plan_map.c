@@ -24,7 +24,7 @@ struct check { /* one file being checked */
     const struct plan *plan;
     char *error;
     size_t error_size;
-    uint64_t steps, guards, parameters, effects, renames, variants; /* entries used so far */
+    uint64_t steps, guards, parameters, effects, renames, stales, variants; /* entries used so far */
 };
 
 static bool reject(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -81,6 +81,7 @@ static bool check_tables(const struct check *check)
     CHECK_TABLE(parameters)
     CHECK_TABLE(effects)
     CHECK_TABLE(renames)
+    CHECK_TABLE(stales)
     CHECK_TABLE(variants)
     CHECK_TABLE(strings)
     CHECK_TABLE(code)
@@ -103,6 +104,7 @@ static void find_tables(struct plan *plan)
     FIND_TABLE(parameters)
     FIND_TABLE(effects)
     FIND_TABLE(renames)
+    FIND_TABLE(stales)
     FIND_TABLE(variants)
     FIND_TABLE(strings)
     FIND_TABLE(code)
@@ -270,6 +272,45 @@ static bool check_renames(struct check *check, const struct plan_group *group, u
     return true;
 }
 
+static bool is_stale(const struct plan *plan, const struct plan_group *group, const struct plan_stale *stale)
+{
+    const struct plan_step *steps = plan->steps + group->first_step;
+    return stale->step < group->step_count && is_inside_words(plan, &steps[stale->step], stale->offset, 8) &&
+           stale->bytes && stale->bytes <= INT64_MAX && stale->from <= INT64_MAX - (int64_t)stale->bytes &&
+           stale->flags <= PLAN_STALE_COMPLETE && !stale->reserved;
+}
+
+/* Members, of a group whose steps have a bit each. */
+static bool is_recipe(const struct plan *plan, const struct plan_group *group, uint32_t recipe)
+{
+    if (!recipe || group->step_count > 32) return false;
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!(recipe >> i & 1)) continue;
+        if (i >= group->step_count || plan->steps[group->first_step + i].role != PLAN_MEMBER) return false;
+    }
+    return true;
+}
+
+/* Another form that stores everything comes next. */
+static bool check_stales(struct check *check, const struct plan_group *group, uint32_t index)
+{
+    const struct plan *plan = check->plan;
+    const struct plan_variant *variant = &plan->variants[index];
+    uint32_t first = variant->first_stale, count = variant->stale_count;
+    if (count > PLAN_STALES_LIMIT || !take_range(first, count, plan->header->stales.count, &check->stales))
+        return reject(check, "variant %u has stale ranges outside their table", index);
+    if (!count)
+        return (!variant->recipe && !variant->reserved) ||
+               reject(check, "variant %u has a recipe for nothing", index);
+    bool has_next = index + 1 < group->first_variant + group->variant_count;
+    if (variant->rename_count || variant->reserved || !is_recipe(plan, group, variant->recipe) || !has_next ||
+        plan->variants[index + 1].stale_count)
+        return reject(check, "variant %u leaves ranges stale for which there is no help", index);
+    for (uint32_t i = first; i < first + count; i++)
+        if (!is_stale(plan, group, &plan->stales[i])) return reject(check, "stale range %u is malformed", i);
+    return true;
+}
+
 static bool check_variant(struct check *check, const struct plan_group *group, uint32_t index)
 {
     const struct plan *plan = check->plan;
@@ -290,7 +331,7 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
             parameter->size > variant->parameter_bytes - parameter->destination_offset)
             return reject(check, "parameter %u lies outside its buffer", variant->first_parameter + i);
     }
-    if (!check_renames(check, group, index)) return false;
+    if (!check_renames(check, group, index) || !check_stales(check, group, index)) return false;
     return check_guards(check, variant->first_guard, variant->guard_count, steps, group->step_count);
 }
 
@@ -299,7 +340,8 @@ static bool check_effects(const struct check *check, const struct plan_group *gr
     const struct plan *plan = check->plan;
     for (uint32_t i = group->first_effect; i < group->first_effect + group->effect_count; i++) {
         const struct plan_effect *effect = &plan->effects[i];
-        if (effect->kind > PLAN_STALE || effect->step >= group->step_count || effect->from > effect->to ||
+        if (effect->kind > PLAN_TOUCH_WRITTEN || effect->step >= group->step_count ||
+            effect->from > effect->to ||
             !is_inside_words(plan, &plan->steps[group->first_step + effect->step], effect->offset, 8))
             return reject(check, "effect %u is malformed", i);
     }
@@ -314,8 +356,10 @@ static bool check_group(struct check *check, const struct plan_group *group)
     if (!group->step_count || group->step_count > UINT16_MAX ||
         !take_range(group->first_step, group->step_count, header->steps.count, &check->steps))
         return reject(check, "group %s has steps outside their table", plan->strings + group->name);
-    if (!group->variant_count ||
-        !take_range(group->first_variant, group->variant_count, header->variants.count, &check->variants))
+    bool is_bystander = group->flags & PLAN_BYSTANDER;
+    if (is_bystander ? group->variant_count || group->step_count != 1 : !group->variant_count)
+        return reject(check, "group %s has too few or too many variants", plan->strings + group->name);
+    if (!take_range(group->first_variant, group->variant_count, header->variants.count, &check->variants))
         return reject(check, "group %s has variants outside their table", plan->strings + group->name);
     if (!take_range(group->first_effect, group->effect_count, header->effects.count, &check->effects))
         return reject(check, "group %s has effects outside their table", plan->strings + group->name);

@@ -60,6 +60,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/product.c fuser/analysis/product.h \
 	fuser/analysis/quota.c \
 	fuser/analysis/reuse.c fuser/analysis/reuse.h \
+	fuser/analysis/stale.c fuser/analysis/stale.h \
 	fuser/analysis/traffic.c fuser/analysis/traffic.h \
 	fuser/analysis/remap.c \
 	fuser/analysis/witness.c fuser/analysis/witness.h

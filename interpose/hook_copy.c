@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wrappers of copies and sets. They flush: whether one may pass what is held is decided nowhere yet. */
+ * Wrappers of copies and sets. They issue what is held: whether one may pass that is decided nowhere yet. */
 #include "interpose/hook.h"
 
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes, true);                                      \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
@@ -67,6 +67,12 @@ static enum trace_memory_kind box_kind(const struct box_end *end)
     return end->type == CU_MEMORYTYPE_ARRAY ? TRACE_MEMORY_MAPPED : TRACE_MEMORY_UNKNOWN;
 }
 
+static inline void enter_box_copy(struct box box)
+{
+    uint64_t to = box_hull(&box.to, &box), from = box_hull(&box.from, &box);
+    shim_enter_copy(box_start(&box.to), box_start(&box.from), to > from ? to : from, false);
+}
+
 static void record_box(const struct box *box, CUstream stream, bool is_async)
 {
     uint64_t to = box_hull(&box->to, box), from = box_hull(&box->from, box);
@@ -112,7 +118,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
 #define BOX_COPY(symbol, type, box_of, on, async, arguments, ...)                                            \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        enter_box_copy(box_of(copy));                                                                        \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS) {                                                      \
@@ -143,7 +149,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
 #define SET(symbol, bits, on, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_copy(address, 0, count *(bits / 8), true);                                                \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \
@@ -167,10 +173,10 @@ SET_ALL(32, unsigned)
 #define SET_2D(symbol, bits, on, arguments, ...)                                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
+        shim_enter_copy(address, 0, hull, false);                                                            \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
-        size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, hull, value, bits / 8, hook_stream(#symbol, on), true);                      \
         replay_service();                                                                                    \

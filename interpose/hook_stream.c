@@ -7,7 +7,7 @@
 
 HOOK(cuCtxSynchronize, void)
 {
-    shim_enter_flush();
+    shim_enter_wait();
     CUresult result = REAL(cuCtxSynchronize)();
     record_wall("cuCtxSynchronize", NULL, true);
     replay_service();
@@ -16,7 +16,7 @@ HOOK(cuCtxSynchronize, void)
 
 HOOK(cuCtxSynchronize_v2, CUcontext context)
 {
-    shim_enter_flush();
+    shim_enter_wait();
     CUresult result = REAL(cuCtxSynchronize_v2)(context);
     record_wall("cuCtxSynchronize_v2", NULL, true);
     return shim_waited(result);
@@ -25,7 +25,7 @@ HOOK(cuCtxSynchronize_v2, CUcontext context)
 #define STREAM_WALL(symbol)                                                                                  \
     HOOK(symbol, CUstream stream)                                                                            \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_wait();                                                                                   \
         CUresult result = REAL(symbol)(stream);                                                              \
         record_wall(#symbol, hook_stream(#symbol, stream), false);                                           \
         replay_service();                                                                                    \
@@ -39,7 +39,7 @@ STREAM_WALL(cuStreamQuery_ptsz)
 #define EVENT_WALL(symbol)                                                                                   \
     HOOK(symbol, CUevent event)                                                                              \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_wait();                                                                                   \
         CUresult result = REAL(symbol)(event);                                                               \
         record_wall(#symbol, NULL, true);                                                                    \
         replay_service();                                                                                    \
@@ -53,7 +53,7 @@ EVENT_WALL(cuEventQuery)
 #define EVENT_RECORD(symbol, arguments, ...)                                                                 \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_wait();                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_RECORD);   \
@@ -68,7 +68,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
 #define STREAM_WAIT(symbol)                                                                                  \
     HOOK(symbol, CUstream stream, CUevent event, unsigned flags)                                             \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter_wait();                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_WAIT);     \
@@ -81,7 +81,7 @@ STREAM_WAIT(cuStreamWaitEvent_ptsz)
 #define DESTROY(symbol, type, kind)                                                                          \
     HOOK(symbol, type handle)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        kind == TRACK_STREAM ? shim_enter_flush() : shim_enter_wait();                                       \
         if (kind == TRACK_STREAM) queue_stream_gone((CUstream)handle);                                       \
         track_id_forget(kind, handle);                                                                       \
         return REAL(symbol)(handle);                                                                         \

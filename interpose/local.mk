@@ -4,7 +4,9 @@ lib_LTLIBRARIES += interpose/libkfuse.la
 interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def \
 	interpose/entry.c interpose/entry.h \
+	interpose/debt.c interpose/debt.h \
 	interpose/gate.c interpose/gate.h \
+	interpose/held.c interpose/held.h \
 	interpose/hook.h \
 	interpose/hook_copy.c \
 	interpose/hook_entry.c \
@@ -12,6 +14,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/hook_memory.c \
 	interpose/hook_module.c \
 	interpose/hook_nvrtc.c \
+	interpose/hook_share.c \
 	interpose/hook_stream.c \
 	interpose/match.c interpose/match.h \
 	interpose/queue.c interpose/queue.h \

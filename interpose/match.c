@@ -237,10 +237,11 @@ static bool variant_for(const struct match *match, uint32_t group, const struct 
 static void accept(const struct match *match, struct match_state *state, const struct node *node,
                    const struct guard_view *view)
 {
-    uint32_t variant, bound = NONE;
+    uint32_t variant = 0, bound = NONE;
     if (state->group >= 0 && state->group_depth == state->depth) bound = (uint32_t)state->group;
     for (uint32_t group = node->group; group != NONE && group < bound; group = match->next[group]) {
-        if (!match->is_on[group] || !variant_for(match, group, view, &variant)) continue;
+        bool is_bystander = !match->plan->groups[group].variant_count;
+        if (!match->is_on[group] || (!variant_for(match, group, view, &variant) && !is_bystander)) continue;
         state->group = group;
         state->group_depth = state->depth;
         state->variant = variant;

@@ -4,7 +4,9 @@
 
 #include "common/log.h"
 #include "common/plan.h"
+#include "interpose/debt.h"
 #include "interpose/gate.h"
+#include "interpose/held.h"
 #include "interpose/match.h"
 #include "interpose/rename.h"
 #include "interpose/shadow.h"
@@ -20,14 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct held {
-    struct match_launch launch;
-    CUfunction function;
-    CUstream stream;
-    unsigned char *arguments; /* queue.buffer_size bytes: the words of the step (plan_words_size) */
-    uint32_t words_size;
-    uint64_t ticket; /* counts held launches; 0 is none */
-};
 struct group {
     CUfunction *code; /* by variant */
     bool passes_over; /* launches that are no members */
@@ -94,6 +88,7 @@ static void publish(void)
 {
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
+    if (debt_is_on() && !shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
     if (oldest == before) return;
     if (before || !oldest) {
         atomic_store_explicit(&queue.oldest, oldest, memory_order_release);
@@ -176,27 +171,12 @@ static inline void restore(void)
 
 /* --- issuing --- */
 
-static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
-                       CUstream stream, void *arguments, size_t size)
+/* What it touches is not known. */
+static void issue_original(const struct held *held)
 {
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                     CU_LAUNCH_PARAM_END};
-    shim_count(COUNT_ISSUED);
-    return REAL(cuLaunchKernel)(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
-                                stream, NULL, size ? extra : NULL);
-}
-
-static CUresult issue_original(const struct held *held)
-{
-    const struct match_launch *shape = &held->launch;
     restore();
-    CUresult result = launch(held->function, shape->grid, shape->block, shape->dynamic_shared, held->stream,
-                             held->arguments, shape->arguments_size);
-    if (result != CUDA_SUCCESS)
-        log_write(LOG_WARNING, "queue", "a launch that was held failed on release: CUDA error %d",
-                  (int)result);
-    shim_remember_error(result);
-    return result;
+    debt_pay_all();
+    held_launch(held);
 }
 
 /* Of the launches whose pattern is complete; the first error. */
@@ -206,7 +186,8 @@ static CUresult issue_role(enum plan_step_role role)
     CUresult first = CUDA_SUCCESS;
     for (uint32_t i = 0; i < group->step_count; i++) {
         if (queue.plan->steps[group->first_step + i].role != role) continue;
-        CUresult result = issue_original(&queue.held[i]);
+        restore();
+        CUresult result = held_launch(&queue.held[i]);
         if (first == CUDA_SUCCESS) first = result;
     }
     return first;
@@ -237,8 +218,8 @@ static CUresult issue_fused(void)
 {
     const struct plan_variant *variant = matched_variant();
     CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
-    return launch(code, variant->grid, variant->block, variant->dynamic_shared, queue.held[0].stream,
-                  queue.parameters, variant->parameter_bytes);
+    return held_launch_packed(code, variant->grid, variant->block, variant->dynamic_shared,
+                              queue.held[0].stream, queue.parameters, variant->parameter_bytes);
 }
 
 /* Of the launches whose pattern is complete. */
@@ -258,13 +239,26 @@ static bool is_fit(void)
     return rename_fits(&use);
 }
 
+static struct debt_use matched_debt(void)
+{
+    return (struct debt_use){
+        .group = (uint32_t)queue.state.group, .held = queue.held, .arguments = queue.arguments};
+}
+
+/* Leaves what it does not store stale. */
+static CUresult issue_lazy(void)
+{
+    const struct debt_use use = matched_debt();
+    restore();
+    CUresult result = issue_fused();
+    if (result == CUDA_SUCCESS && matched_variant()->stale_count) debt_incur(&use);
+    return result;
+}
+
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
-    if (!matched_variant()->rename_count) {
-        restore();
-        return issue_fused();
-    }
+    if (!matched_variant()->rename_count) return issue_lazy();
     const struct rename_use use = matched_use();
     if (!rename_continues(&use)) restore();
     bool is_pushed = push_context();
@@ -283,6 +277,7 @@ static CUresult issue_restored(void)
 {
     CUresult result = issue_renamed();
     restore();
+    debt_pay_all();
     return result;
 }
 
@@ -330,10 +325,19 @@ static bool issue_unverified(uint32_t index)
     return false;
 }
 
+/* Of the form that leaves ranges stale the next one stores them. */
+static void choose_form(const struct debt_use *use)
+{
+    if (matched_variant()->stale_count && !debt_fits(use)) queue.state.variant++;
+}
+
 /* The group whose pattern the first launches complete. */
 static void issue_group(void)
 {
     uint32_t index = (uint32_t)queue.state.group;
+    const struct debt_use use = matched_debt();
+    choose_form(&use);
+    debt_meet(&use);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
     if (!is_fit()) {
@@ -378,6 +382,33 @@ static bool take_next(void)
     return take_by(match_take);
 }
 
+/* --- bystanders --- */
+
+static bool is_bystander(uint32_t group)
+{
+    return queue.plan->groups[group].flags & PLAN_BYSTANDER;
+}
+
+/* The first launch goes to the driver, by itself. */
+static void meet_alone(bool is_known)
+{
+    const struct debt_use use = matched_debt();
+    restore();
+    if (is_known)
+        debt_meet(&use);
+    else
+        debt_pay_all();
+}
+
+static void issue_bystander(void)
+{
+    meet_alone(true);
+    held_launch(&queue.held[0]);
+    shim_count(COUNT_DRAINED);
+}
+
+/* --- what needs not be held any longer --- */
+
 /* Issues all that need not be held any longer. With has_new the last launch has just arrived, and what a
  * pattern can take stays; false when that launch is not held but left to the caller, all before it being
  * issued. Else everything goes. */
@@ -387,13 +418,19 @@ static bool settle(bool has_new)
         while (queue.state.depth < queue.count && take_next()) continue;
         bool is_taken = queue.state.depth == queue.count;
         if (is_taken && has_new && !match_is_final(queue.match, &queue.state)) return true;
-        if (queue.state.group >= 0) {
+        bool is_known = queue.state.group >= 0 && is_bystander((uint32_t)queue.state.group);
+        if (queue.state.group >= 0 && !is_known) {
             uint32_t depth = queue.state.group_depth;
             issue_group();
             drop(depth);
         } else if (has_new && queue.count == 1) {
+            meet_alone(is_known);
             drop(1);
             return false;
+        } else if (is_known) {
+            issue_bystander();
+            account(-1);
+            drop(1);
         } else {
             issue_original(&queue.held[0]);
             shim_count(COUNT_DRAINED);
@@ -404,13 +441,23 @@ static bool settle(bool has_new)
     return true;
 }
 
-/* In any thread: the launches go to the context in which they were made. */
+/* In any thread: the launches go to the context in which they were made. What is owed stays so. */
 static void drain(void)
 {
     if (!announced()) return;
     bool is_pushed = push_context();
     settle(false);
     restore();
+    pop_context(is_pushed);
+}
+
+/* From here on memory is as the program has made it. */
+static void drain_and_pay(void)
+{
+    drain();
+    if (!debt_is_on()) return;
+    bool is_pushed = push_context();
+    debt_pay_all();
     pop_context(is_pushed);
 }
 
@@ -493,7 +540,7 @@ static void release(uint64_t ticket)
     leave();
 }
 
-/* With the token. */
+/* With the token. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     static const struct timer_source source = {oldest, release};
@@ -502,20 +549,22 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
-        drain();
+        drain_and_pay();
         return false;
     }
     if (is_first && !take_next()) {
+        meet_alone(false);
         drop(1);
         return false;
     }
     if (!is_holdable(shape->stream, is_first) || (is_first && !timer_start(&source))) {
         if (!--queue.count) match_start(&queue.state);
-        drain();
+        drain_and_pay();
         return false;
     }
     if (!settle(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
+        meet_alone(false);
         drop(1);
         return false;
     }
@@ -540,7 +589,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
-    if (may_hold && !oldest()) may_hold = may_start(shape, (uint32_t)index);
+    if (may_hold && !oldest() && !debt_is_on()) may_hold = may_start(shape, (uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
         return false;
@@ -552,7 +601,6 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
         return true;
     }
     bool is_held = hold(shape, kernel, (uint32_t)index);
-    if (!is_held) restore();
     publish();
     leave();
     return is_held;
@@ -565,22 +613,50 @@ static void forget_attention(void)
     has_token = true; /* as in enter */
     atomic_signal_fence(memory_order_seq_cst);
     if (token_try(&queue.token)) {
-        if (!announced()) shim_attention_clear(ATTENTION_QUEUE);
+        if (!announced() && !debt_is_on()) shim_attention_clear(ATTENTION_QUEUE);
         token_give(&queue.token);
     }
     atomic_signal_fence(memory_order_seq_cst);
     has_token = false;
 }
 
+/* Nothing is to be done; takes the bit away. */
+static bool is_idle(void)
+{
+    if (has_token) return true;
+    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || debt_is_on()) return false;
+    forget_attention();
+    return true;
+}
+
 void queue_flush(void)
 {
-    if (has_token) return;
-    if (!atomic_load_explicit(&queue.oldest, memory_order_acquire)) {
-        forget_attention();
-        return;
-    }
+    if (is_idle()) return;
+    enter();
+    drain_and_pay();
+    publish();
+    leave();
+    forget_attention();
+}
+
+void queue_wait(void)
+{
+    if (is_idle() || !oldest()) return;
     enter();
     drain();
+    publish();
+    leave();
+    forget_attention();
+}
+
+void queue_touch(const struct debt_touch *touches, uint32_t count)
+{
+    if (is_idle()) return;
+    enter();
+    drain();
+    bool is_pushed = push_context();
+    for (uint32_t i = 0; i < count; i++) debt_meet_touch(&touches[i]);
+    pop_context(is_pushed);
     publish();
     leave();
     forget_attention();
@@ -600,6 +676,16 @@ void queue_finish(void)
         nanosleep(&pause, NULL);
     }
     log_write(LOG_WARNING, "queue", "at exit another thread is still in the driver with what was held");
+}
+
+void queue_owe_nothing(const char *reason)
+{
+    if (has_token || debt_is_forbidden()) return;
+    enter();
+    debt_forbid(reason);
+    if (debt_is_on()) drain_and_pay();
+    publish();
+    leave();
 }
 
 /* --- start --- */
@@ -632,7 +718,8 @@ static bool reserve(const struct plan *plan)
 bool queue_start(const struct plan *plan)
 {
     queue.match = match_create(plan);
-    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan)) return false;
+    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) || !debt_start(plan))
+        return false;
     queue.plan = plan;
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
@@ -647,7 +734,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     if (!copy) return false;
     memcpy(copy, code, variants * sizeof *copy);
     enter();
-    drain(); /* states count paths of groups that were on */
+    drain_and_pay(); /* states count paths of groups that were on */
     publish();
     queue.context = context;
     queue.groups[group].code = copy;
@@ -657,7 +744,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
             queue.groups[group].passes_over = true;
     queue.groups[group].is_on = true;
     match_enable(queue.match, group, true);
-    starts_switch(group, true);
+    if (!is_bystander(group)) starts_switch(group, true); /* one matters only where something is owed */
     atomic_fetch_add(&queue.groups_on, 1);
     leave();
     return true;
@@ -676,7 +763,7 @@ bool queue_give_back(void)
 {
     if (has_token || !shadow_bytes() || track_is_capturing()) return false;
     enter();
-    drain();
+    drain_and_pay();
     for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
         if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
         disable(i, "the program needs the memory of its second buffers");
@@ -705,10 +792,11 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    if (has_token || !shadow_bytes()) return;
+    if (has_token || (!shadow_bytes() && !debt_is_on())) return;
     enter();
     rename_forget();
     shadow_forget();
+    debt_forget();
     publish();
     leave();
 }
@@ -727,5 +815,6 @@ void queue_fork_child(void)
     has_token = false;
     rename_forget();
     shadow_forget();
+    debt_forget();
     timer_fork_child();
 }

@@ -30,8 +30,8 @@
  *
  * Timer: created at the first hold (all signals blocked), sleeps on a futex while nothing happens, looks
  * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
- * Renamed ranges are copied back when there was no use for many looks: in a long loop the host waits for the device.
- * In the child of a fork there is no timer and nothing is ever held.
+ * Renamed ranges are copied back when there was no use for many looks: in a long loop the host waits for the
+ * device. In the child of a fork there is no timer and nothing is ever held.
  *
  * The library's own device memory (shadow.h) belongs to the queue, and goes to the program when that runs
  * short: then groups that rename are off for good.
@@ -42,6 +42,7 @@
 #ifndef KFUSE_INTERPOSE_QUEUE_H
 #define KFUSE_INTERPOSE_QUEUE_H
 
+#include "interpose/debt.h"
 #include "interpose/entry.h"
 #include "interpose/record.h"
 
@@ -61,8 +62,14 @@ uint64_t queue_group_uses(uint32_t group);
  * is held or has been issued in a group. False: everything earlier is in the driver, and the caller launches.
  */
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
-/* Issues everything that is held, and restores what is away. */
+/* Issues everything that is held, restores what is away, and pays what is owed (debt.h). */
 void queue_flush(void);
+/* The same before a call that only waits, asks or marks: what is owed stays so. */
+void queue_wait(void);
+/* The same before a call that touches no other memory: debts that it has nothing to do with stay. */
+void queue_touch(const struct debt_touch *touches, uint32_t count);
+/* From now on nothing is left stale, and what is owed is paid. */
+void queue_owe_nothing(const char *reason);
 /* The program's allocation has failed: true when memory was given back, and it may be tried again. */
 bool queue_give_back(void);
 /* What would be given back in the current context. */

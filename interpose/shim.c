@@ -7,6 +7,7 @@
 #include "common/cache.h"
 #include "common/log.h"
 #include "common/setting.h"
+#include "common/waits.h"
 #include "interpose/gate.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
@@ -95,9 +96,38 @@ void shim_flush(void)
     if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
 }
 
+void shim_wait(void)
+{
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_wait();
+}
+
+void shim_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole)
+{
+    const struct debt_touch touches[] = {
+        {.address = from, .bytes = from ? bytes : 0},
+        {.address = to, .bytes = bytes, .is_written = true, .covers = is_whole}};
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2);
+}
+
+void shim_free(uint64_t address)
+{
+    uint64_t start, size;
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (!shim_has_attention(ATTENTION_QUEUE)) return;
+    if (track_memory_plain(NULL, address, &start, &size) && start == address)
+        queue_touch(&(struct debt_touch){start, size, .is_written = true, .covers = true}, 1);
+    else
+        queue_flush();
+}
+
 void shim_wall(enum entry entry)
 {
-    shim_flush();
+    if (waits_only(entry_name(entry)))
+        shim_wait();
+    else
+        shim_flush();
     record_wall(entry_name(entry), NULL, true);
 }
 
@@ -258,7 +288,8 @@ static void write_stats(void)
     static const char *const names[COUNT_KINDS] = {
         [COUNT_LAUNCHES] = "launches", [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
         [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
-        [COUNT_REFUSED] = "refused",   [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores"};
+        [COUNT_REFUSED] = "refused",   [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores",
+        [COUNT_STALE] = "stale",       [COUNT_PAID] = "paid"};
     const char *path = setting_text("KFUSE_STATS");
     if (!path) return;
     FILE *file = fopen(path, "we");

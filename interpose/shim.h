@@ -61,6 +61,23 @@ static inline void shim_enter_flush(void)
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_flush();
 }
 
+/* The same where the call only waits, asks or marks (common/waits.h), or touches known memory alone. */
+void shim_wait(void);
+static inline void shim_enter_wait(void)
+{
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_wait();
+}
+void shim_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole);
+static inline void shim_enter_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole)
+{
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_copy(to, from, bytes, is_whole);
+}
+void shim_free(uint64_t address);
+static inline void shim_enter_free(uint64_t address)
+{
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_free(address);
+}
+
 /* Remembers the first error of a launch that was held. */
 void shim_remember_error(CUresult error);
 /* The result of a call that may report errors of earlier launches. */
@@ -94,6 +111,8 @@ enum shim_counter {
     COUNT_REFUSED,
     COUNT_RENAMED,
     COUNT_RESTORES,
+    COUNT_STALE,
+    COUNT_PAID,
     COUNT_KINDS
 };
 enum { COUNT_SLOTS = 64 };

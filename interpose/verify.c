@@ -162,20 +162,19 @@ static bool has_many_contexts(void)
 static const char *collect_written(const struct verify_use *use)
 {
     const struct plan_group *group = &verify.plan->groups[use->group];
-    if (!group->effect_count) return "the plan does not say what it writes: plan again";
     verify_memory_clear(&verify.memory);
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &verify.plan->effects[group->first_effect + i];
         uint64_t pointer, start, size;
+        if (effect->kind != PLAN_WRITES) continue;
         memcpy(&pointer, use->arguments[effect->step] + effect->offset, sizeof pointer);
         uint64_t from = pointer + (uint64_t)effect->from, to = pointer + (uint64_t)effect->to;
-        if (!effect->is_exact || effect->kind != PLAN_WRITES)
-            return "the plan does not know exactly what it writes";
+        if (!effect->is_exact) return "the plan does not know exactly what it writes";
         if (!track_memory_written(from, &start, &size) || to < from || to - start > size)
             return "it writes memory that is not a plain device allocation";
         verify_memory_add(&verify.memory, from, to);
     }
-    return NULL;
+    return verify.memory.count ? NULL : "the plan does not say what it writes: plan again";
 }
 
 /* All that the group was given pointers to. */

@@ -114,6 +114,7 @@ static void print_group(const json_t *group, bool in_full)
            plan_file_text(group, "source"));
     print_list(group, "forwards", "values that pass in registers");
     print_list(group, "served", "values kept in shared memory");
+    print_list(group, "stale", "not stored, but made again should anybody want it");
     print_list(group, "renamed", "written into a second buffer, as its old contents are still read");
     print_list(group, "drops", "stores that are overwritten in the group and left out");
     print_list(group, "guards", "legal while");

@@ -102,11 +102,12 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, KEEP_LOSING };
+    enum { MAX_MEMBERS = 256, KEEP_LOSING, STORE_ALL };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
                                                  {"keep-losing", no_argument, NULL, KEEP_LOSING},
+                                                 {"store-all", no_argument, NULL, STORE_ALL},
                                                  {"quiet", no_argument, NULL, 'q'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -130,6 +131,9 @@ int command_plan(int argc, char **argv)
             break;
         case KEEP_LOSING:
             options.keeps_losing = true;
+            break;
+        case STORE_ALL:
+            options.stores_all = true;
             break;
         case 'q':
             is_quiet = true;

@@ -328,26 +328,28 @@ static bool is_overwritten_in_iteration(const struct group *group, struct frame 
     return false;
 }
 
+bool forward_may_leave_out(const struct ptx_function *function, const struct access *access)
+{
+    const struct ptx_instruction *instruction = &function->instructions[access->instruction];
+    return access->kind == ACCESS_WRITE && access->address_is_exact && !access->is_uncached_order &&
+           access->relation && ptx_is_store(instruction) && !wants_memory(instruction) &&
+           product_of_store(function, access->instruction, NULL) != PRODUCT_BLOCKED;
+}
+
 static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
                      struct joining *joining, const struct placed_access *store)
 {
-    const struct access *access = store->access;
-    if (access->kind != ACCESS_WRITE || !access->address_is_exact || access->is_uncached_order ||
-        !access->relation || frame->remaps[store->member].kind == REMAP_STRIDE ||
-        !ptx_is_store(instruction_of(frame, store)) || wants_memory(instruction_of(frame, store)))
+    if (frame->remaps[store->member].kind == REMAP_STRIDE ||
+        !forward_may_leave_out(function_of(frame, store->member), store->access))
         return false;
-    if (is_overwritten_in_iteration(group, frame, joining, store))
-        return product_of_store(function_of(frame, store->member), access->instruction, NULL) !=
-               PRODUCT_BLOCKED;
+    if (is_overwritten_in_iteration(group, frame, joining, store)) return true;
     for (uint32_t member = store->member + 1;
          member < frame->member_count && in_one_stage(frame, store->member, member); member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *later = &frame->accesses[member][i];
             if (later->access->kind != ACCESS_WRITE || !forward_is_certain(frame, later)) continue;
-            if (!frame_covers(frame, later, store) || !unread_until(group, frame, orders, store, later))
-                continue;
-            return product_of_store(function_of(frame, store->member), access->instruction, NULL) !=
-                   PRODUCT_BLOCKED;
+            if (frame_covers(frame, later, store) && unread_until(group, frame, orders, store, later))
+                return true;
         }
     return false;
 }

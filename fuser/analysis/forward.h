@@ -16,6 +16,8 @@ bool forward_is_certain(const struct frame *frame, const struct placed_access *a
 /* A load and a store of one scalar, whose raw bits the load's register takes as they are. */
 bool forward_is_element(struct frame *frame, const struct placed_access *from,
                         const struct placed_access *to);
+/* A plain store that may be left out where nobody wants what it stores: see product.h. */
+bool forward_may_leave_out(const struct ptx_function *function, const struct access *access);
 /* Fills the group's exits and the guards of the frame's remaps. */
 bool exit_find(struct group *group, struct frame *frame, const struct order *orders);
 

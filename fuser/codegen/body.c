@@ -623,13 +623,13 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
         write_forwarded_load(writer, index, forward);
     } else if (fetch >= 0) {
         write_fetches(writer, index, (uint32_t)fetch);
-    } else if (is_store && body->is_wide && is_listed(body, index)) {
-        write_plain(writer, index, flagged_guard(writer, instruction, "own", 0, true));
     } else if (tiled) {
-        if (tiled->is_global) write_plain(writer, index, NULL);
+        if (tiled->is_global && !group_drops(body->group, body->member, index))
+            write_plain(writer, index, NULL);
         tile_code_write(writer, index, tiled);
     } else if (!group_drops(body->group, body->member, index)) {
-        write_plain(writer, index, NULL);
+        bool is_owners = is_store && body->is_wide && is_listed(body, index);
+        write_plain(writer, index, is_owners ? flagged_guard(writer, instruction, "own", 0, true) : NULL);
     }
     if (!is_store) write_outputs(writer, index);
     if (body->anchor_count) tile_code_follow(writer, index);

@@ -79,7 +79,8 @@ static bool find_exactness(struct search *search, struct search_group *planned,
     return planned->exactness;
 }
 
-void group_code_compile(struct search *search, struct search_group *planned)
+void group_code_compile_form(struct search *search, struct search_group *planned, const struct group *group,
+                             const char *name, struct codegen_result *code)
 {
     uint32_t bases = 0;
     for (uint32_t m = 0; m < planned->member_count; m++) bases += planned->bound[m].summary->base_count;
@@ -87,18 +88,23 @@ void group_code_compile(struct search *search, struct search_group *planned)
     struct codegen_reference *references =
         arena_calloc(search->arena, planned->member_count + 1, sizeof *references);
     if (!aliases || !references || !find_exactness(search, planned, references)) {
-        planned->code.error = "out of memory";
+        code->error = "out of memory";
         return;
     }
     const struct trace_device *device = &search->program->device;
     struct codegen_request request = {
-        .group = planned->group,
-        .name = planned->name,
+        .group = group,
+        .name = name,
         .sm = device->compute_major * 10 + device->compute_minor,
         .aliases = aliases,
         .alias_count = find_aliases(planned, aliases),
         .references = references,
     };
-    codegen_compile(&request, &planned->code);
-    if (!planned->unproven && !device->is_emulated) planned->unproven = planned->code.unproven;
+    codegen_compile(&request, code);
+    if (!planned->unproven && !device->is_emulated) planned->unproven = code->unproven;
+}
+
+void group_code_compile(struct search *search, struct search_group *planned)
+{
+    group_code_compile_form(search, planned, planned->group, planned->name, &planned->code);
 }

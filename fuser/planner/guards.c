@@ -10,8 +10,8 @@
 struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
-    int64_t from, to;                    /* of its accesses */
-    bool is_written, is_variable, roams; /* roams: reads anywhere in the array */
+    int64_t from, to;                             /* of its accesses */
+    bool is_read, is_written, is_variable, roams; /* roams: reads anywhere in the array */
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
@@ -55,6 +55,7 @@ static void collect_pointers(struct making *making)
                                  .to = base->to,
                                  .is_variable = base->kind == ACCESS_BASE_VARIABLE,
                                  .roams = !base->is_bounded,
+                                 .is_read = base->is_read,
                                  .is_written = base->is_written};
         }
     }
@@ -177,6 +178,17 @@ static void note_effects(struct making *making)
             .kind = PLAN_WRITES, .step = use->first->step, .offset = use->first->offset, .is_exact = true};
         if (written_range(making, use, &effect)) conditions->effects[conditions->effect_count++] = effect;
     }
+    for (uint32_t i = 0; i < making->pointer_count; i++) {
+        const struct pointer *pointer = &making->pointers[i];
+        if (!pointer->is_written && !pointer->is_read) continue;
+        conditions->effects[conditions->effect_count++] =
+            (struct plan_effect){.kind = pointer->is_written ? PLAN_TOUCH_WRITTEN : PLAN_TOUCH_READ,
+                                 .step = pointer->step,
+                                 .offset = pointer->offset,
+                                 .is_exact = !pointer->roams,
+                                 .from = pointer->roams ? 0 : pointer->from,
+                                 .to = pointer->roams ? 0 : pointer->to};
+    }
 }
 
 struct group_conditions *guards_make(struct search *search, const struct search_group *group)
@@ -192,7 +204,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
     if (!making.conditions || !making.pointers || !making.arrays) return NULL;
     making.conditions->steps = arena_calloc(arena, group->step_count, sizeof *making.conditions->steps);
-    making.conditions->effects = arena_calloc(arena, bases + 1, sizeof *making.conditions->effects);
+    making.conditions->effects = arena_calloc(arena, 2 * bases + 1, sizeof *making.conditions->effects);
     if (!making.conditions->steps || !making.conditions->effects || !fill_masks(&making)) return NULL;
     collect_pointers(&making);
     collect_arrays(&making);

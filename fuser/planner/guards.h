@@ -13,7 +13,7 @@ struct step_condition {          /* of one step */
 };
 struct group_conditions {
     struct step_condition *steps; /* group->step_count */
-    struct plan_effect *effects;  /* what the members write */
+    struct plan_effect *effects;  /* what the members write, what each step touches */
     uint32_t effect_count;
 };
 

@@ -273,9 +273,9 @@ static json_t *pair_json(const struct neighbours *pair)
 #undef NEIGHBOURS
     };
     static const char *const classes[] = {
-        [CONFLICT_NONE] = "none",   [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
-        [CONFLICT_RENAMED] = "renamed",
-        [CONFLICT_BLOCK] = "block", [CONFLICT_OTHER] = "other",   [CONFLICT_UNKNOWN] = "possible"};
+        [CONFLICT_NONE] = "none",       [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
+        [CONFLICT_RENAMED] = "renamed", [CONFLICT_BLOCK] = "block",   [CONFLICT_OTHER] = "other",
+        [CONFLICT_UNKNOWN] = "possible"};
     bool is_together = pair->group != NULL;
     json_t *json = json_pack("{s:o,s:o,s:i,s:s}", "first", kernel_json(pair, 0), "second",
                              kernel_json(pair, 1), "count", 0, "outcome", kinds[pair->kind].name);

@@ -7,6 +7,7 @@
 #include "fuser/planner/guards.h"
 #include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_source.h"
+#include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_write.h"
 
 #include <jansson.h>
@@ -181,6 +182,29 @@ static json_t *block_tiles_json(const struct search *search, const struct search
     return texts;
 }
 
+/* Of the form that leaves ranges stale. */
+static json_t *stale_json(const struct search *search, const struct search_group *planned)
+{
+    json_t *texts = json_array();
+    const struct stale *stale = planned->lazy ? &planned->lazy->stale : NULL;
+    for (uint32_t i = 0; stale && i < stale->count; i++) {
+        const struct stale_range *range = &stale->ranges[i];
+        if (!range->is_stale) continue;
+        json_array_append_new(
+            texts, json_string(arena_printf(
+                       search->arena, "array %u, %lld bytes from byte %lld on: members 0x%x make it again",
+                       range->range.array, (long long)(range->range.to - range->range.from),
+                       (long long)range->range.from, stale->recipe)));
+    }
+    return texts;
+}
+
+/* Of the form that is used as a rule. */
+static const struct projected *projected_of(const struct search_group *group)
+{
+    return group->lazy ? &group->lazy->projected : &group->projected;
+}
+
 static json_t *drops_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
@@ -271,14 +295,19 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "remaps", remaps);
     json_object_set_new(group, "to_be_verified", text_or_null(planned->unproven));
     json_object_set_new(group, "registers", json_integer(planned->code.registers));
-    json_object_set_new(group, "original_ns", json_integer((json_int_t)planned->projected.original_ns));
-    json_object_set_new(group, "projected_ns", json_integer((json_int_t)(planned->projected.fused_ns)));
-    json_object_set_new(group, "bytes_saved", json_integer((json_int_t)planned->group->bytes_saved));
+    json_object_set_new(group, "original_ns", json_integer((json_int_t)projected_of(planned)->original_ns));
+    json_object_set_new(group, "projected_ns", json_integer((json_int_t)(projected_of(planned)->fused_ns)));
+    json_object_set_new(
+        group, "bytes_saved",
+        json_integer((json_int_t)(planned->lazy ? planned->lazy->group : planned->group)->bytes_saved));
     json_object_set_new(group, "bytes_cached", json_integer((json_int_t)planned->group->bytes_cached));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
     json_object_set_new(group, "served", fetches_json(search, planned));
     json_object_set_new(group, "handed_on", block_tiles_json(search, planned));
     json_object_set_new(group, "renamed", renames_json(search, planned));
+    json_object_set_new(group, "stale", stale_json(search, planned));
+    json_object_set_new(group, "made_again",
+                        json_integer((json_int_t)(planned->lazy ? planned->lazy->paid : 0)));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
     return group;
@@ -390,7 +419,7 @@ static void count_launches(struct search *search, struct planner_summary *summar
         if (!group->is_kept) continue;
         summary->groups++;
         summary->launches_after -= group->uses * (group->member_count - 1);
-        planned -= (double)group->uses * (group->projected.original_ns - group->projected.fused_ns);
+        planned -= (double)group->uses * (projected_of(group)->original_ns - projected_of(group)->fused_ns);
     }
     summary->original_ns = (uint64_t)original;
     summary->planned_ns = (uint64_t)(planned > 0 ? planned : 0);

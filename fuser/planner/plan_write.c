@@ -6,6 +6,7 @@
 #include "common/plan_build.h"
 #include "fuser/analysis/rename.h"
 #include "fuser/planner/guards.h"
+#include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_source.h"
 
 #include <dirent.h>
@@ -142,9 +143,35 @@ static void add_renames(struct plan_builder *builder, const struct search_group 
     }
 }
 
-static bool add_variant(struct search *search, struct plan_builder *builder, const struct search_group *group)
+_Static_assert((int)STALE_MOST <= (int)PLAN_STALES_LIMIT, "ranges of a group");
+
+static void add_stales(struct plan_builder *builder, const struct search_group *group)
 {
-    const struct codegen_result *code = &group->code;
+    const struct stale *stale = &group->lazy->stale;
+    for (uint32_t i = 0; i < stale->count; i++) {
+        const struct stale_range *range = &stale->ranges[i];
+        if (!range->is_stale) continue;
+        plan_build_stale(builder,
+                         &(struct plan_stale){.step = group->member_steps[range->range.writer],
+                                              .offset = range->argument_offset,
+                                              .from = range->from,
+                                              .bytes = (uint64_t)(range->range.to - range->range.from),
+                                              .flags = range->is_complete ? PLAN_STALE_COMPLETE : 0});
+    }
+}
+
+/* Members as steps. */
+static uint32_t recipe_of(const struct search_group *group)
+{
+    uint32_t steps = 0;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (group->lazy->stale.recipe >> m & 1) steps |= 1u << group->member_steps[m];
+    return steps;
+}
+
+static bool add_variant(struct search *search, struct plan_builder *builder, const struct search_group *group,
+                        const struct codegen_result *code, uint32_t recipe)
+{
     struct plan_parameter *parameters =
         arena_calloc(search->arena, code->parameter_count + 1, sizeof *parameters);
     const struct trace_device *device = &search->program->device;
@@ -163,25 +190,57 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
     }
     struct plan_variant variant = {.parameter_bytes = code->parameter_bytes,
                                    .registers = code->registers,
-                                   .dynamic_shared = code->dynamic_shared};
+                                   .dynamic_shared = code->dynamic_shared,
+                                   .recipe = recipe};
     memcpy(variant.grid, group->group->grid, sizeof variant.grid);
     memcpy(variant.block, group->group->block, sizeof variant.block);
     plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, count, NULL, 0);
+    return true;
+}
+
+/* The form that leaves ranges stale comes first. */
+static bool add_variants(struct search *search, struct plan_builder *builder,
+                         const struct search_group *group)
+{
+    const struct search_lazy *lazy = group->lazy;
+    if (lazy) {
+        if (!add_variant(search, builder, group, &lazy->code, recipe_of(group))) return false;
+        add_stales(builder, group);
+    }
+    if (!add_variant(search, builder, group, &group->code, 0)) return false;
     add_renames(builder, group);
+    return true;
+}
+
+/* Its steps, and what they touch. */
+static bool add_pattern(struct search *search, struct plan_builder *builder, const struct search_group *group,
+                        uint32_t flags, double gain)
+{
+    const struct group_conditions *conditions = guards_make(search, group);
+    if (!conditions) return false;
+    plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0);
+    add_steps(search, builder, group, conditions);
+    for (uint32_t i = 0; i < conditions->effect_count; i++)
+        plan_build_effect(builder, &conditions->effects[i]);
     return true;
 }
 
 static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
-    const struct group_conditions *conditions = guards_make(search, group);
-    if (!conditions) return false;
-    double gain = group->projected.original_ns - group->projected.fused_ns;
-    uint32_t flags = group->unproven ? PLAN_NEEDS_VERIFICATION : 0;
-    plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0);
-    add_steps(search, builder, group, conditions);
-    for (uint32_t i = 0; i < conditions->effect_count; i++)
-        plan_build_effect(builder, &conditions->effects[i]);
-    return add_variant(search, builder, group);
+    const struct projected *projected = group->lazy ? &group->lazy->projected : &group->projected;
+    return add_pattern(search, builder, group, group->unproven ? PLAN_NEEDS_VERIFICATION : 0,
+                       projected->original_ns - projected->fused_ns) &&
+           add_variants(search, builder, group);
+}
+
+static bool add_groups(struct search *search, struct plan_builder *builder)
+{
+    bool is_added = true;
+    for (uint32_t i = 0; is_added && i < search->group_count; i++)
+        if (search->groups[i]->is_kept) is_added = add_group(search, builder, search->groups[i]);
+    for (uint32_t i = 0; is_added && i < search->bystander_count; i++)
+        is_added = add_pattern(search, builder, &search->bystanders[i], PLAN_BYSTANDER, 0);
+    return is_added;
 }
 
 static bool write_sources(struct search *search, const char *directory, char *error, size_t error_size)
@@ -190,7 +249,10 @@ static bool write_sources(struct search *search, const char *directory, char *er
         const struct search_group *group = search->groups[i];
         if (!group->is_kept) continue;
         const char *name = arena_printf(search->arena, "group-%s.cu", group->name);
+        const char *lazy = arena_printf(search->arena, "group-%s_lazy.cu", group->name);
         if (!write_text(directory, name, group->code.source, error, error_size)) return false;
+        if (group->lazy && !write_text(directory, lazy, group->lazy->code.source, error, error_size))
+            return false;
     }
     return true;
 }
@@ -232,9 +294,7 @@ bool plan_write(struct search *search, const char *directory, const char *json, 
                           device->driver_version, device->is_emulated);
         plan_build_source(builder, hash_bytes(json, strlen(json)));
     }
-    for (uint32_t i = 0; built && i < search->group_count; i++)
-        if (search->groups[i]->is_kept) built = add_group(search, builder, search->groups[i]);
-    if (!built) {
+    if (!built || !add_groups(search, builder)) {
         snprintf(error, error_size, "%s: out of memory", directory);
         return false;
     }

@@ -3,6 +3,7 @@
  * folder. */
 #include "fuser/planner/planner.h"
 
+#include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_write.h"
 
 #include <isl/ctx.h>
@@ -59,12 +60,14 @@ static bool plan_program(const struct planner_options *options, struct program *
     char *json = NULL;
     bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
                    pairs_open(&pairs, &classes) && search_run(&search, options, &pairs) &&
+                   lazy_choose(&search) &&
                    (json = plan_json(&search, file_name(options->trace_path), summary));
     if (!planned)
         snprintf(error, error_size, "%s: %s", options->trace_path,
                  search.error ? search.error : "out of memory");
     planned = planned && plan_write(&search, options->plan_path, json, error, error_size);
     free(json);
+    lazy_free(&search);
     search_free(&search);
     pairs_close(&pairs);
     launch_classes_free(&classes);

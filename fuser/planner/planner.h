@@ -12,6 +12,7 @@
  *       refusals are texts or null; readable: the file that shows it as C, or null
  *   groups:  [ name, fusion (inner-thread, joined loops, inner-block, halo), source, readable, uses, members:
  * [ kernel, name, grid, block, barrier_before, loops, exactness ], passed_over: [ kernel, name, role ], grid, block,
+ * stale: [ text ] (ranges that are not stored), made_again (so often in the recorded run),
  * remaps: [ text ], to_be_verified, registers, original_ns, projected_ns, bytes_saved, bytes_cached,
  * forwards: [ text
  * ], served: [ text ], drops: [ text ], guards: [ text ] ] loops: what became of them (or null); exactness is the argument of
@@ -36,6 +37,7 @@ struct planner_options {
     double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
     uint32_t max_members;  /* of one group; 16 unless told */
     bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
+    bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

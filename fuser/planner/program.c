@@ -4,6 +4,7 @@
 #include "fuser/planner/exactness.h"
 #include "fuser/analysis/inline.h"
 #include "fuser/codegen/cubin.h"
+#include "common/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct reading { /* what the pass over the trace carries along */
     struct live_range *live; /* sorted by start */
     uint32_t live_count, live_capacity;
     uint32_t next_array;
-    uint32_t launch_capacity;
+    uint32_t launch_capacity, event_capacity;
     const struct trace_activity **activities; /* joined last: they arrive late */
     uint32_t activity_count, activity_capacity;
     const struct trace_launch *previous; /* launch of the open window, or NULL */
@@ -81,6 +82,56 @@ static void live_remove(struct reading *reading, uint64_t start)
     memmove(reading->live + position - 1, reading->live + position,
             (reading->live_count - position) * sizeof *reading->live);
     reading->live_count--;
+}
+
+static void add_event(struct reading *reading, struct program_event event)
+{
+    struct program *program = reading->program;
+    if (program->event_count == reading->event_capacity) {
+        uint32_t capacity = reading->event_capacity ? 2 * reading->event_capacity : 1024;
+        struct program_event *grown = realloc(program->events, capacity * sizeof *grown);
+        if (!grown) {
+            reading->out_of_memory = true;
+            return;
+        }
+        program->events = grown;
+        reading->event_capacity = capacity;
+    }
+    event.before = program->launch_count;
+    program->events[program->event_count++] = event;
+}
+
+/* Memory that is in no allocation is the host's, or not known. */
+static void add_touch(struct reading *reading, enum program_event_kind kind, uint64_t address, uint64_t size)
+{
+    const struct live_range *range = live_find(reading, address);
+    if (!range || !size) return;
+    int64_t from = (int64_t)(address - range->start);
+    bool is_inside = size <= range->size - (uint64_t)from;
+    add_event(reading, (struct program_event){.kind = is_inside ? kind : PROGRAM_UNKNOWN,
+                                              .array = range->array,
+                                              .from = from,
+                                              .to = from + (int64_t)size});
+}
+
+static void read_copy(struct reading *reading, const struct trace_copy *copy)
+{
+    reading->program->has_streams |= copy->stream != 0;
+    add_touch(reading, PROGRAM_READS, copy->source, copy->size);
+    add_touch(reading, copy->is_hull ? PROGRAM_WRITES : PROGRAM_OVERWRITES, copy->destination, copy->size);
+}
+
+static void read_set(struct reading *reading, const struct trace_set *set)
+{
+    reading->program->has_streams |= set->stream != 0;
+    add_touch(reading, set->is_hull ? PROGRAM_WRITES : PROGRAM_OVERWRITES, set->address, set->size);
+}
+
+static void read_free(struct reading *reading, const struct trace_free *free)
+{
+    const struct live_range *range = live_find(reading, free->address);
+    if (range) add_event(reading, (struct program_event){.kind = PROGRAM_FREES, .array = range->array});
+    live_remove(reading, free->address);
 }
 
 /* Numbers are given in order of first appearance, so a trace of few records holds no large ones. */
@@ -204,6 +255,7 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     }
     struct program_launch *launch = &program->launches[program->launch_count++];
     *launch = (struct program_launch){.record = record, .arguments = view->payload};
+    program->has_streams |= record->stream != 0;
     launch->boundary = why_window_ends(reading, record);
     if (launch->boundary) program->window_count++;
     launch->window = program->window_count;
@@ -284,22 +336,28 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         break;
     }
     case TRACE_FREE:
-        live_remove(reading, ((const struct trace_free *)view->fixed)->address);
+        read_free(reading, view->fixed);
         end_window(reading, "the program frees memory");
         break;
     case TRACE_CONTENTS:
+        add_touch(reading, PROGRAM_OVERWRITES, ((const struct trace_contents *)view->fixed)->address,
+                  ((const struct trace_contents *)view->fixed)->size);
         end_window(reading, "the program writes a module variable");
         break;
     case TRACE_COPY:
+        read_copy(reading, view->fixed);
         end_window(reading, "the program copies memory");
         break;
     case TRACE_SET:
+        read_set(reading, view->fixed);
         end_window(reading, "the program sets memory");
         break;
     case TRACE_EVENT:
+        program->has_streams |= ((const struct trace_event *)view->fixed)->stream != 0;
         end_window(reading, "the program records or awaits an event");
         break;
     case TRACE_WALL:
+        if (!waits_only(view->payload)) add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
         end_window(reading, view->payload); /* the entry point's name */
         break;
     case TRACE_ACTIVITY:
@@ -359,6 +417,7 @@ void program_free(struct program *program)
     if (!program) return;
     for (uint32_t i = 0; i < program->module_count; i++) ptx_module_free(program->modules[i].ptx);
     free(program->launches);
+    free(program->events);
     if (program->reader) trace_reader_close(program->reader);
     arena_free(program->arena);
 }

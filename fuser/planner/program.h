@@ -62,6 +62,21 @@ struct program_launch {
     uint64_t start_ns, end_ns;
 };
 
+/* What happens to memory between launches. */
+enum program_event_kind {
+    PROGRAM_READS,      /* [from, to) of the array */
+    PROGRAM_WRITES,     /* some of it */
+    PROGRAM_OVERWRITES, /* all of it */
+    PROGRAM_FREES,      /* the array */
+    PROGRAM_UNKNOWN,    /* anything may be read and written */
+};
+struct program_event {
+    uint32_t before; /* the launch that comes next */
+    enum program_event_kind kind;
+    uint32_t array;
+    int64_t from, to;
+};
+
 struct program {
     struct arena *arena;
     struct trace_reader *reader;
@@ -73,6 +88,9 @@ struct program {
     uint32_t kernel_count;
     struct program_launch *launches; /* in order of the trace */
     uint32_t launch_count, window_count;
+    struct program_event *events; /* in order of the trace */
+    uint32_t event_count;
+    bool has_streams;      /* more than the default one is used */
     uint64_t record_count; /* of the trace, of all kinds */
     bool is_whole_run;     /* the recording ended because the program did */
     uint64_t damaged_bytes;

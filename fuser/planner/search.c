@@ -95,9 +95,8 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
 }
 
 /* Traffic that no longer goes to memory, as far as that is known to save time. */
-static int64_t saved_by(struct search *search, const struct search_group *planned)
+static int64_t saved_by(struct search *search, const struct search_group *planned, const struct group *group)
 {
-    const struct group *group = planned->group;
     uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
     struct projection_kernel kernel = kernel_of(search, planned);
     double share = projection_cached(&search->projection, group->block_bytes, blocks, &kernel);
@@ -158,7 +157,7 @@ static double resident_ns(struct search *search, const struct search_group *plan
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = kernel_of(search, planned);
-    kernel.share_saved = traffic ? (double)saved_by(search, planned) / (double)traffic : 0;
+    kernel.share_saved = traffic ? (double)saved_by(search, planned, planned->group) / (double)traffic : 0;
     return projection_group(&search->projection, times, planned->member_count, &kernel).fused_ns;
 }
 
@@ -174,6 +173,12 @@ static void choose_block_tiles(struct search *search, const struct search_group 
     group_use_block_tiles(group, false);
     group_use_block_tiles(group,
                           fits && (search->options->keeps_losing || with <= resident_ns(search, planned)));
+}
+
+struct projected search_projected(struct search *search, const struct search_group *planned,
+                                  const struct group *group)
+{
+    return project(search, planned, saved_by(search, planned, group));
 }
 
 static bool gains_enough(const struct search *search, const struct projected *projected)
@@ -235,7 +240,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (planned->group->refusal) return planned->group->refusal;
     choose_block_tiles(search, planned);
     if (!repeats(search, planned)) planned->copying_ns = copying_ns(search, planned->group, 1, 1);
-    planned->projected = project(search, planned, saved_by(search, planned));
+    planned->projected = project(search, planned, saved_by(search, planned, planned->group));
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
     bool may_save_more = planned->group->stage_count || planned->group->bytes_cached ||
@@ -370,7 +375,7 @@ static void compile_group(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[planned->member_count - 1];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = project(search, planned, saved_by(search, planned));
+    planned->projected = project(search, planned, saved_by(search, planned, planned->group));
     if (!gains_enough(search, &planned->projected))
         planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;

@@ -38,9 +38,10 @@ struct search_group { /* a group as planned; launches are those of its first use
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */
-    uint32_t cut;    /* refused: the step before which the smaller group in its place ends */
-    bool is_dropped; /* does not pay over the run: no smaller group in its place */
-    bool is_kept;    /* in the plan */
+    uint32_t cut;             /* refused: the step before which the smaller group in its place ends */
+    bool is_dropped;          /* does not pay over the run: no smaller group in its place */
+    bool is_kept;             /* in the plan */
+    struct search_lazy *lazy; /* the form that leaves ranges stale, or NULL: lazy.h */
 };
 
 struct search {
@@ -57,9 +58,11 @@ struct search {
     struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     double *gain_from;                    /* launch -> most that it and those after it can gain, ns */
-    bool *is_start;         /* launch -> a group that starts here is on the best way from here */
-    const char **reason_of; /* launch -> why it starts no group, or NULL */
-    const char *error;      /* after search_run failed: why, with the next step */
+    bool *is_start;                  /* launch -> a group that starts here is on the best way from here */
+    const char **reason_of;          /* launch -> why it starts no group, or NULL */
+    struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
+    uint32_t bystander_count;
+    const char *error; /* after search_run failed: why, with the next step */
 };
 
 static inline const struct launch_class *search_class(const struct search *search, uint32_t launch)
@@ -78,6 +81,9 @@ struct search_trial {
     struct projected projected; /* of the longer group, or 0 where no projection was needed */
 };
 void search_try_longer(struct search *search, uint32_t launch, struct search_trial *trial);
+/* Of a group that moves as much less as this one: the group's own, or a form of it. */
+struct projected search_projected(struct search *search, const struct search_group *planned,
+                                  const struct group *group);
 /* Device time of a launch: its class's mean, or an estimate from its traffic; 0 when there is neither. */
 uint64_t search_launch_time(struct search *search, uint32_t launch);
 

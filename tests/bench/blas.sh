@@ -5,7 +5,7 @@
 # bench/told.awk tells its words.
 . "$top_srcdir/tests/tools/functions.sh"
 blas=$bench/blas-shared
-plan_options=--keep-losing
+plan_options="--keep-losing --store-all"
 
 # right SEQUENCE OPTION...: within the bound of the host's results, and by hand with the same bits: in gesummv the second
 # product is added to the rounded first, by hand only one of both is rounded

@@ -5,7 +5,7 @@
 # shellcheck shell=sh disable=SC2086,SC2154,SC2034
 . "$top_srcdir/tests/tools/functions.sh"
 export KFUSE_HOLD_US=10000000 # the machine may be busy, so what pays is not asked
-plan_options=--keep-losing
+plan_options="--keep-losing --store-all"
 check_count() { # PATTERN EXPECTATION
     fused=$(stat_of fused)
     case $2 in

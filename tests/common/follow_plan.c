@@ -31,6 +31,7 @@ static struct plan copy_to_heap(const struct plan *plan)
     MOVE(parameters)
     MOVE(effects)
     MOVE(renames)
+    MOVE(stales)
     MOVE(variants)
     MOVE(strings)
     MOVE(code)
@@ -77,9 +78,23 @@ static uint64_t follow(const struct plan *plan)
                 memcpy(fused + rename->destination_offset, words[rename->step] + rename->offset, 8);
                 memcpy(fused + rename->destination_offset + 8, words[rename->step] + rename->offset, 8);
             }
+            for (uint32_t r = 0; r < variant->stale_count; r++) {
+                const struct plan_stale *stale = &plan->stales[variant->first_stale + r];
+                uint64_t pointer;
+                memcpy(&pointer, words[stale->step] + stale->offset, sizeof pointer);
+                sum += pointer + (uint64_t)stale->from + stale->bytes;
+            }
+            for (uint32_t r = 0; variant->recipe >> r; r++)
+                if (variant->recipe >> r & 1) sum += sizes[r];
+            if (variant->stale_count) sum += plan->variants[group->first_variant + v + 1].code;
             free(fused);
         }
-        for (uint32_t e = 0; e < group->effect_count; e++) sum += plan->effects[group->first_effect + e].step;
+        for (uint32_t e = 0; e < group->effect_count; e++) {
+            const struct plan_effect *effect = &plan->effects[group->first_effect + e];
+            uint64_t pointer;
+            memcpy(&pointer, words[effect->step] + effect->offset, sizeof pointer);
+            sum += pointer + effect->kind;
+        }
         for (uint32_t s = 0; s < 64; s++) free(words[s]);
     }
     return sum;

@@ -80,6 +80,20 @@ static struct plan_builder *build_sample(struct arena *arena)
     plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
     plan_build_variant(builder, &variant, "kfuse_add_add", ptx, sizeof ptx, parameters, 1, NULL, 0);
+
+    plan_build_group(builder, "add_scale", 0,
+                     100); /* leaves what its second step writes stale, or stores it */
+    plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
+    plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
+    struct plan_variant lazy = variant;
+    lazy.recipe = 2;
+    plan_build_variant(builder, &lazy, "kfuse_add_scale_lazy", ptx, sizeof ptx, parameters, 1, NULL, 0);
+    plan_build_stale(builder,
+                     &(struct plan_stale){.step = 1, .from = -8, .bytes = 64, .flags = PLAN_STALE_COMPLETE});
+    plan_build_variant(builder, &variant, "kfuse_add_scale", ptx, sizeof ptx, parameters, 1, NULL, 0);
+
+    plan_build_group(builder, "bystander", PLAN_BYSTANDER, 0);
+    plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
     return builder;
 }
 
@@ -149,7 +163,7 @@ static void maps_what_was_built(void **state)
     assert_true(plan_build_write(build_sample(*state), folder, error, sizeof error));
     assert_true(plan_map(&plan, folder, error, sizeof error));
     assert_string_equal(plan.header->device_name, "NVIDIA H100 80GB HBM3");
-    assert_int_equal(plan.header->groups.count, 2);
+    assert_int_equal(plan.header->groups.count, 4);
     assert_int_equal(plan.header->modules.count, 1);
     assert_int_equal(plan.header->kernels.count, 2);
     assert_string_equal(plan.strings + plan.groups[0].name, "scale_add");
@@ -169,6 +183,10 @@ static void maps_what_was_built(void **state)
     assert_int_equal(plan.variants[2].rename_count, 0);
     assert_int_equal(plan.renames[plan.variants[1].first_rename].from, -64);
     assert_int_equal(plan.renames[plan.variants[1].first_rename + 1].flags, PLAN_RENAME_PARTIAL);
+    assert_int_equal(plan.variants[3].stale_count, 1);
+    assert_int_equal(plan.stales[plan.variants[3].first_stale].from, -8);
+    assert_int_equal(plan.variants[4].stale_count, 0);
+    assert_int_equal(plan.groups[3].variant_count, 0);
     follow_plan_copy(&plan);
     plan_unmap(&plan);
 }
@@ -318,7 +336,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(groups, plan_group, 0, name, 0),
         FIELD(groups, plan_group, 0, step_count, 0),
         FIELD(groups, plan_group, 0, step_count, 6),
-        FIELD(groups, plan_group, 1, first_step, 3),
+        FIELD(groups, plan_group, 3, first_step, 8),
         FIELD(groups, plan_group, 1, first_step, 0xfffffffe),
         FIELD(groups, plan_group, 0, variant_count, 0),
         FIELD(groups, plan_group, 0, variant_count, 3), /* then more are used than there are */
@@ -330,7 +348,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(steps, plan_step, 0, block, 2048),
         FIELD(steps, plan_step, 0, arguments_size, 15),
         FIELD(steps, plan_step, 0, arguments_size, 0xfffffff0),
-        FIELD(steps, plan_step, 4, mask, 160 - 31),
+        FIELD(steps, plan_step, 4, mask, 256 - 31),
         FIELD(steps, plan_step, 4, mask, 0xffffffff),
         FIELD(steps, plan_step, 0, first_guard, 5),
         FIELD(steps, plan_step, 0, guard_count, 9),
@@ -347,7 +365,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(parameters, plan_parameter, 1, destination_offset, 49),
         FIELD(parameters, plan_parameter, 3, destination_offset, 17), /* into the distances of a rename */
         FIELD(parameters, plan_parameter, 1, destination_offset, 0xfffffff8),
-        FIELD(effects, plan_effect, 0, kind, 2),
+        FIELD(effects, plan_effect, 0, kind, 3),
         FIELD(effects, plan_effect, 0, step, 2),
         FIELD(effects, plan_effect, 0, offset, 25),
         FIELD(effects, plan_effect, 0, from, 4097),
@@ -394,6 +412,25 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(variants, plan_variant, 1, rename_count, 3),
         FIELD(variants, plan_variant, 0, rename_count, 1), /* then more are used than there are */
         FIELD(variants, plan_variant, 1, rename_count, 0xffffffff),
+        FIELD(stales, plan_stale, 0, step, 2),
+        FIELD(stales, plan_stale, 0, offset, 41), /* of 16 bytes and two addresses */
+        FIELD(stales, plan_stale, 0, bytes, 0),
+        FIELD(stales, plan_stale, 0, bytes, UINT64_MAX),
+        FIELD(stales, plan_stale, 0, from, INT64_MAX),
+        FIELD(stales, plan_stale, 0, flags, 2),
+        FIELD(stales, plan_stale, 0, reserved, 1),
+        FIELD(variants, plan_variant, 3, first_stale, 1),
+        FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a recipe */
+        FIELD(variants, plan_variant, 3, stale_count, 2),
+        FIELD(variants, plan_variant, 3, recipe, 0),
+        FIELD(variants, plan_variant, 3, recipe, 1), /* no member */
+        FIELD(variants, plan_variant, 3, recipe, 4), /* no step */
+        FIELD(variants, plan_variant, 3, reserved, 1),
+        FIELD(variants, plan_variant, 4, stale_count, 1),
+        FIELD(variants, plan_variant, 4, recipe, 2),
+        FIELD(groups, plan_group, 2, variant_count, 1), /* none that stores everything */
+        FIELD(groups, plan_group, 2, flags, PLAN_BYSTANDER),
+        FIELD(groups, plan_group, 3, flags, 0), /* no form */
         FIELD(variants, plan_variant, 0, parameter_bytes, 23),
         FIELD(variants, plan_variant, 0, parameter_count, 6),
         FIELD(variants, plan_variant, 0, guard_count, 9),

@@ -166,9 +166,16 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
 
 static void read_line(struct batch *batch, const char *line)
 {
-    unsigned long long renamed;
-    if (sscanf(line, "renamed %llu", &renamed) == 1 && renamed)
-        judge_count_refusal(batch, "(uses) with a second buffer", renamed);
+    static const struct {
+        const char *format, *text;
+    } counts[] = {{"renamed %llu", "(uses) with a second buffer"},
+                  {"stale %llu", "(uses) that left ranges stale"},
+                  {"paid %llu", "(uses) after which stale ranges were made again"}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        unsigned long long count;
+        if (sscanf(line, counts[i].format, &count) == 1 && count)
+            judge_count_refusal(batch, counts[i].text, count);
+    }
     unsigned program;
     unsigned long long uses = 0, mismatches = 0;
     bool is_use = sscanf(line, "group g%*u_p%uk%*[^ ] uses %llu", &program, &uses) == 2;

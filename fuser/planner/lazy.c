@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Debts as the recorded program would have them: see lazy.h. */
+#include "fuser/planner/lazy.h"
+
+#include "fuser/planner/draft.h"
+#include "fuser/planner/group_code.h"
+
+#include <string.h>
+
+enum { DEBTS_MOST = 32, BYSTANDERS_MOST = 64, PAID_SHARE = 8 }; /* one debt in so many may be paid */
+
+struct debt { /* of one use */
+    struct search_group *group;
+    uint32_t first; /* launch */
+};
+struct playing {
+    struct search *search;
+    struct debt debts[DEBTS_MOST];
+    uint32_t debt_count;
+    uint32_t bystanders[BYSTANDERS_MOST], bystander_count; /* launches, of different situations */
+    struct hash128 keys[BYSTANDERS_MOST];
+};
+
+/* --- what launches touch --- */
+
+static struct array_range reach_of(const struct bound_launch *launch, uint32_t base)
+{
+    struct array_range range = array_range_of(launch, base);
+    if (!launch->summary->bases[base].is_bounded) range.from = INT64_MIN, range.to = INT64_MAX;
+    return range;
+}
+
+static bool meet(const struct array_range *a, const struct array_range *b)
+{
+    return a->array == b->array && a->from < b->to && b->from < a->to;
+}
+
+static struct bound_launch member_of(struct search *search, const struct debt *debt, uint32_t member)
+{
+    return pairs_launch(search->pairs, debt->first + debt->group->member_steps[member]);
+}
+
+/* Where the range lies in this use. */
+static struct array_range stale_at(struct search *search, const struct debt *debt, uint32_t index)
+{
+    const struct stale_range *stale = &debt->group->lazy->stale.ranges[index];
+    struct bound_launch writer = member_of(search, debt, stale->range.writer);
+    uint32_t base = 0;
+    while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
+           writer.summary->bases[base].argument_offset != stale->argument_offset)
+        base++;
+    struct array_range range = {.array = writer.bindings[base].array,
+                                .from = writer.bindings[base].offset + stale->from};
+    range.to = range.from + stale->range.to - stale->range.from;
+    return range;
+}
+
+/* What its recipe reads, but for what it has written itself, meets the range. */
+static bool is_needed(struct search *search, const struct debt *debt, const struct array_range *range)
+{
+    for (uint32_t m = 0; m < debt->group->member_count; m++) {
+        if (!(debt->group->lazy->stale.recipe >> m & 1)) continue;
+        struct bound_launch member = member_of(search, debt, m);
+        for (uint32_t b = 0; b < member.summary->base_count; b++) {
+            struct array_range reach = reach_of(&member, b);
+            if (member.summary->bases[b].is_read && meet(&reach, range)) return true;
+        }
+    }
+    return false;
+}
+
+/* Notes which ranges are wanted. */
+static bool is_touched(struct search *search, const struct debt *debt, const struct array_range *range,
+                       bool is_written)
+{
+    struct search_lazy *lazy = debt->group->lazy;
+    bool is = false, is_input = is_written && is_needed(search, debt, range);
+    for (uint32_t i = 0; i < lazy->stale.count; i++) {
+        if (!lazy->stale.ranges[i].is_stale) continue;
+        struct array_range stale = stale_at(search, debt, i);
+        if (!is_input && !meet(&stale, range)) continue;
+        lazy->wanted[i]++;
+        is = true;
+    }
+    return is;
+}
+
+static bool contains(const struct array_range *outer, const struct array_range *inner)
+{
+    return outer->array == inner->array && outer->from <= inner->from && inner->to <= outer->to;
+}
+
+/* --- debts --- */
+
+static void pay(struct playing *playing, uint32_t index)
+{
+    playing->debts[index].group->lazy->paid++;
+    playing->debts[index] = playing->debts[--playing->debt_count];
+}
+
+static void drop(struct playing *playing, uint32_t index)
+{
+    playing->debts[index] = playing->debts[--playing->debt_count];
+}
+
+static void pay_all(struct playing *playing)
+{
+    while (playing->debt_count) {
+        const struct debt *debt = &playing->debts[0];
+        for (uint32_t i = 0; i < debt->group->lazy->stale.count; i++) debt->group->lazy->wanted[i]++;
+        pay(playing, 0);
+    }
+}
+
+static void pay_touched(struct playing *playing, const struct array_range *range, bool is_written)
+{
+    for (uint32_t i = playing->debt_count; i-- > 0;)
+        if (is_touched(playing->search, &playing->debts[i], range, is_written)) pay(playing, i);
+}
+
+/* All that the debt has stale lies in the range. */
+static bool is_covered(struct search *search, const struct debt *debt, const struct array_range *range)
+{
+    for (uint32_t i = 0; i < debt->group->lazy->stale.count; i++) {
+        if (!debt->group->lazy->stale.ranges[i].is_stale) continue;
+        struct array_range stale = stale_at(search, debt, i);
+        if (!contains(range, &stale)) return false;
+    }
+    return true;
+}
+
+static void drop_covered(struct playing *playing, const struct array_range *range)
+{
+    for (uint32_t i = playing->debt_count; i-- > 0;)
+        if (is_covered(playing->search, &playing->debts[i], range)) drop(playing, i);
+}
+
+/* The use writes what the debt has stale, and reads nothing of it before. */
+static bool is_overwritten(struct search *search, const struct debt *debt, const struct debt *use)
+{
+    const struct stale *stale = &debt->group->lazy->stale, *again = &use->group->lazy->stale;
+    for (uint32_t i = 0; i < stale->count; i++) {
+        if (!stale->ranges[i].is_stale) continue;
+        struct array_range range = stale_at(search, debt, i);
+        bool is = false;
+        for (uint32_t j = 0; j < again->count && !is; j++) {
+            if (!again->ranges[j].is_stale) continue;
+            struct array_range other = stale_at(search, use, j);
+            bool is_same = debt->group == use->group && i == j && contains(&range, &other);
+            is = (is_same || again->ranges[j].is_complete) && contains(&other, &range);
+        }
+        if (!is) return false;
+    }
+    return true;
+}
+
+/* --- the recorded program --- */
+
+static void touch_launch(struct playing *playing, uint32_t launch)
+{
+    struct bound_launch bound = pairs_launch(playing->search->pairs, launch);
+    for (uint32_t b = 0; b < bound.summary->base_count; b++) {
+        const struct access_base *base = &bound.summary->bases[b];
+        struct array_range reach = reach_of(&bound, b);
+        if (base->is_read || base->is_written) pay_touched(playing, &reach, base->is_written);
+    }
+}
+
+static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
+{
+    const struct debt use = {group, first};
+    for (uint32_t i = playing->debt_count; i-- > 0;)
+        if (group->lazy && is_overwritten(playing->search, &playing->debts[i], &use)) drop(playing, i);
+    for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
+    if (!group->lazy) return;
+    if (playing->debt_count == DEBTS_MOST) pay(playing, 0);
+    playing->debts[playing->debt_count++] = use;
+    group->lazy->incurred++;
+}
+
+static void note_bystander(struct playing *playing, uint32_t launch)
+{
+    struct hash128 key;
+    if (playing->bystander_count == BYSTANDERS_MOST || !pairs_key(playing->search->pairs, &launch, 1, &key))
+        return;
+    for (uint32_t i = 0; i < playing->bystander_count; i++)
+        if (!memcmp(&playing->keys[i], &key, sizeof key)) return;
+    playing->keys[playing->bystander_count] = key;
+    playing->bystanders[playing->bystander_count++] = launch;
+}
+
+static void make_launch(struct playing *playing, uint32_t launch)
+{
+    if (!playing->debt_count) return;
+    if (draft_why_no_step(playing->search, launch)) {
+        pay_all(playing);
+        return;
+    }
+    touch_launch(playing, launch);
+    if (playing->debt_count) note_bystander(playing, launch);
+}
+
+static void make_event(struct playing *playing, const struct program_event *event)
+{
+    struct array_range range = {.array = event->array, .from = event->from, .to = event->to};
+    if (event->kind == PROGRAM_UNKNOWN) {
+        pay_all(playing);
+        return;
+    }
+    if (event->kind == PROGRAM_FREES) range.from = INT64_MIN, range.to = INT64_MAX;
+    if (event->kind == PROGRAM_FREES || event->kind == PROGRAM_OVERWRITES) drop_covered(playing, &range);
+    pay_touched(playing, &range, event->kind != PROGRAM_READS);
+}
+
+static void reset(struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_lazy *lazy = search->groups[i]->lazy;
+        if (!lazy) continue;
+        lazy->incurred = lazy->paid = 0;
+        memset(lazy->wanted, 0, sizeof lazy->wanted);
+    }
+}
+
+static void play(struct playing *playing)
+{
+    struct search *search = playing->search;
+    const struct program *program = search->program;
+    uint32_t event = 0;
+    playing->debt_count = playing->bystander_count = 0;
+    reset(search);
+    for (uint32_t i = 0; i < program->launch_count;) {
+        while (event < program->event_count && program->events[event].before <= i)
+            make_event(playing, &program->events[event++]);
+        struct search_group *group = (struct search_group *)search->group_of[i];
+        if (group && group->is_kept) {
+            use_group(playing, group, i);
+            i += group->step_count;
+        } else {
+            make_launch(playing, i++);
+        }
+    }
+    while (event < program->event_count) make_event(playing, &program->events[event++]);
+}
+
+/* --- what is left stale --- */
+
+/* Launches that are passed over have nothing to do with it. */
+static void spare_passed(struct search *search, const struct search_group *group, struct stale *stale)
+{
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        if (group->roles[s] == PLAN_MEMBER) continue;
+        struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
+        for (uint32_t b = 0; b < bound.summary->base_count; b++) {
+            struct array_range reach = reach_of(&bound, b);
+            for (uint32_t i = 0; i < stale->count; i++)
+                if (meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
+        }
+    }
+    stale_settle(group->group, stale);
+}
+
+/* After the ranges have changed. False when memory is out; none are left: no lazy form. */
+static bool form(struct search *search, struct search_group *group)
+{
+    struct search_lazy *lazy = group->lazy;
+    if (!lazy->stale.recipe) {
+        group->lazy = NULL;
+        return true;
+    }
+    lazy->group = stale_group(group->group, &lazy->stale, search->arena);
+    codegen_result_clear(&lazy->code);
+    return lazy->group;
+}
+
+static bool begin(struct search *search, struct search_group *group)
+{
+    struct search_lazy *lazy = arena_calloc(search->arena, 1, sizeof *lazy);
+    if (!lazy) return false;
+    stale_find(&search->pairs->memo, group->group, &lazy->stale);
+    spare_passed(search, group, &lazy->stale);
+    group->lazy = lazy;
+    return form(search, group);
+}
+
+static double recipe_ns(struct search *search, const struct search_group *group)
+{
+    double sum = 0;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (group->lazy->stale.recipe >> m & 1)
+            sum += (double)search_launch_time(search, group->launches[group->member_steps[m]]);
+    return sum;
+}
+
+static bool pays(struct search *search, struct search_group *group)
+{
+    struct search_lazy *lazy = group->lazy;
+    lazy->projected = search_projected(search, group, lazy->group);
+    double gain = group->projected.fused_ns - lazy->projected.fused_ns;
+    double cost = (double)lazy->paid * recipe_ns(search, group);
+    if (lazy->incurred) lazy->projected.fused_ns += cost / (double)lazy->incurred;
+    if (search->options->keeps_losing) return true;
+    double loading = search->program->is_whole_run ? search->projection.load_ns : 0;
+    double all = gain * (double)lazy->incurred - cost - loading;
+    return all > search->options->margin * group->projected.fused_ns * (double)lazy->incurred &&
+           lazy->paid * PAID_SHARE <= lazy->incurred;
+}
+
+/* The range that is wanted most is stored. */
+static bool store_more(struct search *search, struct search_group *group)
+{
+    struct search_lazy *lazy = group->lazy;
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < lazy->stale.count; i++)
+        if (lazy->stale.ranges[i].is_stale && lazy->wanted[i] &&
+            (most == UINT32_MAX || lazy->wanted[i] > lazy->wanted[most]))
+            most = i;
+    if (most == UINT32_MAX) {
+        codegen_result_clear(&lazy->code);
+        group->lazy = NULL;
+        return true;
+    }
+    lazy->stale.ranges[most].is_stale = false;
+    stale_settle(group->group, &lazy->stale);
+    return form(search, group);
+}
+
+/* *has_changed: some group leaves less stale than before. */
+static bool improve(struct search *search, bool *has_changed)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->lazy || pays(search, group)) continue;
+        *has_changed = true;
+        if (!store_more(search, group)) return false;
+    }
+    return true;
+}
+
+static bool compile(struct search *search, bool *has_changed)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        struct search_lazy *lazy = group->lazy;
+        if (!lazy || lazy->code.source) continue;
+        const char *name = arena_printf(search->arena, "%s_lazy", group->name);
+        if (!name) return false;
+        group_code_compile_form(search, group, lazy->group, name, &lazy->code);
+        if (!lazy->code.error) continue;
+        *has_changed = true;
+        codegen_result_clear(&lazy->code);
+        group->lazy = NULL;
+    }
+    return true;
+}
+
+static bool add_bystanders(struct search *search, const struct playing *playing)
+{
+    search->bystanders =
+        arena_calloc(search->arena, playing->bystander_count + 1, sizeof *search->bystanders);
+    if (!search->bystanders) return false;
+    for (uint32_t i = 0; i < playing->bystander_count; i++) {
+        uint32_t launch = playing->bystanders[i];
+        struct search_group *group = &search->bystanders[search->bystander_count++];
+        const struct program_kernel *kernel =
+            &search->program->kernels[search->program->launches[launch].record->kernel];
+        const char *plain = group_code_plain_name(search->arena, kernel->name);
+        group->name = arena_printf(search->arena, "b%u_%s", i, plain ? plain : "");
+        group->bound = arena_calloc(search->arena, 1, sizeof *group->bound);
+        if (!group->name || !group->bound) return false;
+        group->launches[0] = launch;
+        group->bound[0] = pairs_launch(search->pairs, launch);
+        group->step_count = group->member_count = 1;
+    }
+    return true;
+}
+
+bool lazy_choose(struct search *search)
+{
+    struct playing playing = {.search = search};
+    if (search->program->has_streams || search->options->stores_all) return true;
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->is_kept && !begin(search, search->groups[i])) return false;
+    bool has_changed = true;
+    while (has_changed) {
+        has_changed = false;
+        play(&playing);
+        if (!improve(search, &has_changed)) return false;
+        if (!has_changed && !compile(search, &has_changed)) return false;
+    }
+    return add_bystanders(search, &playing);
+}
+
+void lazy_free(struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->lazy) codegen_result_clear(&search->groups[i]->lazy->code);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which groups leave which ranges stale (design: section 9; fuser/analysis/stale.h). What can be left is
+ * played through the recorded program as replay would do it: a use incurs a debt; a later use that writes the
+ * same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or overwrites
+ * what their recipe reads, has it paid. A range that is wanted too often is stored after all. Launches in
+ * between that belong to no group are *bystanders*: the plan lists what they touch, so that replay knows that
+ * they leave debts alone. Not where the program uses more than the default stream: see interpose/debt.h. */
+#ifndef KFUSE_FUSER_PLANNER_LAZY_H
+#define KFUSE_FUSER_PLANNER_LAZY_H
+
+#include "fuser/analysis/stale.h"
+#include "fuser/planner/search.h"
+
+struct search_lazy {
+    struct stale stale;
+    struct group *group; /* without the stores */
+    struct codegen_result code;
+    struct projected projected; /* of one use, debts that are paid included */
+    uint64_t incurred, paid;    /* debts, in the recorded program */
+    uint32_t wanted[STALE_MOST];
+};
+
+/* Sets search_group.lazy of kept groups, with code, and search.bystanders. False when memory is out. */
+bool lazy_choose(struct search *search);
+void lazy_free(struct search *search);
+
+#endif
