@@ -111,7 +111,8 @@ enum plan_stale_flags {
 };
 /* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has it made
  * again, by the launches of the recipe, should anybody want it. Whatever the group's launches read of it, they have
- * written before. The recipe writes nothing else, and reads nothing that the group writes outside of such ranges. */
+ * written before. The recipe writes nothing else; what it reads outside of such ranges is after the
+ * group as it was when its members read it. */
 struct plan_stale {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;

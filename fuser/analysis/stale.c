@@ -123,11 +123,12 @@ static bool writes_stale(struct stale *stale, const struct group *group, uint32_
     return false;
 }
 
-/* Some member writes what lies around the access, or may do so. */
+/* The member or a later one writes what it reads through the base, or may do so: it is no longer as it was.
+ */
 static bool is_written(const struct group *group, uint32_t member, uint32_t base)
 {
     const struct array_range read = array_range_of(&group->members[member], base);
-    for (uint32_t m = 0; m < group->member_count; m++) {
+    for (uint32_t m = member; m < group->member_count; m++) {
         const struct bound_launch *launch = &group->members[m];
         for (uint32_t b = 0; b < launch->summary->base_count; b++) {
             if (!launch->summary->bases[b].is_written || launch->bindings[b].array != read.array) continue;
@@ -177,6 +178,13 @@ void stale_settle(const struct group *group, struct stale *stale)
             if (!may_be_repeated(stale, group, m)) has_changed |= store_all_of(stale, group, m);
         }
     }
+}
+
+bool stale_store(const struct group *group, struct stale *stale, uint32_t member)
+{
+    if (!store_all_of(stale, group, member)) return false;
+    stale_settle(group, stale);
+    return true;
 }
 
 /* --- the group without the stores --- */

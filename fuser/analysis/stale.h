@@ -8,9 +8,10 @@
  * 2. The range's stores are known exactly and could be left out each (forward.h, drops); so every use of the
  * group with these arguments writes the same bytes.
  * 3. Members load some of it, and none takes it from memory: it has its value in a register or from shared
- * memory, put there by a store of the group. (What no member loads is a result.) So whatever a member of the recipe reads of stale ranges, the
- * recipe has written before.
- * 4. A member of the recipe writes stale ranges only, and what it reads of others no member writes.
+ * memory, put there by a store of the group. (What no member loads is a result.) So whatever a member of the
+ * recipe reads of stale ranges, the recipe has written before.
+ * 4. A member of the recipe writes stale ranges only, and what it reads of others neither it nor a later
+ * member writes.
  * Whether anybody is likely to want the range is the planner's to know (fuser/planner/lazy.h); that nobody
  * sees it stale is replay's (interpose/debt.h). Not yet: groups that rename, or whose loops are unwound. */
 #ifndef KFUSE_FUSER_ANALYSIS_STALE_H
@@ -37,6 +38,8 @@ struct stale {
 void stale_find(struct memo *memo, const struct group *group, struct stale *stale);
 /* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the recipe. */
 void stale_settle(const struct group *group, struct stale *stale);
+/* What this member writes is to be stored; then as stale_settle. False when it leaves nothing stale. */
+bool stale_store(const struct group *group, struct stale *stale, uint32_t member);
 /* The same group without the stores of the stale ranges, in the arena; it must not be freed, nor outlive the
  * group. NULL when memory is out. */
 struct group *stale_group(const struct group *group, const struct stale *stale, struct arena *arena);

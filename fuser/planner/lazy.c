@@ -245,6 +245,18 @@ static void play(struct playing *playing)
 
 /* --- what is left stale --- */
 
+/* A launch that comes after the fused kernel changes what a member of the recipe has read. */
+static void keep_inputs(const struct search_group *group, struct stale *stale,
+                        const struct array_range *written)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t b = 0; stale->recipe >> m & 1 && b < group->bound[m].summary->base_count; b++) {
+            struct array_range reach = reach_of(&group->bound[m], b);
+            if (group->bound[m].summary->bases[b].is_read && meet(&reach, written))
+                stale_store(group->group, stale, m);
+        }
+}
+
 /* Launches that are passed over have nothing to do with it. */
 static void spare_passed(struct search *search, const struct search_group *group, struct stale *stale)
 {
@@ -255,9 +267,11 @@ static void spare_passed(struct search *search, const struct search_group *group
             struct array_range reach = reach_of(&bound, b);
             for (uint32_t i = 0; i < stale->count; i++)
                 if (meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
+            stale_settle(group->group, stale);
+            if (bound.summary->bases[b].is_written && group->roles[s] == PLAN_AFTER)
+                keep_inputs(group, stale, &reach);
         }
     }
-    stale_settle(group->group, stale);
 }
 
 /* After the ranges have changed. False when memory is out; none are left: no lazy form. */

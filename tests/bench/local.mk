@@ -2,6 +2,7 @@
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
 dist_check_SCRIPTS += \
 	tests/bench/attack.sh \
+	tests/bench/lazy.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
 	tests/bench/columns.sh \
@@ -32,7 +33,7 @@ dist_check_SCRIPTS += \
 	tests/bench/trace_damaged.sh \
 	tests/bench/vadd.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/patterns tests/bench/reach tests/bench/threads
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/patterns tests/bench/reach tests/bench/threads
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

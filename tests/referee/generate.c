@@ -109,14 +109,14 @@ static void draw_arrays(struct generator *generator)
 
 /* Every third row of programs has no stream of its own: a process that has made one, and a trace with one,
  * leave nothing stale any more (interpose/debt.h), and a batch of programs is one of both. */
-enum { STREAMLESS_ROW = 60 };
+enum { STREAMLESS_ROW = 40 };
 
 static void draw_streams(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->stream_count = 1;
     if (random_chance(random, 75)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
-    if (generator->number / STREAMLESS_ROW % 3 == 2) generator->stream_count = 1;
+    if (generator->number / STREAMLESS_ROW % 3 == 0) generator->stream_count = 1;
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     for (uint32_t s = 1; s < generator->stream_count; s++) {

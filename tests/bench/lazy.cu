@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A program of temporaries: t1 = a + b, t2 = t1 b, out = t2 - a, step after step, and after each step what
+ * --then says, a letter each. What it reads it adds up and prints. */
+#include "bench/bench.h"
+
+static int n;
+static size_t bytes;
+static float *a, *b, *t1, *t2, *out, *spare, *host;
+static cudaStream_t other;
+static cudaEvent_t event;
+
+__global__ void add(int n, const float *x, const float *y, float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+}
+
+__global__ void multiply(int n, const float *x, const float *y, float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] * y[i];
+}
+
+__global__ void subtract(int n, const float *x, const float *y, float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] - y[i];
+}
+
+/* The first half from the second. */
+__global__ void fold(int n, float *x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n / 2) x[i] = 0.5f * x[i + n / 2];
+}
+
+/* Every byte of its arrays may be touched. */
+__global__ void scatter(int n, const float *at, float *x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[(unsigned)at[i] % n] = 1;
+}
+
+#define ON(stream, kernel, ...) kernel<<<(n + 127) / 128, 128, 0, stream>>>(n, __VA_ARGS__)
+#define RUN(kernel, ...)        ON(0, kernel, __VA_ARGS__)
+
+static void tell(const char *name, const float *array)
+{
+    double sum = 0;
+    CHECK(cudaMemcpy(host, array, bytes, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++) sum += host[i] * (i % 7 + 1);
+    printf("%s %a\n", name, sum);
+}
+
+static void write(float *array, size_t from, size_t count, int step)
+{
+    for (size_t i = 0; i < count; i++) host[i] = (float)(step + i % 11);
+    CHECK(cudaMemcpy(array + from, host, count * sizeof *host, cudaMemcpyHostToDevice));
+}
+
+static void nothing(void *)
+{
+}
+
+static void then(char letter, int step)
+{
+    switch (letter) {
+    case 't':
+        tell("t1", t1);
+        break;
+    case 'u':
+        tell("t2", t2);
+        break;
+    case 'o':
+        tell("out", out);
+        break;
+    case 'A':
+        write(a, 0, n, step);
+        break;
+    case 'B':
+        write(b, n / 3, 5, step);
+        break;
+    case 'U':
+        write(t2, 0, n, step);
+        break;
+    case 'P':
+        write(t2, n / 2, n / 4, step);
+        break;
+    case 'z':
+        CHECK(cudaMemset(t1, step, bytes));
+        break;
+    case 'Z':
+        CHECK(cudaMemset(t1, step, bytes));
+        CHECK(cudaMemset(t2, step, bytes));
+        break;
+    case 'd':
+        CHECK(cudaMemcpy2D(t2, 64, t1, 64, 32, n / 16, cudaMemcpyDeviceToDevice));
+        break;
+    case 'c':
+        CHECK(cudaMemcpy(spare, t1, bytes, cudaMemcpyDeviceToDevice));
+        tell("spare", spare);
+        break;
+    case 'f':
+        CHECK(cudaFree(t1));
+        CHECK(cudaMalloc((void **)&t1, bytes));
+        CHECK(cudaMemset(t1, 1, bytes));
+        break;
+    case 'F':
+        CHECK(cudaFree(t2));
+        CHECK(cudaMalloc((void **)&t2, bytes));
+        CHECK(cudaMemset(t2, 1, bytes));
+        break;
+    case 's':
+        CHECK(cudaDeviceSynchronize());
+        break;
+    case 'e':
+        CHECK(cudaEventRecord(event));
+        CHECK(cudaEventSynchronize(event));
+        break;
+    case 'b':
+        RUN(subtract, out, b, spare);
+        break;
+    case 'r':
+        RUN(subtract, t1, b, spare);
+        tell("spare", spare);
+        break;
+    case 'w':
+        RUN(subtract, t2, out, a);
+        break;
+    case 'g':
+        RUN(fold, t2);
+        break;
+    case 'x':
+        RUN(scatter, t1, spare);
+        tell("spare", spare);
+        break;
+    case 'h':
+        CHECK(cudaLaunchHostFunc(0, nothing, NULL));
+        break;
+    case 'i': {
+        cudaPointerAttributes attributes;
+        CHECK(cudaPointerGetAttributes(&attributes, t1));
+        break;
+    }
+    case 'k':
+        if (!other) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+        CHECK(cudaEventRecord(event));
+        CHECK(cudaStreamWaitEvent(other, event, 0));
+        ON(other, subtract, t1, t2, spare);
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    default:
+        fprintf(stderr, "lazy: no such letter: %c\n", letter);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {NULL, 8, 1, NULL, 0, 0};
+    const char *letters = "";
+    long size = 4096;
+    const struct option own[] = {
+        {"size", &size, NULL, NULL, "floats in each array"},
+        {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
+        {NULL, NULL, NULL, NULL, NULL},
+    };
+    bench_options(&bench, argc, argv, "Temporaries, and who looks at them.", own);
+    n = (int)size;
+    bytes = n * sizeof *a;
+    host = (float *)malloc(bytes);
+    for (float **array : {&a, &b, &t1, &t2, &out, &spare}) CHECK(cudaMalloc((void **)array, bytes));
+    CHECK(cudaEventCreate(&event));
+    write(a, 0, n, 2);
+    write(b, 0, n, -3);
+    CHECK(cudaMemset(spare, 0, bytes));
+    for (int step = 0; step < bench.steps; step++) {
+        RUN(add, a, b, t1);
+        RUN(multiply, t1, b, t2);
+        RUN(subtract, t2, a, out);
+        for (const char *letter = letters; *letter; letter++) then(*letter, step);
+    }
+    const struct result results[] = {
+        {"t1", t1, bytes}, {"t2", t2, bytes}, {"out", out, bytes}, {"a", a, bytes}, {"spare", spare, bytes}};
+    bench_results(&bench, results, 5);
+    return 0;
+}

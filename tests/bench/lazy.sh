@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Temporaries that a fused kernel leaves stale: whoever looks at them sees what he would have seen, whatever happens in
+# between, recorded or not; and they are made again only where somebody looks.
+. "$top_srcdir/tests/tools/functions.sh"
+lazy=$top_builddir/tests/bench/lazy
+export KFUSE_HOLD_US=10000000
+plan_options=--keep-losing
+
+# stale LETTERS STALE PAID: of 8 steps, with the plan
+stale() {
+    original "$lazy" --then "$1"
+    [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $1"
+    run_planned "$lazy" --then "$1"
+    [ "$(stat_of stale) $(stat_of paid)" = "$2 $3" ] ||
+        fail "${1:-nothing}: stale in $(stat_of stale) uses, not $2; made again $(stat_of paid) times, not $3"
+}
+
+# recorded with nothing in between but a launch that has nothing to do with the temporaries. In the end they are read.
+record_and_plan "$lazy" --then sbs
+stale sbs 8 1
+stale '' 8 1
+stale sbo 8 1   # what is read is stored
+stale bse 8 1   # waits see nothing
+stale bZ 3 3    # both overwritten, but not at once
+stale t 3 3     # a group that must pay again and again stores everything
+stale u 3 3
+stale r 3 3
+stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
+stale k 1 1     # nor once there is another stream
+for letters in A B U P z d c f F w g x h At gu fb cF; do
+    original "$lazy" --then $letters
+    run_planned "$lazy" --then $letters
+    [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
+done
+
+# recorded with it
+for letters in t U Z f w g x i k bA; do
+    record_and_plan "$lazy" --then $letters
+    for others in '' $letters b t w; do
+        original "$lazy" --then "$others"
+        run_planned "$lazy" --then "$others"
+    done
+done
+
+# verified; the members' results stay where they differ
+run_options='--verify=2'
+record_and_plan "$lazy" --then sbs
+stale sbs 8 3 # twice at once, to be compared
+
+# only what is worth it: t1 is read, t2 is not
+run_options=
+plan_options='--margin 0'
+record_and_plan "$lazy" --size 1000000 --steps 16 --then t
+grep -q '"stale": \[\]' "$work/app.kfplan/plan.json" && fail 't2 is not left stale'
+original "$lazy" --size 1000000 --steps 16 --then t
+run_planned "$lazy" --size 1000000 --steps 16 --then t
+[ "$(stat_of stale) $(stat_of paid)" = '16 1' ] ||
+    fail "stale in $(stat_of stale) uses, made again $(stat_of paid) times"
+plan_options=--store-all
+record_and_plan "$lazy" --size 1000000 --steps 16 --then b
+run_planned "$lazy" --size 1000000 --steps 16 --then t
+[ "$(stat_of stale)" = 0 ] || fail 'stale in spite of --store-all'
