@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # From kfuse explain, a line each: "group" and its members; "fused", two neighbours, and how; "alone", a kernel that can be
-# no member, and why; "apart", two neighbours that can, and why not. Use with sort -u.
+# no member, and why; "apart", two neighbours that can, and why not; "handed", what a block hands on in shared memory. Use with sort -u.
 { gsub(/_kernel/, "") }
 /^    [A-Za-z_0-9]+  grid / { group = group (group ? "+" : "") $1 }
+/^    array .* loads take what / { sub(/^ */, ""); print "handed " $0 }
 /^  a use: / { print "group " group; group = "" }
 / cannot be a member: / { alone[$2]; name = $2; sub(/.* — /, ""); print "alone " name ": " $0 }
 /^(apart|fused): .*, then / {
