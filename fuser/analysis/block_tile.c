@@ -40,6 +40,13 @@ static const struct array_binding *binding_of(const struct tiling *tiling, const
     return &tiling->group->members[placed->member].bindings[placed->access->base];
 }
 
+static bool has_holes(const struct ptx_operand *vector)
+{
+    for (uint32_t e = 0; e < vector->element_count; e++)
+        if (vector->elements[e].kind == PTX_OPERAND_NONE) return true;
+    return false;
+}
+
 /* It makes this one access, at an address in a register: the same instruction can do it in shared memory. */
 static bool is_movable(const struct tiling *tiling, const struct placed_access *placed)
 {
@@ -58,7 +65,9 @@ static bool is_movable(const struct tiling *tiling, const struct placed_access *
         return false;
     const struct ptx_operand *address = &instruction->operands[instruction->opcode == PTX_OP_LD];
     uint32_t bytes = instruction->type_count == 1 ? ptx_type_bytes(instruction->types[0]) : 0;
-    return instruction->operand_count == 2 && address->kind == PTX_OPERAND_ADDRESS && address->reg >= 0 &&
+    return instruction->operand_count == 2 &&
+           !has_holes(&instruction->operands[instruction->opcode == PTX_OP_ST]) &&
+           address->kind == PTX_OPERAND_ADDRESS && address->reg >= 0 &&
            (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && placed->access->width <= TILE_WIDEST &&
            placed->access->width == bytes * instruction->vector;
 }

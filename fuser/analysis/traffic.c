@@ -20,7 +20,9 @@ static bool is_counted(const struct group *group, uint32_t member, uint32_t inst
 {
     if (counted == COUNT_ALL) return true;
     if (is_saved(group, member, instruction)) return false;
-    return counted == COUNT_MOVED || !group_caches(group, member, instruction);
+    /* what a tile has need not have gone to memory before */
+    return counted == COUNT_MOVED || !group_caches(group, member, instruction) ||
+           group_tile_access_of(group, member, instruction);
 }
 
 /* One direction through one base: the sum over the accesses, at most what the base spans. group NULL:
