@@ -296,15 +296,18 @@ static void overwrite_in_block(struct tiling *tiling, const struct group_block_t
     }
 }
 
-static bool leave_out_stores(struct tiling *tiling, const struct group_block_tile *tile, uint32_t last)
+static bool leave_out_stores(struct tiling *tiling, struct group_block_tile *tile, uint32_t last)
 {
     struct tile_uses *uses = &tiling->uses;
     size_t places = (size_t)tile->rows * tile->width;
     struct cover cover = {.tile = tile, .written = malloc(places + 1)};
     if (!cover.written) return false;
+    tile->is_private = true;
     for (uint32_t i = 0; i < uses->count; i++) {
         struct tile_use *use = &uses->list[i];
-        use->is_global = use->is_store && (use->placed->member > last || !is_unread(tiling, use));
+        bool is_read = use->is_store && !is_unread(tiling, use);
+        use->is_global = use->is_store && (is_read || use->placed->member > last);
+        if (is_read && use->placed->member <= last) tile->is_private = false;
     }
     for (uint32_t class = 0; class < uses->classes.count; class ++) {
         memset(cover.written, 0, places);

@@ -129,6 +129,7 @@ struct group_block_tile {
     uint32_t pitch;          /* from row to row in the array; 0: there is one row */
     uint32_t rows, width;    /* width: bytes of a row that are used */
     uint32_t row_bytes;      /* of a row in the tile */
+    bool is_private;         /* no load of the group reads in memory what the tile's stores leave there */
 };
 struct group_tile_access { /* stores that go to the tile, loads that come from it; members in order */
     uint32_t member, instruction, tile;

@@ -53,6 +53,16 @@ static void expect(const struct scene *scene, struct expected expected)
     scene_close(&run);
 }
 
+/* Whether all that reads the array in the group reads the tile. */
+static void expect_private(const struct scene *scene, bool is_private)
+{
+    struct scene_run run;
+    scene_open(&run, scene);
+    assert_int_equal(run.group->block_tile_count, 1);
+    assert_int_equal(run.group->block_tiles->is_private, is_private);
+    scene_close(&run);
+}
+
 static void expect_none(const struct scene *scene)
 {
     expect(scene, (struct expected){0});
@@ -96,6 +106,19 @@ static void overwritten_in_place(void **state)
                                  {"mirrored", ROW, {POINTER(2), POINTER(1)}}},
                                 ARRAYS(4 * N)};
     expect(&scene, (struct expected){1, 256, 256, 2, 2, 1});
+    expect_private(&scene, true);
+}
+
+static void what_is_read_in_memory_goes_there(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"doubled_even", ROW, {POINTER(1), POINTER(0)}},
+                                 {"mirrored", ROW, {POINTER(2), POINTER(1)}},
+                                 {"doubled", ROW, {POINTER(1), POINTER(0)}},
+                                 {"mirrored", ROW, {POINTER(3), POINTER(1)}}},
+                                ARRAYS(4 * N)};
+    expect(&scene, (struct expected){1, 256, 256, 1, 2, 0});
+    expect_private(&scene, false);
 }
 
 static void some_are_overwritten(void **state)
@@ -250,6 +273,7 @@ int main(void)
         cmocka_unit_test(pointers_into_the_array),
         cmocka_unit_test(members_have_shared_memory_of_their_own),
         cmocka_unit_test(overwritten_in_place),
+        cmocka_unit_test(what_is_read_in_memory_goes_there),
         cmocka_unit_test(some_are_overwritten),
         cmocka_unit_test(later_stores_stay_out),
         cmocka_unit_test(the_last_block_is_smaller),
