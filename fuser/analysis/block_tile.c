@@ -231,7 +231,7 @@ static bool moves_along(const struct group_block_tile *tile, struct tile_use *us
 static bool serve_loads(struct tiling *tiling, const struct group_block_tile *tile, uint32_t last)
 {
     struct tile_uses *uses = &tiling->uses;
-    size_t places = (size_t)tile->rows * tile->width;
+    size_t places = (size_t)tile->layers * tile->rows * tile->width;
     struct cover cover = {.tile = tile, .written = malloc(places + 1)};
     if (!cover.written) return false;
     for (uint32_t i = 0; i < uses->count; i++)
@@ -299,7 +299,7 @@ static void overwrite_in_block(struct tiling *tiling, const struct group_block_t
 static bool leave_out_stores(struct tiling *tiling, struct group_block_tile *tile, uint32_t last)
 {
     struct tile_uses *uses = &tiling->uses;
-    size_t places = (size_t)tile->rows * tile->width;
+    size_t places = (size_t)tile->layers * tile->rows * tile->width;
     struct cover cover = {.tile = tile, .written = malloc(places + 1)};
     if (!cover.written) return false;
     tile->is_private = true;

@@ -16,11 +16,14 @@ static int64_t floor_modulo(int64_t value, int64_t divisor)
 
 uint32_t tile_place(const struct group_block_tile *tile, int64_t byte)
 {
-    int64_t distance = byte - tile->origin;
-    if (distance < 0) return UINT32_MAX;
-    int64_t row = tile->pitch ? distance / tile->pitch : 0,
-            column = tile->pitch ? distance % tile->pitch : distance;
-    return row < tile->rows && column < tile->width ? (uint32_t)(row * tile->width + column) : UINT32_MAX;
+    int64_t column = byte - tile->origin;
+    if (column < 0) return UINT32_MAX;
+    int64_t layer = tile->layer_pitch ? column / tile->layer_pitch : 0;
+    column -= layer * tile->layer_pitch;
+    int64_t row = tile->pitch ? column / tile->pitch : 0;
+    column -= row * tile->pitch;
+    if (layer >= tile->layers || row >= tile->rows || column >= tile->width) return UINT32_MAX;
+    return (uint32_t)((layer * tile->rows + row) * tile->width + column);
 }
 
 /* --- runs of bytes ---------------------------------------------------------------------------------------
@@ -105,6 +108,7 @@ static bool cut_rows(struct group_block_tile *tile, const struct runs *runs, int
     }
     if (pitch > (int64_t)1 << 30 || rows > (int64_t)1 << 20 || (double)rows * (double)pitch > 0x1p30)
         return false;
+    tile->layers = 1;
     tile->pitch = (uint32_t)pitch;
     tile->rows = (uint32_t)rows;
     tile->width = tile->row_bytes = width;
@@ -113,7 +117,7 @@ static bool cut_rows(struct group_block_tile *tile, const struct runs *runs, int
 
 uint64_t group_tile_bytes(const struct group_block_tile *tile)
 {
-    return (uint64_t)tile->rows * tile->row_bytes;
+    return (uint64_t)tile->layers * tile->rows * tile->row_bytes;
 }
 
 /* The pitch is the distance of two runs that lie further apart than all before. Rows cost arithmetic: they
@@ -138,6 +142,47 @@ static bool choose_rows(struct group_block_tile *tile, const struct runs *runs)
     return found;
 }
 
+/* The runs of all layers, one over the other, and how many layers there are; false where a run leaves its
+ * layer, or memory is out. */
+static bool stack_layers(const struct runs *runs, int64_t origin, int64_t pitch, struct runs *stacked,
+                         int64_t *layers)
+{
+    *layers = 1;
+    for (size_t i = 0; i < runs->count; i++) {
+        int64_t from = runs->list[i].from - origin, length = runs->list[i].to - runs->list[i].from;
+        if (from % pitch + length > pitch) return false;
+        if (from / pitch + 1 > *layers) *layers = from / pitch + 1;
+        stacked->width = (uint32_t)length;
+        if (!add_run(stacked, 0, origin + from % pitch)) return false;
+    }
+    unite_runs(stacked);
+    return true;
+}
+
+/* Layers where rows alone leave much of the tile empty: their pitch is found as that of rows is. */
+static void choose_layers(struct group_block_tile *tile, const struct runs *runs)
+{
+    int64_t widest = 0;
+    uint32_t tried = 0;
+    for (size_t i = 1; i < runs->count && tried < TILE_PITCHES; i++) {
+        int64_t gap = runs->list[i].from - runs->list[i - 1].to, layers;
+        int64_t pitch = runs->list[i].from - runs->list[0].from;
+        if (gap <= widest) continue;
+        widest = gap;
+        tried++;
+        if (pitch > (int64_t)1 << 28) continue;
+        struct group_block_tile trial = *tile;
+        struct runs stacked = {0};
+        bool is_fine =
+            stack_layers(runs, tile->origin, pitch, &stacked, &layers) && choose_rows(&trial, &stacked);
+        free(stacked.list);
+        if (!is_fine || layers < 2 || (double)layers * (double)pitch > 0x1p30) continue;
+        trial.layers = (uint32_t)layers;
+        trial.layer_pitch = (uint32_t)pitch;
+        if (4 * group_tile_bytes(&trial) <= 3 * group_tile_bytes(tile)) *tile = trial;
+    }
+}
+
 static uint32_t widest_access(const struct tile_uses *uses)
 {
     uint32_t widest = BANK_BYTES;
@@ -153,7 +198,9 @@ bool tile_box_find(struct group_block_tile *tile, const struct tile_uses *uses, 
     bool found = find_runs(&runs, uses, last);
     if (found) {
         tile->origin = runs.list[0].from - floor_modulo(runs.list[0].from, widest_access(uses));
-        found = choose_rows(tile, &runs) && group_tile_bytes(tile) <= most;
+        found = choose_rows(tile, &runs);
+        if (found && tile->rows > 1) choose_layers(tile, &runs);
+        found = found && group_tile_bytes(tile) <= most;
     }
     free(runs.list);
     return found;
@@ -256,7 +303,7 @@ bool tile_box_pad(struct group_block_tile *tile, const struct tile_uses *uses, u
     uint64_t least = turns_of(tile, uses, block, row_bytes);
     for (uint32_t padded = row_bytes + unit; tile->rows > 1 && padded < row_bytes + BANKS * BANK_BYTES;
          padded += unit) {
-        if ((uint64_t)padded * tile->rows > most) break;
+        if ((uint64_t)padded * tile->rows * tile->layers > most) break;
         uint64_t turns = turns_of(tile, uses, block, padded);
         if (turns >= least) continue;
         least = turns;

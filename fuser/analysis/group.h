@@ -121,15 +121,15 @@ enum {
 };
 
 /* Inner-block fusion: bytes of an array that a block stores and a later member loads, in its shared memory
- * (block_tile.h). Of a byte at distance d from the block's origin, d / pitch is the row and the rest the
- * column. */
+ * (block_tile.h). Of a byte at distance d from the block's origin, d / layer_pitch is the layer; of the rest,
+ * that / pitch the row, and what then remains the column. */
 struct group_block_tile {
     uint32_t array;
     int64_t origin, step[3]; /* of block 0, from the array's start; from block to block, x y z */
-    uint32_t pitch;          /* from row to row in the array; 0: there is one row */
-    uint32_t rows, width;    /* width: bytes of a row that are used */
-    uint32_t row_bytes;      /* of a row in the tile */
-    bool is_private;         /* no load of the group reads in memory what the tile's stores leave there */
+    uint32_t layer_pitch, pitch;  /* from layer to layer in the array, and from row to row; 0: there is but one */
+    uint32_t layers, rows, width; /* rows of a layer; width: bytes of a row that are used */
+    uint32_t row_bytes;           /* of a row in the tile */
+    bool is_private;              /* no load of the group reads in memory what the tile's stores leave there */
 };
 struct group_tile_access { /* stores that go to the tile, loads that come from it; members in order */
     uint32_t member, instruction, tile;

@@ -97,7 +97,8 @@ void tile_code_begin(struct body_writer *writer)
     uint32_t m = body->member;
     for (uint32_t i = 0; i < body->anchor_count; i++)
         body_code_line(writer, ".reg .b32 %%m%u_tile_of_%u;", m, i);
-    if (body->tile_count) body_code_line(writer, ".reg .b32 %%m%u_tile_at, %%m%u_tile_row;", m, m);
+    if (body->tile_count)
+        body_code_line(writer, ".reg .b32 %%m%u_tile_at, %%m%u_tile_row, %%m%u_tile_layer;", m, m, m);
     for (uint32_t i = 0; i < body->tile_count; i++) {
         const struct body_tile *own = &body->tiles[i];
         const struct group_block_tile *tile = tile_of(body, own);
@@ -132,22 +133,21 @@ static uint32_t reciprocal(uint32_t divisor, uint64_t limit, uint32_t *factor)
     return UINT32_MAX;
 }
 
-/* The row of the distance in tile_at, which lies in the array's part. */
-static void write_row(struct body_writer *writer, const struct group_block_tile *tile)
+/* to: tile_at / divisor, for distances of `count` times that at most. */
+static void write_quotient(struct body_writer *writer, const char *to, uint32_t divisor, uint32_t count)
 {
     uint32_t m = writer->body->member, factor = 0;
-    if (!(tile->pitch & (tile->pitch - 1))) {
-        body_code_line(writer, "shr.u32 %%m%u_tile_row, %%m%u_tile_at, %d;", m, m,
-                       __builtin_ctz(tile->pitch));
+    if (!(divisor & (divisor - 1))) {
+        body_code_line(writer, "shr.u32 %%m%u_tile_%s, %%m%u_tile_at, %d;", m, to, m, __builtin_ctz(divisor));
         return;
     }
-    uint32_t shift = reciprocal(tile->pitch, (uint64_t)tile->rows * tile->pitch, &factor);
+    uint32_t shift = reciprocal(divisor, (uint64_t)count * divisor, &factor);
     if (shift == UINT32_MAX) {
-        body_code_line(writer, "div.u32 %%m%u_tile_row, %%m%u_tile_at, %u;", m, m, tile->pitch);
+        body_code_line(writer, "div.u32 %%m%u_tile_%s, %%m%u_tile_at, %u;", m, to, m, divisor);
         return;
     }
-    body_code_line(writer, "mul.hi.u32 %%m%u_tile_row, %%m%u_tile_at, %u;", m, m, factor);
-    if (shift) body_code_line(writer, "shr.u32 %%m%u_tile_row, %%m%u_tile_row, %u;", m, m, shift);
+    body_code_line(writer, "mul.hi.u32 %%m%u_tile_%s, %%m%u_tile_at, %u;", m, to, m, factor);
+    if (shift) body_code_line(writer, "shr.u32 %%m%u_tile_%s, %%m%u_tile_%s, %u;", m, to, m, to, shift);
 }
 
 /* tile_at: the low half of the address. A constant that stands in the instruction is added here: what lies
@@ -166,16 +166,24 @@ static void write_place(struct body_writer *writer, uint32_t index, int32_t reg,
 {
     const struct group_block_tile *tile = &writer->body->group->block_tiles[index];
     uint32_t m = writer->body->member;
-    if (tile->rows > 1) {
+    if (tile->pitch || tile->layer_pitch) {
         write_address(writer, reg, constant);
         body_code_line(writer, "sub.u32 %%m%u_tile_at, %%m%u_tile_at, %%m%u_%u_from;", m, m, m, index);
-        write_row(writer, tile);
     }
+    if (tile->layer_pitch) {
+        write_quotient(writer, "layer", tile->layer_pitch, tile->layers);
+        body_code_line(writer, "mad.lo.u32 %%m%u_tile_at, %%m%u_tile_layer, %u, %%m%u_tile_at;", m, m,
+                       0u - tile->layer_pitch, m);
+    }
+    if (tile->pitch) write_quotient(writer, "row", tile->pitch, tile->rows);
     write_address(writer, reg, constant);
     body_code_line(writer, "sub.u32 %s, %%m%u_tile_at, %%m%u_%u_gap;", to, m, m, index);
-    if (tile->rows > 1)
+    if (tile->pitch)
         body_code_line(writer, "mad.lo.u32 %s, %%m%u_tile_row, %u, %s;", to, m, tile->row_bytes - tile->pitch,
                        to);
+    if (tile->layer_pitch)
+        body_code_line(writer, "mad.lo.u32 %s, %%m%u_tile_layer, %u, %s;", to, m,
+                       tile->rows * tile->row_bytes - tile->layer_pitch, to);
 }
 
 static const char *anchor_name(const struct body *body, uint32_t anchor)

@@ -254,8 +254,9 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
                 "    /* tile%u: shared memory, %u row%s of %u bytes: what the block stores of array %u; "
                 "place: there, of the "
                 "array's element */\n",
-                t, group->block_tiles[t].rows, group->block_tiles[t].rows > 1 ? "s" : "",
-                group->block_tiles[t].width, group->block_tiles[t].array);
+                t, group->block_tiles[t].layers * group->block_tiles[t].rows,
+                group->block_tiles[t].rows > 1 ? "s" : "", group->block_tiles[t].width,
+                group->block_tiles[t].array);
     for (text.member = 0; text.member < group->member_count; text.member++) {
         bool begins = group->stage_count && group->stages[stage].first_member == text.member;
         if (begins) open_stage(group, stage, out);

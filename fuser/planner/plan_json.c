@@ -172,12 +172,12 @@ static json_t *block_tiles_json(const struct search *search, const struct search
             *(is_store ? &stores : &loads) += 1;
             kept_out += is_store && !access->is_global;
         }
-        json_array_append_new(texts,
-                              json_string(arena_printf(
-                                  search->arena,
-                                  "array %u, %u rows of %u bytes: %u loads take what %u stores leave, %u of "
-                                  "which go nowhere else",
-                                  tile->array, tile->rows, tile->width, loads, stores, kept_out)));
+        json_array_append_new(
+            texts, json_string(arena_printf(
+                       search->arena,
+                       "array %u, %u rows of %u bytes: %u loads take what %u stores leave, %u of "
+                       "which go nowhere else",
+                       tile->array, tile->layers * tile->rows, tile->width, loads, stores, kept_out)));
     }
     return texts;
 }

@@ -142,3 +142,20 @@ KERNEL large_tile_in_rows(float *y, int n)
             y[at] = y[at] * y[at];
         }
 }
+
+/* --- a box of a volume: 8 times 4 times 4 elements, of rows of n and layers of n times m --- */
+
+#define BOX(column, row, layer)                                                                                         \
+    (((blockIdx.z * 4 + (layer)) * m + blockIdx.y * 4 + (row)) * n + blockIdx.x * 8 + (column))
+
+KERNEL filled_box(float *y, const float *x, int m, int n)
+{
+    int at = BOX(threadIdx.x, threadIdx.y, threadIdx.z);
+    y[at] = x[at] * 0.25f;
+}
+
+KERNEL turned_box(float *y, const float *x, int m, int n)
+{
+    int at = BOX(threadIdx.x, threadIdx.z, threadIdx.y);
+    y[BOX(threadIdx.x, threadIdx.y, threadIdx.z)] = x[at] + x[BOX(7 - threadIdx.x, threadIdx.y, threadIdx.z)];
+}

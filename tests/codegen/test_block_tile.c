@@ -21,7 +21,7 @@ enum { N = 192, LARGE = 256 };
     }
 #define ARRAYS(bytes) {FLOATS(bytes), FLOATS(bytes), FLOATS(bytes), FLOATS(bytes)}, .module = "handed.ptx"
 
-/* rows, width, row_bytes: of the first tile, 0: there is none. loads: that tiles serve; stores: into tiles,
+/* rows (of all layers), width, row_bytes: of the first tile, 0: there is none. loads: that tiles serve; stores: into tiles,
  * and out of memory */
 struct expected {
     uint32_t rows, width, row_bytes, loads, stores, left_out;
@@ -35,8 +35,12 @@ static void expect(const struct scene *scene, struct expected expected)
     assert_true(scene_compare(&run, scene));
     const struct group *group = run.group;
     if (group->block_tile_count)
-        found = (struct expected){
-            group->block_tiles->rows, group->block_tiles->width, group->block_tiles->row_bytes, 0, 0, 0};
+        found = (struct expected){group->block_tiles->layers * group->block_tiles->rows,
+                                  group->block_tiles->width,
+                                  group->block_tiles->row_bytes,
+                                  0,
+                                  0,
+                                  0};
     for (uint32_t i = 0; i < group->tile_access_count; i++) {
         const struct group_tile_access *tiled = &group->tile_accesses[i];
         const struct ptx_function *function = group->members[tiled->member].summary->function;
@@ -255,6 +259,20 @@ static void one_block_has_all_rows(void **state)
     expect(&scene, (struct expected){1, 4096, 4096, 1, 1, 0});
 }
 
+static void boxes_of_a_volume(void **state)
+{
+    (void)state;
+    const int extents[][2] = {{12, 16}, {13, 270}, {8, 512}};
+    for (int i = 0; i < 3; i++) {
+        int m = extents[i][0], n = extents[i][1];
+        const struct scene scene = {
+            {{"filled_box", .grid = {2, 2, 2}, .block = {8, 4, 4}, {POINTER(1), POINTER(0), INT(m), INT(n)}},
+             {"turned_box", .grid = {2, 2, 2}, .block = {8, 4, 4}, {POINTER(2), POINTER(1), INT(m), INT(n)}}},
+            ARRAYS(4 * 8 * 13 * 512)};
+        expect(&scene, i ? (struct expected){16, 32, 40, 2, 1, 0} : (struct expected){4, 224, 224, 2, 1, 0});
+    }
+}
+
 static void larger_than_may_be_declared(void **state)
 {
     (void)state;
@@ -285,6 +303,7 @@ int main(void)
         cmocka_unit_test(atomics),
         cmocka_unit_test(rows_in_loops),
         cmocka_unit_test(one_block_has_all_rows),
+        cmocka_unit_test(boxes_of_a_volume),
         cmocka_unit_test(larger_than_may_be_declared),
     };
     return cmocka_run_group_tests_name("block tiles", tests, NULL, NULL);
