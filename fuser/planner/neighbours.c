@@ -230,6 +230,35 @@ static void append(json_t *list, const char *text)
     json_array_append_new(list, json_string(text ? text : ""));
 }
 
+static bool stores_to_tile(const struct group *group, uint32_t member, uint32_t tile)
+{
+    for (uint32_t i = 0; i < group->tile_access_count; i++) {
+        const struct group_tile_access *tiled = &group->tile_accesses[i];
+        const struct ptx_function *function = group->members[tiled->member].summary->function;
+        if (tiled->member == member && tiled->tile == tile &&
+            ptx_is_store(&function->instructions[tiled->instruction]))
+            return true;
+    }
+    return false;
+}
+
+/* What the block of member m hands on to the next, and what then need not go to memory. */
+static void append_handed(struct arena *arena, const struct group *group, uint32_t m, json_t *list)
+{
+    for (uint32_t i = 0; i < group->tile_access_count; i++) {
+        const struct group_tile_access *tiled = &group->tile_accesses[i];
+        const struct ptx_instruction *instruction =
+            &group->members[tiled->member].summary->function->instructions[tiled->instruction];
+        if (tiled->member == m + 1 && ptx_is_load(instruction) && stores_to_tile(group, m, tiled->tile))
+            append(list, arena_printf(arena, "line %u takes what the block stored in shared memory",
+                                      instruction->line));
+        if (tiled->member == m && ptx_is_store(instruction) && !tiled->is_global)
+            append(list,
+                   arena_printf(arena, "line %u stores nothing in memory: it is overwritten in the group",
+                                instruction->line));
+    }
+}
+
 /* What passes between two members, and which stores of the first the group leaves out. */
 static json_t *values_json(const struct neighbours *pair)
 {
@@ -256,6 +285,7 @@ static json_t *values_json(const struct neighbours *pair)
                                       from[tile->instruction].line, to[fetch->to_instruction].line,
                                       fetch->offset[0], fetch->offset[1], fetch->offset[2]));
     }
+    append_handed(arena, group, m, list);
     for (uint32_t i = 0; i < group->drop_count; i++)
         if (group->drops[i].member == m)
             append(list, arena_printf(arena, "line %u stores nothing: it is overwritten in the group",
