@@ -12,7 +12,7 @@
 #include <isl/val.h>
 #include <string.h>
 
-enum { BLOCKS_MOST = 1 << 22, KEYS_MOST = 4096 };
+enum { KEYS_MOST = 4096, WORK_MOST = 1 << 27 /* blocks times keys */ };
 
 /* --- out of isl ------------------------------------------------------------------------------------------
  */
@@ -492,8 +492,9 @@ bool pattern_classify(struct pattern_classes *classes, struct arena *arena,
     const uint32_t *grid = patterns[0]->shape.grid;
     uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     int64_t *known = arena_calloc(arena, (size_t)(PATTERN_CLASSES + 1) * (keys.count + 1), sizeof *known);
-    if (!known || blocks > BLOCKS_MOST) return false;
-    for (uint64_t linear = 0; linear < blocks; linear++) {
+    if (!known || blocks > WORK_MOST / (keys.count + 1)) return false;
+    if (!keys.count) *classes = (struct pattern_classes){.sizes = {blocks}, .count = 1}; /* all are alike */
+    for (uint64_t linear = 0; keys.count && linear < blocks; linear++) {
         const uint32_t block[3] = {(uint32_t)(linear / grid[0] / grid[1]),
                                    (uint32_t)(linear / grid[0] % grid[1]), (uint32_t)(linear % grid[0])};
         int64_t *own = known + (size_t)classes->count * keys.count;
