@@ -317,6 +317,11 @@ static bool leave_out_stores(struct tiling *tiling, struct group_block_tile *til
     return true;
 }
 
+static bool is_in_tile(const struct tile_use *use, uint32_t last)
+{
+    return use->is_store ? use->placed->member <= last : use->is_served;
+}
+
 /* --- whether it pays -------------------------------------------------------------------------------------
  */
 
@@ -334,6 +339,18 @@ static bool is_affordable(const struct tiling *tiling, uint64_t without, uint64_
     uint64_t left = resident_threads(tiling, with);
     return with <= GROUP_MOST_DYNAMIC &&
            (left >= TILE_ENOUGH_THREADS || (left && left == resident_threads(tiling, without)));
+}
+
+/* What is stored there for nothing costs time: a block loads a quarter of what it stores, at least. */
+static bool is_worthwhile(const struct tiling *tiling, uint32_t last)
+{
+    uint64_t loaded = 0, stored = 0;
+    for (uint32_t i = 0; i < tiling->uses.count; i++) {
+        const struct tile_use *use = &tiling->uses.list[i];
+        uint64_t bytes = use->pattern.points * use->placed->access->width;
+        if (is_in_tile(use, last)) *(use->is_store ? &stored : &loaded) += bytes;
+    }
+    return 4 * loaded >= stored;
 }
 
 /* --- the tile of an array --------------------------------------------------------------------------------
@@ -400,11 +417,6 @@ static const struct ptx_operand *address_of(const struct tiling *tiling, const s
     return &instruction_of(tiling, use->placed)->operands[!use->is_store];
 }
 
-static bool is_in_tile(const struct tile_use *use, uint32_t last)
-{
-    return use->is_store ? use->placed->member <= last : use->is_served;
-}
-
 /* Accesses through one register in one row have their places a constant apart. */
 static uint32_t find_behind(const struct tiling *tiling, const struct group_block_tile *tile, uint32_t index,
                             uint32_t last)
@@ -460,6 +472,7 @@ static bool try_array(struct tiling *tiling)
     struct quota quota = quota_begin(tiling->frame->ctx, TILE_OPERATIONS);
     bool found = without < GROUP_MOST_DYNAMIC && collect_uses(tiling) && find_classes(tiling) &&
                  settle(tiling, &tile, &last, (uint32_t)(GROUP_MOST_DYNAMIC - without)) &&
+                 is_worthwhile(tiling, last) &&
                  is_affordable(tiling, without, without + group_tile_bytes(&tile));
     quota_end(&quota);
     return !found || add_tile(tiling, &tile, last);

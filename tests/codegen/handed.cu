@@ -90,6 +90,12 @@ KERNEL mirrored_bytes(unsigned char *y, const unsigned char *x)
     y[INDEX] = x[MIRRORED] + x[INDEX];
 }
 
+/* of sixteen bytes that a thread of fours stores, two */
+KERNEL two_bytes_of_four(unsigned char *y, const unsigned char *x)
+{
+    y[INDEX] = x[MIRRORED * 16 + 3] ^ x[INDEX * 16];
+}
+
 /* --- tiles of a matrix: a block has SIDE rows and columns, STEP rows at a time --- */
 
 #define ROW(at)    (blockIdx.y * SIDE + (at))

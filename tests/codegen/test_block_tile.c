@@ -21,8 +21,8 @@ enum { N = 192, LARGE = 256 };
     }
 #define ARRAYS(bytes) {FLOATS(bytes), FLOATS(bytes), FLOATS(bytes), FLOATS(bytes)}, .module = "handed.ptx"
 
-/* rows (of all layers), width, row_bytes: of the first tile, 0: there is none. loads: that tiles serve; stores: into tiles,
- * and out of memory */
+/* rows (of all layers), width, row_bytes: of the first tile, 0: there is none. loads: that tiles serve;
+ * stores: into tiles, and out of memory */
 struct expected {
     uint32_t rows, width, row_bytes, loads, stores, left_out;
 };
@@ -216,6 +216,16 @@ static void bytes_that_were_there_before(void **state)
     expect_none(&scene);
 }
 
+static void much_is_stored_and_little_read(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"fours", ROW, {POINTER(1), POINTER(0)}},
+                                 {"fours", ROW, {POINTER(2), POINTER(1)}},
+                                 {"two_bytes_of_four", ROW, {POINTER(3), POINTER(2)}}},
+                                ARRAYS(16 * N)};
+    expect_none(&scene);
+}
+
 static void atomics(void **state)
 {
     (void)state;
@@ -300,6 +310,7 @@ int main(void)
         cmocka_unit_test(vectors_are_put_together),
         cmocka_unit_test(single_bytes),
         cmocka_unit_test(bytes_that_were_there_before),
+        cmocka_unit_test(much_is_stored_and_little_read),
         cmocka_unit_test(atomics),
         cmocka_unit_test(rows_in_loops),
         cmocka_unit_test(one_block_has_all_rows),
