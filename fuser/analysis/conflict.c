@@ -119,7 +119,7 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
                      struct conflict *conflict)
 {
     struct bound_launch members[2] = {*p, *q};
-    struct group group = {.members = members, .member_count = 2, .arena = arena_create()};
+    struct group group = {.members = members, .member_count = 2, .is_part = true, .arena = arena_create()};
     struct frame frame;
     struct frame_failure failure;
     if (group.arena && rename_find(&group, &frame, memo, &failure)) {

@@ -193,6 +193,7 @@ struct group {
     uint32_t found_block_tiles, found_tile_accesses; /* the counts, used or not */
     struct group_rename *renames;
     uint32_t rename_count;
+    bool is_part; /* asked of two launches: in a larger group more may be written, which makes a box of it */
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */

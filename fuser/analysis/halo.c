@@ -21,6 +21,7 @@ bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct 
 {
     const struct access_summary *p = halo_summary(halo, a->member), *q = halo_summary(halo, b->member);
     struct frame_failure *failure = halo->failure;
+    if (isl_ctx_last_error(halo->frame->ctx) == isl_error_quota) return false; /* nothing is known of them */
     if (!failure->reason[0])
         snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
                  p->function->name, a->access->line, q->function->name, b->access->line, why);
@@ -358,10 +359,7 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
     if (!found && !failure->reason[0] && isl_ctx_last_error(memo->ctx) == isl_error_quota)
         snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
     quota_end(&quota);
-    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) {
-        isl_map_free(halo.spreads[m].cells);
-        isl_map_free(halo.spreads[m].threads);
-    }
+    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) halo_clear_spread(&halo.spreads[m]);
     for (uint32_t i = 0; i < halo.load_count; i++) halo_clear_load(&halo.loads[i]);
     if (!found) {
         halo_free(group);

@@ -6,12 +6,20 @@
 
 #include "fuser/analysis/frame.h"
 
+enum { HALO_NEAR = 2 }; /* cells along each dimension to a place that is chosen freely */
+struct halo_served {    /* cells that a load needed, and where they have their places */
+    isl_map *needed;
+    int64_t offset[3];
+    struct halo_served *next;
+};
 struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
     isl_map
         *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
     uint32_t low[3], high[3];
     bool is_wide, is_small;
+    struct halo_served *served;
+    isl_map *periodic; /* { place -> cell }: halo_serve.c */
 };
 struct halo_origin { /* what a load reads of what one store wrote, itself or through members that copy it */
     const struct placed_access *store;
@@ -55,5 +63,6 @@ void halo_clear_load(struct halo_load *load);
 /* --- halo_serve.c */
 /* Gives what the load reads of the origin places in its tile, fetches, and the cells that fill them. */
 bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin);
+void halo_clear_spread(struct spread *spread);
 
 #endif

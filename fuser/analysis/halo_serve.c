@@ -3,9 +3,8 @@
 #include "fuser/analysis/halo_parts.h"
 #include "fuser/analysis/halo_source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-enum { NEAR = 2 }; /* cells along each dimension to a place that is chosen freely */
 
 static uint32_t tile_of(struct group *group, const struct placed_access *store)
 {
@@ -54,14 +53,35 @@ static __isl_give isl_map *placed(__isl_keep isl_map *needed, const int64_t offs
                                 halo_source_translation(isl_map_get_ctx(needed), offset));
 }
 
-/* Takes needed. */
+/* Takes needed. is_new: it is not known to have its places already. */
 static bool serve_at(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
-                     __isl_take isl_map *needed, const int64_t offset[3])
+                     __isl_take isl_map *needed, const int64_t offset[3], bool is_new)
 {
     struct spread *p = &halo->spreads[store->member];
-    p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
+    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
     widen(p, &halo->spreads[load->member], offset);
     return p->cells && add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
+}
+
+/* --- what has been served before ----------------------------------------------------------------------- */
+
+/* Many loads, of several arrays too, need the same cells at the same places. */
+static const struct halo_served *find_served(const struct spread *p, __isl_keep isl_map *needed)
+{
+    const struct halo_served *served = p->served;
+    while (served && isl_map_plain_is_equal(served->needed, needed) != isl_bool_true) served = served->next;
+    return served;
+}
+
+static bool remember(struct halo *halo, const struct placed_access *store, __isl_keep isl_map *needed,
+                     const int64_t offset[3])
+{
+    struct spread *p = &halo->spreads[store->member];
+    struct halo_served *served = arena_alloc(halo->frame->arena, sizeof *served);
+    if (!served) return false;
+    *served = (struct halo_served){isl_map_copy(needed), {offset[0], offset[1], offset[2]}, p->served};
+    p->served = served;
+    return true;
 }
 
 /* --- places that are chosen freely ------------------------------------------------------------------- */
@@ -69,9 +89,11 @@ static bool serve_at(struct halo *halo, const struct placed_access *store, const
 /* The places are free, or hold these very cells. */
 static bool is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
 {
-    isl_map *all = isl_map_union(isl_map_copy(p->cells), placed(needed, offset));
-    bool is = isl_map_is_single_valued(all) == isl_bool_true;
-    isl_map_free(all);
+    isl_map *wanted = placed(needed, offset);
+    isl_map *held = isl_map_intersect_domain(isl_map_copy(p->cells), isl_map_domain(isl_map_copy(wanted)));
+    bool is = isl_map_is_subset(held, wanted) == isl_bool_true;
+    isl_map_free(wanted);
+    isl_map_free(held);
     return is;
 }
 
@@ -80,22 +102,56 @@ static bool is_extended(const struct halo *halo, int d)
     return halo->group->cells[d] > 1;
 }
 
-/* The nearest offset at which all that is needed has a place. */
-static bool find_near(const struct halo *halo, const struct spread *p, __isl_keep isl_map *needed,
-                      int64_t offset[3])
+/* { place -> cell }, as if the member's own cells followed each other in every direction: what others need of
+ * a periodic border then lies as its neighbours need it. NULL: they are no box. */
+static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t member)
 {
-    for (int64_t distance = 0; distance <= 3 * NEAR; distance++)
-        for (int64_t z = -NEAR; z <= NEAR; z++)
-            for (int64_t y = -NEAR; y <= NEAR; y++)
-                for (int64_t x = -NEAR; x <= NEAR; x++) {
+    int64_t length[3];
+    isl_set *own = isl_map_domain(isl_map_copy(halo->frame->maps[member]));
+    bool is_known = true;
+    for (int d = 0; d < 3 && is_known; d++) is_known = halo_source_extent(own, d, &length[d]);
+    isl_set_free(own);
+    if (!is_known) return NULL;
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld i, ty + %lld j, tx + %lld k] : -1 <= i <= 1 "
+        "and -1 <= j <= 1 and -1 <= k <= 1 }",
+        (long long)length[2], (long long)length[1], (long long)length[0]);
+    return isl_map_read_from_str(halo->frame->ctx, text);
+}
+
+static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_keep isl_map *places)
+{
+    isl_map *wanted = places ? placed(needed, offset) : NULL;
+    bool is = !places || isl_map_is_subset(wanted, places) == isl_bool_true;
+    isl_map_free(wanted);
+    return is;
+}
+
+/* The nearest offset at which all that is needed has one of these places (NULL: any), and a free one. */
+static bool find_nearest(const struct halo *halo, const struct spread *p, __isl_keep isl_map *needed,
+                         __isl_keep isl_map *places, int64_t offset[3])
+{
+    for (int64_t distance = 0; distance <= 3 * HALO_NEAR; distance++)
+        for (int64_t z = -HALO_NEAR; z <= HALO_NEAR; z++)
+            for (int64_t y = -HALO_NEAR; y <= HALO_NEAR; y++)
+                for (int64_t x = -HALO_NEAR; x <= HALO_NEAR; x++) {
                     if (llabs(x) + llabs(y) + llabs(z) != distance) continue;
                     if ((x && !is_extended(halo, 0)) || (y && !is_extended(halo, 1)) ||
                         (z && !is_extended(halo, 2)))
                         continue;
                     offset[0] = x, offset[1] = y, offset[2] = z;
-                    if (is_free(p, needed, offset)) return true;
+                    if (is_among(needed, offset, places) && is_free(p, needed, offset)) return true;
                 }
     return false;
+}
+
+static bool find_near(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed, int64_t offset[3])
+{
+    const struct spread *p = &halo->spreads[member];
+    return (p->periodic && find_nearest(halo, p, needed, p->periodic, offset)) ||
+           find_nearest(halo, p, needed, NULL, offset);
 }
 
 struct pieces {
@@ -103,16 +159,32 @@ struct pieces {
     const struct placed_access *store, *load;
 };
 
+/* Takes needed, which finds places at this offset. */
+static bool serve_all(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                      __isl_take isl_map *needed, const int64_t offset[3])
+{
+    if (remember(halo, store, needed, offset)) return serve_at(halo, store, load, needed, offset, true);
+    isl_map_free(needed);
+    return false;
+}
+
 static isl_stat serve_piece(__isl_take isl_basic_map *piece, void *user)
 {
     struct pieces *pieces = user;
     isl_map *needed = isl_map_from_basic_map(piece);
+    const struct spread *p = &pieces->halo->spreads[pieces->store->member];
+    const struct halo_served *served = find_served(p, needed);
     int64_t offset[3];
-    if (!find_near(pieces->halo, &pieces->halo->spreads[pieces->store->member], needed, offset)) {
+    bool is_served;
+    if (served) {
+        is_served = serve_at(pieces->halo, pieces->store, pieces->load, needed, served->offset, false);
+    } else if (find_near(pieces->halo, pieces->store->member, needed, offset)) {
+        is_served = serve_all(pieces->halo, pieces->store, pieces->load, needed, offset);
+    } else {
         isl_map_free(needed);
-        return isl_stat_error;
+        is_served = false;
     }
-    return serve_at(pieces->halo, pieces->store, pieces->load, needed, offset) ? isl_stat_ok : isl_stat_error;
+    return is_served ? isl_stat_ok : isl_stat_error;
 }
 
 /* Takes needed. */
@@ -121,8 +193,7 @@ static bool serve_near(struct halo *halo, const struct placed_access *store, con
 {
     struct pieces pieces = {halo, store, load};
     int64_t offset[3];
-    if (find_near(halo, &halo->spreads[store->member], needed, offset))
-        return serve_at(halo, store, load, needed, offset);
+    if (find_near(halo, store->member, needed, offset)) return serve_all(halo, store, load, needed, offset);
     needed = isl_map_make_disjoint(needed);
     bool is_served = isl_map_foreach_basic_map(needed, serve_piece, &pieces) == isl_stat_ok;
     isl_map_free(needed);
@@ -134,27 +205,41 @@ static bool serve_far(struct halo *halo, const struct placed_access *store, cons
                       __isl_take isl_map *needed, const int64_t offset[3])
 {
     if (is_free(&halo->spreads[store->member], needed, offset))
-        return serve_at(halo, store, load, needed, offset);
+        return serve_all(halo, store, load, needed, offset);
     isl_map *held =
         isl_map_intersect(isl_map_copy(needed), halo_source_translation(isl_map_get_ctx(needed), offset));
     needed = isl_map_subtract(needed, isl_map_copy(held));
-    if (serve_at(halo, store, load, held, offset)) return serve_near(halo, store, load, needed);
+    if (serve_at(halo, store, load, held, offset, true)) return serve_near(halo, store, load, needed);
     isl_map_free(needed);
     return false;
 }
 
 bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin)
 {
-    const struct spread *p = &halo->spreads[origin->store->member], *q = &halo->spreads[load->load->member];
+    struct spread *p = &halo->spreads[origin->store->member];
+    const struct spread *q = &halo->spreads[load->load->member];
+    if (!p->periodic && !p->is_small) p->periodic = periodic_places(halo, origin->store->member);
     int64_t offset[3];
     bool is_served = false;
     isl_map *needed =
         isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(origin->source)));
-    if (p->is_small || q->is_small)
+    const struct halo_served *before = find_served(p, needed);
+    if (before)
+        is_served = serve_at(halo, origin->store, load->load, needed, before->offset, false);
+    else if (p->is_small || q->is_small)
         is_served = serve_near(halo, origin->store, load->load, needed);
     else if (halo_source_place(origin->source, offset))
         is_served = serve_far(halo, origin->store, load->load, needed, offset);
     else
         isl_map_free(needed);
     return is_served || halo_refuse(halo, origin->store, load->load, "they lie at no bounded distance");
+}
+
+void halo_clear_spread(struct spread *spread)
+{
+    isl_map_free(spread->cells);
+    isl_map_free(spread->threads);
+    isl_map_free(spread->periodic);
+    for (struct halo_served *served = spread->served; served; served = served->next)
+        isl_map_free(served->needed);
 }

@@ -39,17 +39,22 @@ static int64_t distance(const int64_t offset[3])
     return sum;
 }
 
+bool halo_source_extent(__isl_keep isl_set *set, int d, int64_t *cells)
+{
+    isl_val *least = isl_set_dim_min_val(isl_set_copy(set), CELL_Z + 2 - d);
+    isl_val *most = isl_set_dim_max_val(isl_set_copy(set), CELL_Z + 2 - d);
+    bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
+    *cells = is_known ? isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1 : 0;
+    isl_val_free(least);
+    isl_val_free(most);
+    return is_known;
+}
+
 double halo_source_cell_count(__isl_keep isl_set *set)
 {
     double cells = isl_set_is_empty(set) == isl_bool_false;
-    for (unsigned d = CELL_Z; cells && d < ACCESS_THREAD_DIMENSIONS; d++) {
-        isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
-        isl_val *most = isl_set_dim_max_val(isl_set_copy(set), (int)d);
-        bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
-        cells *= is_known ? (double)(isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1) : 0;
-        isl_val_free(least);
-        isl_val_free(most);
-    }
+    int64_t extent;
+    for (int d = 0; cells && d < 3; d++) cells *= halo_source_extent(set, d, &extent) ? (double)extent : 0;
     return cells;
 }
 

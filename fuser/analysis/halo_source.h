@@ -12,7 +12,8 @@ bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint
 /* The translation (x y z), no further than 64 cells along each dimension, that holds for most of the source;
  * the nearest of equals. False: there is none, or there are too many. */
 bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3]);
-/* Of the box around a set of cells. */
+/* Of the box around a set of cells; along one dimension. */
+bool halo_source_extent(__isl_keep isl_set *set, int d, int64_t *cells);
 double halo_source_cell_count(__isl_keep isl_set *set);
 /* Of the boxes around its parts: hardly more than it has. */
 double halo_source_set_count(__isl_keep isl_set *set);

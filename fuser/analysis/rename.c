@@ -5,6 +5,8 @@
 #include "fuser/analysis/order.h"
 #include "fuser/analysis/array_range.h"
 
+#include <isl/space.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -30,27 +32,27 @@ static bool reads_before_writing(const struct group *group, const struct array_r
     return true;
 }
 
-/* What the writer writes for certain; NULL: not known. */
-static __isl_give isl_set *bytes_written(const struct group *group, const struct array_range *range)
-{
-    const struct bound_launch *launch = &group->members[range->writer];
-    isl_set *all = NULL;
-    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
-        const struct access *access = &launch->summary->accesses[i];
-        if (access->kind == ACCESS_READ || !array_range_holds(range, launch, access->base)) continue;
-        if (!access->address_is_exact || !access->domain_is_exact) return isl_set_free(all);
-        isl_set *bytes = array_range_bytes(launch, access);
-        if (!bytes) return isl_set_free(all);
-        all = all ? isl_set_union(all, bytes) : bytes;
-    }
-    return isl_set_coalesce(all);
-}
-
 static bool is_subset(__isl_take isl_set *part, __isl_keep isl_set *whole)
 {
     bool is = part && isl_set_is_subset(part, whole) == isl_bool_true;
     isl_set_free(part);
     return is;
+}
+
+/* What the member writes, or reads, of the range: for certain, or at most. NULL: not known. */
+static __isl_give isl_set *bytes_touched(const struct group *group, const struct array_range *range,
+                                         uint32_t member, bool is_write, bool for_certain)
+{
+    const struct bound_launch *launch = &group->members[member];
+    isl_set *all = isl_set_empty(isl_space_set_alloc(isl_set_get_ctx(launch->summary->threads), 0, 1));
+    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+        const struct access *access = &launch->summary->accesses[i];
+        if ((access->kind != ACCESS_READ) != is_write || !array_range_holds(range, launch, access->base))
+            continue;
+        if (for_certain && (!access->address_is_exact || !access->domain_is_exact)) continue;
+        all = isl_set_union(all, array_range_bytes(launch, access));
+    }
+    return isl_set_coalesce(all);
 }
 
 /* Rule 4. */
@@ -67,20 +69,40 @@ static bool reads_are_known(const struct group *group, const struct array_range 
     return true;
 }
 
-/* Rule 3. */
+/* Rule 3: all that the writer and later members write; NULL: not known. */
+static __isl_give isl_set *bytes_written(const struct group *group, const struct array_range *range)
+{
+    isl_set *all = bytes_touched(group, range, range->writer, true, true);
+    for (uint32_t m = range->writer + 1; m < group->member_count; m++)
+        all = isl_set_union(all, bytes_touched(group, range, m, true, true));
+    all = isl_set_compute_divs(isl_set_coalesce(all));
+    for (uint32_t m = range->writer; all && m < group->member_count; m++)
+        if (!is_subset(bytes_touched(group, range, m, true, false), all)) all = isl_set_free(all);
+    return all;
+}
+
+/* Rule 5: of what is written in the end, later members read what has been written before them. */
+static bool reads_are_of_new(const struct group *group, const struct array_range *range,
+                             __isl_keep isl_set *written)
+{
+    isl_set *before = bytes_touched(group, range, range->writer, true, true);
+    bool are_new = before;
+    for (uint32_t m = range->writer + 1; are_new && m < group->member_count; m++) {
+        if (isl_set_is_subset(written, before) == isl_bool_true) break;
+        isl_set *read = bytes_touched(group, range, m, false, false);
+        are_new = is_subset(isl_set_intersect(read, isl_set_copy(written)), before);
+        before = isl_set_union(before, bytes_touched(group, range, m, true, true));
+    }
+    isl_set_free(before);
+    return are_new;
+}
+
 static bool writes_are_known(const struct group *group, const struct array_range *range,
                              struct group_box *box)
 {
-    isl_set *written = isl_set_compute_divs(bytes_written(group, range));
-    bool are_known = written;
-    for (uint32_t m = range->writer + 1; m < group->member_count; m++)
-        for (uint32_t i = 0; are_known && i < group->members[m].summary->access_count; i++) {
-            const struct access *access = &group->members[m].summary->accesses[i];
-            if (access->kind == ACCESS_READ || !array_range_holds(range, &group->members[m], access->base))
-                continue;
-            are_known = is_subset(array_range_bytes(&group->members[m], access), written);
-        }
-    are_known = are_known && rename_box(written, box);
+    isl_set *written = bytes_written(group, range);
+    bool are_known =
+        written && reads_are_of_new(group, range, written) && (rename_box(written, box) || group->is_part);
     box->from -= range->from;
     isl_set_free(written);
     return are_known;

@@ -10,11 +10,13 @@
  * base is a pointer among the arguments and has a hull.
  * 2. r reads nothing of the range after it has written into it, in one thread; and its threads do not wait
  * for each other, as then one might read what another has written.
- * 3. The bytes that r writes are known exactly and are a box, and later members write no others. What r does
- * not write is as it was, in both buffers: the second one begins as a copy (is_partial), and only the box is
- * ever copied back, as others may write the rest meanwhile.
+ * 3. The bytes that r and later members together write for certain are known exactly and are a box, and these
+ * write no others. What they do not write is as it was, in both buffers: the second one begins as a copy
+ * (is_partial), and only the box is ever copied back, as others may write the rest meanwhile.
  * 4. What a group reads of such a range is known exactly, so that every use reads the same bytes of the rest:
- * those are copied once. */
+ * those are copied once.
+ * 5. A byte of the box that a member behind r reads has been written for certain before that member, as what
+ * the second buffer has there until then is older than what the program has. */
 #ifndef KFUSE_FUSER_ANALYSIS_RENAME_H
 #define KFUSE_FUSER_ANALYSIS_RENAME_H
 

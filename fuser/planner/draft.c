@@ -120,10 +120,28 @@ void draft_trim(struct draft *draft)
     while (draft->count && !draft->is_member[draft->count - 1]) draft->count--;
 }
 
-static bool has_class(const struct draft *draft, const struct launch_class *class)
+static bool is_same_launch(struct search *search, uint32_t a, uint32_t b)
 {
+    struct bound_launch first = pairs_launch(search->pairs, a), second = pairs_launch(search->pairs, b);
+    if (first.summary != second.summary || !first.bindings || !second.bindings) return false;
+    for (uint32_t i = 0; i < first.summary->base_count; i++)
+        if (first.bindings[i].array != second.bindings[i].array ||
+            first.bindings[i].offset != second.bindings[i].offset)
+            return false;
+    return true;
+}
+
+/* It is like the first member, or one of them once more. Small kernels may come several times, for several
+ * arrays. */
+static bool begins_again(const struct draft *draft, uint32_t launch)
+{
+    struct search *search = draft->search;
+    const struct launch_class *class = search_class(search, launch);
+    if (class == search_class(search, draft->first)) return true;
     for (uint32_t i = 0; i < draft->count; i++)
-        if (draft->is_member[i] && search_class(draft->search, draft->first + i) == class) return true;
+        if (draft->is_member[i] && search_class(search, draft->first + i) == class &&
+            is_same_launch(search, draft->first + i, launch))
+            return true;
     return false;
 }
 
@@ -138,7 +156,7 @@ void draft_grow(struct draft *draft)
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= search->options->max_members) break;
-        bool renamed = draft->renames, repeats = has_class(draft, search_class(search, next));
+        bool renamed = draft->renames, repeats = begins_again(draft, next);
         if (renamed && repeats) break;
         const char *obstacle = draft_why_no_step(search, next);
         if (obstacle) {

@@ -180,6 +180,25 @@ static void the_last_writer_counts(void **state)
            4, 2, 11);
 }
 
+/* A step of a program in time: the state, with its border, is written for the next step while others still
+ * read it. */
+static void a_state_that_is_renamed(void **state)
+{
+    (void)state;
+    struct scene scene = {{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1),
+                           LARGE("around", 2, 1), LARGE("take", 0, 2), SMALL("rows", 0), SMALL("columns", 0),
+                           CORNERS(0)},
+                          FOUR_FLOATS};
+    struct scene_run run;
+    scene.module = "borders.ptx";
+    scene_open(&run, &scene);
+    if (run.group->refusal) fail_msg("%s", run.group->refusal);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->rename_count, 1);
+    assert_false(run.group->renames[0].is_partial);
+    scene_close(&run);
+}
+
 /* --- what is refused --- */
 
 static void what_data_decide(void **state)
@@ -202,19 +221,13 @@ static void another_cell_writes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_border_alone),
-        cmocka_unit_test(periodic_rows),
-        cmocka_unit_test(periodic_columns),
-        cmocka_unit_test(rows_and_columns),
-        cmocka_unit_test(a_whole_border),
-        cmocka_unit_test(corners_first),
-        cmocka_unit_test(copies_of_copies),
-        cmocka_unit_test(walls_and_sides),
-        cmocka_unit_test(a_border_at_first),
-        cmocka_unit_test(two_steps),
-        cmocka_unit_test(the_last_writer_counts),
-        cmocka_unit_test(what_data_decide),
-        cmocka_unit_test(another_cell_writes_again),
+        cmocka_unit_test(a_border_alone),          cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(periodic_columns),        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(a_whole_border),          cmocka_unit_test(corners_first),
+        cmocka_unit_test(copies_of_copies),        cmocka_unit_test(walls_and_sides),
+        cmocka_unit_test(a_border_at_first),       cmocka_unit_test(two_steps),
+        cmocka_unit_test(the_last_writer_counts),  cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(a_state_that_is_renamed), cmocka_unit_test(another_cell_writes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

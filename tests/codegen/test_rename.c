@@ -152,6 +152,14 @@ static void the_inside_of_planes(void **state)
     expect((struct scene){{forth, back}, {DOUBLES(PLANE_BYTES), DOUBLES(PLANE_BYTES)}}, 1, 1, PLANE_BYTES);
 }
 
+/* The second writer writes what the first has left as it was. */
+static void what_several_write(void **state)
+{
+    (void)state;
+    expect((struct scene){{FROM("clamped", 1, 0), FROM("middle", 0, 1), FROM("scale", 0, 2)}, ROWS}, 1, 0,
+           ROW_BYTES);
+}
+
 /* --- boxes --- */
 
 static void expect_box(isl_ctx *ctx, const char *text, bool is_one, struct group_box expected)
@@ -196,12 +204,15 @@ static void a_store_that_data_decide(void **state)
                    "from another");
 }
 
-/* The second writer writes what the first has left as it was. */
-static void what_the_first_writer_leaves(void **state)
+/* The second writer writes what the first has left as it was, and what it reads of that is neither old nor
+ * new. */
+static void what_is_written_later(void **state)
 {
     (void)state;
-    expect_refusal((struct scene){{FROM("clamped", 1, 0), FROM("middle", 0, 1), FROM("scale", 0, 2)}, ROWS},
-                   "");
+    expect_refusal(
+        (struct scene){
+            {FROM("clamped", 1, 0), FROM("middle", 0, 1), FROM("scale", 2, 0), FROM("scale", 0, 2)}, ROWS},
+        "");
 }
 
 static void a_read_behind_the_write(void **state)
@@ -220,13 +231,21 @@ static void atomics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_other_blocks_read_again), cmocka_unit_test(what_a_border_reads),
-        cmocka_unit_test(what_neighbours_still_read),   cmocka_unit_test(what_is_rewritten_in_part),
-        cmocka_unit_test(later_members_read_the_new),   cmocka_unit_test(a_chain_in_place),
-        cmocka_unit_test(a_part_of_an_allocation),      cmocka_unit_test(planes_with_a_wrap),
-        cmocka_unit_test(the_inside_of_planes),         cmocka_unit_test(sets_are_boxes_or_not),
-        cmocka_unit_test(a_store_that_data_decide),     cmocka_unit_test(what_the_first_writer_leaves),
-        cmocka_unit_test(a_read_behind_the_write),      cmocka_unit_test(atomics),
+        cmocka_unit_test(what_other_blocks_read_again),
+        cmocka_unit_test(what_a_border_reads),
+        cmocka_unit_test(what_neighbours_still_read),
+        cmocka_unit_test(what_is_rewritten_in_part),
+        cmocka_unit_test(later_members_read_the_new),
+        cmocka_unit_test(a_chain_in_place),
+        cmocka_unit_test(a_part_of_an_allocation),
+        cmocka_unit_test(planes_with_a_wrap),
+        cmocka_unit_test(the_inside_of_planes),
+        cmocka_unit_test(what_several_write),
+        cmocka_unit_test(sets_are_boxes_or_not),
+        cmocka_unit_test(a_store_that_data_decide),
+        cmocka_unit_test(what_is_written_later),
+        cmocka_unit_test(a_read_behind_the_write),
+        cmocka_unit_test(atomics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
