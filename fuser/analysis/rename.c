@@ -12,6 +12,14 @@
 
 enum { RENAME_OPERATIONS = 500000 }; /* of isl, for one range */
 
+static bool are_apart(const struct bound_launch *launch, const struct access *a, const struct access *b)
+{
+    isl_set *both = isl_set_intersect(array_range_bytes(launch, a), array_range_bytes(launch, b));
+    bool are = both && isl_set_is_empty(both) == isl_bool_true;
+    isl_set_free(both);
+    return are;
+}
+
 /* Rule 2. */
 static bool reads_before_writing(const struct group *group, const struct array_range *range)
 {
@@ -26,8 +34,9 @@ static bool reads_before_writing(const struct group *group, const struct array_r
             if (!array_range_holds(range, launch, write->base) ||
                 !array_range_holds(range, launch, read->base))
                 continue;
-            if (summary->whole_block || order_may_follow(&order, write->instruction, read->instruction))
-                return false;
+            if (!summary->whole_block && !order_may_follow(&order, write->instruction, read->instruction))
+                continue;
+            if (!are_apart(launch, write, read)) return false;
         }
     return true;
 }
@@ -205,10 +214,10 @@ static bool part(struct group *group, struct memo *memo, const struct frame_haza
         return false;
     bool a_is_new = hazard->p > range.writer || (hazard->p == range.writer && a->kind != ACCESS_READ);
     bool b_is_new = hazard->q > range.writer || (hazard->q == range.writer && b->kind != ACCESS_READ);
-    if (a_is_new == b_is_new || !reads_before_writing(group, &range)) return false;
+    if (a_is_new == b_is_new) return false;
     struct group_box written = {0};
     struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
-    bool are_known = writes_are_known(group, &range, &written);
+    bool are_known = reads_before_writing(group, &range) && writes_are_known(group, &range, &written);
     quota_end(&quota);
     bool is_partial = written.width < (uint64_t)(range.to - range.from);
     return are_known && (!is_partial || reads_are_known(group, &range)) && add_view(group, &range, &written);

@@ -8,8 +8,8 @@
  * these are two arrays, of two bases in r. The rules:
  * 1. No member has atomics (a kernel that waits for one would see the array before it is copied back); each
  * base is a pointer among the arguments and has a hull.
- * 2. r reads nothing of the range after it has written into it, in one thread; and its threads do not wait
- * for each other, as then one might read what another has written.
+ * 2. r reads nothing of what it writes after it has written into the range, in one thread; where its threads
+ * wait for each other, nothing of what it writes at all, as then one might read what another has written.
  * 3. The bytes that r and later members together write for certain are known exactly and are a box, and these
  * write no others. What they do not write is as it was, in both buffers: the second one begins as a copy
  * (is_partial), and only the box is ever copied back, as others may write the rest meanwhile.
