@@ -58,6 +58,9 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_ROAM] = "(int)((float)((unsigned)g[i] & %d) * 1.5f)",
         [MAP_FIRST] = "i - threadIdx.x + threadIdx.x %% 32",
         [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
+        [MAP_END] = "n + i + (%d)",
+        [MAP_EDGE_ROW] = "(%d) * m + i",
+        [MAP_EDGE_COLUMN] = "i * m + (%d)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
     };
     static const char *const plane[KERNEL_MAPS] = {
@@ -73,6 +76,8 @@ static void write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_CONSTANT] = "%d",
     };
     const char *format = writer->kernel->shape == KERNEL_PLANE ? plane[access->map] : line[access->map];
+    if (access->map == MAP_EDGE_ROW && access->c < 0) format = "(h + (%d)) * m + i";
+    if (access->map == MAP_EDGE_COLUMN && access->c < 0) format = "i * m + n + (%d)";
     if (access->is_volatile)
         kernel_say(writer, "((volatile %s *)p%u)[", writer->kernel->pointers[access->pointer].type->name,
                    access->pointer);
@@ -122,6 +127,12 @@ static void write_guard(struct writer *writer, const struct kernel_access *acces
     case GUARD_DATA:
         kernel_say(writer, "if (v%u > (%s)1) ", random_below(writer->random, writer->values),
                    writer->kernel->value == 'd' ? "double" : "float");
+        break;
+    case GUARD_INSIDE:
+        kernel_say(writer, "if (%s >= %d && %s + %d < n", i, access->d, i, access->d);
+        if (writer->kernel->shape == KERNEL_PLANE)
+            kernel_say(writer, " && y >= %d && y + %d < h", access->d, access->d);
+        kernel_say(writer, ") ");
         break;
     case GUARD_FIRST_WARP:
         kernel_say(writer, "if (threadIdx.x < 32) ");
@@ -624,7 +635,7 @@ static void draw_scalars(struct writer *writer)
     const char *all = kernel->has_struct ? "moht" : "nmohst";
     uint32_t count = 0;
     bool is_shuffled = random_chance(writer->random, 70);
-    bool has_height = kernel->shape == KERNEL_PLANE || random_chance(writer->random, 50);
+    bool has_height = kernel->shape == KERNEL_PLANE || kernel->limit || random_chance(writer->random, 50);
     for (; *all; all++) {
         if (*all == 'h' && !has_height) continue;
         uint32_t at = is_shuffled ? random_below(writer->random, count + 1) : count;
@@ -682,7 +693,11 @@ static void write_shape(struct writer *writer)
     case KERNEL_LINE:
         kernel_say(writer, kernel->is_backward ? "%s i = n - 1 - (%s)(%s);\n" : "%s i = (%s)(%s);\n", type,
                    type, first);
-        if (!kernel->is_exact && kernel->is_backward)
+        if (kernel->limit == 'w')
+            kernel_say(writer, "if (i >= %d) return;\n", kernel->width);
+        else if (kernel->limit)
+            kernel_say(writer, "if (i >= %c) return;\n", kernel->limit);
+        else if (!kernel->is_exact && kernel->is_backward)
             kernel_say(writer, kernel->returns ? "if (i < 0) return;\n" : "if (i >= 0) {\n");
         else if (!kernel->is_exact)
             kernel_say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");

@@ -46,6 +46,9 @@ enum kernel_map {                     /* element that an access touches */
                                    so, and y with c + 1 */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */
                   MAP_FIRST,    /* i - t + t % 32 */
+                  MAP_END,      /* n + i + c */
+                  MAP_EDGE_ROW, /* r * m + i, r is c from the top, or h + c */
+                  MAP_EDGE_COLUMN, /* i * m + r, r is c from the left, or n + c */
                   KERNEL_MAPS
 };
 enum kernel_guard {
@@ -59,6 +62,7 @@ enum kernel_guard {
     GUARD_IN_BLOCK,    /* t + c < b */
     GUARD_FIRST_WARP,  /* t < 32 */
     GUARD_OTHER_WARPS, /* t >= 32 */
+    GUARD_INSIDE,      /* d from all edges, or further */
     KERNEL_GUARDS
 };
 
@@ -118,8 +122,10 @@ struct kernel {
     bool is_column;         /* plain, and loops over the levels of its column */
     bool is_backward;       /* a line that counts down */
     bool is_dynamic;        /* has its shared arrays in dynamic shared memory */
-    enum kernel_role role;  /* of a stencil */
-    uint32_t scene;         /* 0, or from 1 its place in the theme's scene */
+    char limit; /* a line with a few threads beside large ones: how many, n, h or w (width); else 0 */
+    int32_t width;
+    enum kernel_role role;                /* of a stencil */
+    uint32_t scene;                       /* 0, or from 1 its place in the theme's scene */
     unsigned char slots[KERNEL_POINTERS]; /* 0, or from 1 which array of the scene a pointer is to */
     bool has_struct;                      /* pointer 0, n and s come in one */
     char scalars[8];                      /* the others, in their order: letters of n, m, o, h, s, t */
@@ -148,14 +154,14 @@ struct kernel_theme {
     enum kernel_habit habit;
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
-    int32_t levels;
-    bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
-    uint32_t block, other_type;  /* other_type: an index of a type that many arrays of the program have */
+    int32_t levels, border;           /* border: elements at each end of a line, rows or columns of a plane */
+    bool has_loops, is_unrolled;      /* a scene with loops over levels; mostly unrolled by nvcc */
+    uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables; /* the program has t and c */
     bool has_calls;  /* it has kernel_called */
 };
-enum { KERNEL_SCENE_MOST = 4, KERNEL_SLOTS = 6 };
+enum { KERNEL_SCENE_MOST = 5, KERNEL_SLOTS = 6 };
 enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array */ };
 
 /* The length, the block and so on are what the scene needs. */

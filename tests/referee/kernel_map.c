@@ -13,8 +13,13 @@ struct enumeration {
     void *context;
 };
 
-static bool is_wanted(const struct kernel_access *access, const struct kernel_numbers *numbers,
-                      const struct point *at)
+static bool is_plane(const struct kernel *kernel)
+{
+    return kernel->shape == KERNEL_PLANE;
+}
+
+static bool is_wanted(const struct kernel *kernel, const struct kernel_access *access,
+                      const struct kernel_numbers *numbers, const struct point *at)
 {
     int32_t i = at->x;
     switch (access->guard) {
@@ -28,6 +33,11 @@ static bool is_wanted(const struct kernel_access *access, const struct kernel_nu
         return i < access->d;
     case GUARD_FROM_OFFSET:
         return i >= numbers->o;
+    case GUARD_INSIDE: {
+        int32_t height = is_plane(kernel) ? numbers->h - access->d : INT32_MAX;
+        int32_t y = is_plane(kernel) ? at->y : access->d;
+        return i >= access->d && i < numbers->n - access->d && y >= access->d && y < height;
+    }
     case GUARD_FIRST_WARP:
         return at->thread % (int32_t)numbers->block[0] < 32;
     case GUARD_OTHER_WARPS:
@@ -61,6 +71,12 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return i + numbers->o;
     case MAP_TIMES:
         return c * i + access->d;
+    case MAP_END:
+        return n + i + c;
+    case MAP_EDGE_ROW:
+        return (c < 0 ? numbers->h + c : c) * numbers->m + i;
+    case MAP_EDGE_COLUMN:
+        return i * numbers->m + (c < 0 ? n + c : c);
     case MAP_REVERSE:
         return n - 1 - i;
     case MAP_NEGATIVE:
@@ -151,15 +167,14 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     int64_t size = kernel->pointers[access->pointer].type->size;
     /* A load of the module's own variable the compiler may make before it asks. */
     bool is_early = kernel->pointers[access->pointer].variable && !access->is_write;
-    if (!is_early && !is_wanted(access, enumeration->numbers, at)) return true;
+    if (!is_early && !is_wanted(kernel, access, enumeration->numbers, at)) return true;
     if (access->map == MAP_GATHER)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (access->c + 1) * size, true);
     if (access->map == MAP_ROAM)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (3 * access->c / 2 + 1) * size,
                                   true);
-    bool is_plane = kernel->shape == KERNEL_PLANE;
-    int64_t element = is_plane ? plane_element(access, enumeration->numbers, at)
-                               : line_element(access, enumeration->numbers, at);
+    int64_t element = is_plane(kernel) ? plane_element(access, enumeration->numbers, at)
+                                       : line_element(access, enumeration->numbers, at);
     if (kernel->index == 'u') element = (uint32_t)element;
     return enumeration->visit(enumeration->context, access, at->thread, element * size, (element + 1) * size,
                               false);
@@ -194,11 +209,15 @@ bool kernel_enumerate(const struct kernel *kernel, const struct kernel_numbers *
     const uint32_t *grid = numbers->grid, *block = numbers->block;
     int32_t threads = (int32_t)(grid[0] * grid[1] * block[0] * block[1]), n = numbers->n;
     if (kernel->shape == KERNEL_PLANE) return visit_plane(&enumeration);
-    for (int32_t t = 0; t < threads; t++) {
+    int32_t limit = kernel->limit == 'w'   ? kernel->width
+                    : kernel->limit == 'h' ? numbers->h
+                    : kernel->limit        ? n
+                                           : threads;
+    for (int32_t t = 0; t < threads && t < limit; t++) {
         bool is_stride = kernel->shape == KERNEL_STRIDE, is_chunk = kernel->shape == KERNEL_CHUNK;
         int32_t first = is_chunk ? t * numbers->m : t, step = is_stride ? threads : 1;
         int32_t end = is_chunk ? first + numbers->m : is_stride ? n : t + 1;
-        if (!kernel->is_exact && end > n) end = n;
+        if (!kernel->is_exact && !kernel->limit && end > n) end = n;
         for (int32_t i = first; i < end; i += step)
             if (!visit_element(&enumeration, (struct point){t, kernel->is_backward ? n - 1 - i : i, 0, 0}))
                 return false;

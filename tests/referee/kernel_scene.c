@@ -27,6 +27,21 @@ static const struct kernel_scene scenes[] = {
     {{"L r0- w1=", "L r1= r0= w0=", "L r0= r0= w0="}, true, FIT_ANY},
     {{"L r0* w1=", "L r1= w0=?", "L r3= w0="}, true, FIT_ANY},
     {{"L r0* w1=", "L r1= w0= r0="}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0=I", "L r0= w2=", "L r2= w0="}, true, FIT_ANY},
+    /* small kernels write borders between large ones */
+    {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1d w1a r1y w1z", "L r1+ r1- w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1y w1a r1d w1z", "S r1y w1a r1d w1z", "L r1* r1- w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1d w1a", "S r1y w1z", "L r1* r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I w3=I", "S r1y w1a r1d w1z", "S r3y w3a r3d w3z", "L r1+ r3* w2="}, true, FIT_LONG},
+    {{"L r0= w1=", "S r1d w1a", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r3a w1a", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=?", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1y w1a%", "L r1* w2="}, true, FIT_LONG},
+    {{"S r0y w0a r0d w0z", "L r0* w1=", "L r1= w2="}, true, FIT_LONG},
+    {{"L r0* w1=I", "S r1y w1a r1d w1z", "L r1* w0=I"}, true, FIT_LONG},
+    {{"L r0* w1=I", "L r1= w0=I", "S r0y w0a r0d w0z"}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2=I", "S r2y w2a r2d w2z", "L r2* w3="}, true, FIT_LONG},
     /* and, within the blocks of the launches, something that tiles of another size cut in two */
     {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
     {{"L r0= w1=? w4=", "L r1+G r4+ w2=", "L r2= w1="}, false, FIT_CROOKED},
@@ -84,6 +99,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
         theme->length = random_of(random, 256, 300, 320, 384, 500);
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
     if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
+    theme->border = random_of(random, 1, 1, 1, 2, 3);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
         theme->scene_length++;
@@ -103,13 +119,20 @@ void kernel_choose_scene_shape(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     const char *text = text_of(writer);
-    kernel->shape = *text == 'B' ? KERNEL_BLOCK : writer->theme->is_flat ? KERNEL_PLANE : KERNEL_LINE;
+    if (*text == 'S') {
+        kernel->limit = !writer->theme->is_flat ? 'w' : random_chance(writer->random, 50) ? 'n' : 'h';
+        kernel->width = writer->theme->border;
+    }
+    kernel->shape = *text == 'S'             ? KERNEL_LINE
+                    : *text == 'B'           ? KERNEL_BLOCK
+                    : writer->theme->is_flat ? KERNEL_PLANE
+                                             : KERNEL_LINE;
     kernel->is_tall = *text == 'T';
     kernel->is_plain = true;
     kernel->is_column = writer->theme->has_loops;
-    kernel->index = *text == 'B' ? 'i' : "iiil"[random_below(writer->random, 4)];
+    kernel->index = *text == 'B' || *text == 'S' ? 'i' : "iiil"[random_below(writer->random, 4)];
     kernel->value = writer->theme->value;
-    kernel->returns = text[1] == 'R' || (*text != 'B' && random_chance(writer->random, 40));
+    kernel->returns = text[1] == 'R' || *text == 'S' || (*text != 'B' && random_chance(writer->random, 40));
     kernel->is_dynamic = text[1] == 'D';
 }
 
@@ -124,6 +147,18 @@ static uint32_t pointer_to(struct writer *writer, uint32_t slot, bool is_other)
     return kernel->pointer_count++;
 }
 
+/* In a line, as many elements as the border has; in a plane, one row or column of it. */
+static void choose_edge(struct writer *writer, struct kernel_access *access, char element)
+{
+    int32_t width = writer->kernel->limit == 'w' ? writer->kernel->width : 1;
+    bool is_behind = element == 'z' || element == 'y', is_inside = element == 'd' || element == 'y';
+    access->c = is_behind ? -width * (1 + is_inside) : width * is_inside;
+    access->map = writer->kernel->limit == 'n'   ? MAP_EDGE_ROW
+                  : writer->kernel->limit == 'h' ? MAP_EDGE_COLUMN
+                  : is_behind                    ? MAP_END
+                                                 : MAP_SHIFT;
+}
+
 /* In a plane, neighbours are to the right or below. */
 static void choose_element(struct writer *writer, struct kernel_access *access, char element)
 {
@@ -131,6 +166,12 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
     bool is_plane = writer->kernel->shape == KERNEL_PLANE;
     if (element == '*') element = "+++--~~^"[random_below(random, 8)];
     switch (element) {
+    case 'a':
+    case 'z':
+    case 'd':
+    case 'y':
+        choose_edge(writer, access, element);
+        break;
     case '+':
         access->map = is_plane && random_chance(random, 60) ? MAP_OFFSET : MAP_SHIFT;
         access->c = random_of(random, 1, 1, 1, 2, access->map == MAP_OFFSET ? 1 : 7);
@@ -180,7 +221,7 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
 
 static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "?!U%#GW";
+    static const char letters[] = "?!U%#GWI";
     const enum kernel_guard guards[] = {
         (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW),
         GUARD_ODD,
@@ -188,7 +229,8 @@ static enum kernel_guard draw_guard(struct random *random, char letter)
         GUARD_DATA,
         GUARD_INNER,
         GUARD_IN_BLOCK,
-        GUARD_FIRST_WARP};
+        GUARD_FIRST_WARP,
+        GUARD_INSIDE};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }
@@ -206,13 +248,15 @@ static void write_access(struct writer *writer, const char *token)
     kernel_draw_constants(writer, access);
     choose_element(writer, access, token[2]);
     if (length > 3 && token[3] == 'U') access->d = writer->theme->length * 3 / 4 | 1; /* and unlikely */
+    if (access->guard == GUARD_INSIDE) access->d = writer->theme->is_flat ? 1 : writer->theme->border;
     kernel_set_in_loop(writer, access, token[2]);
     if (!access->is_write) {
         kernel_write_load(writer, access);
         return;
     }
-    if (random_chance(writer->random, 30)) kernel_write_compute(writer);
-    kernel_write_mixture(writer);
+    bool is_copied = kernel->limit && random_chance(writer->random, 65);
+    if (!is_copied && random_chance(writer->random, 30)) kernel_write_compute(writer);
+    if (!is_copied) kernel_write_mixture(writer);
     kernel_write_store(writer, access);
 }
 

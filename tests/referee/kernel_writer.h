@@ -65,12 +65,14 @@ void kernel_write_scene(struct writer *writer);
 
 /* A kernel is a letter for its shape and statements, with blanks between them. Shapes: L, a line; T, one in
  * blocks of two dimensions; B, one that shares memory in its blocks; BR, where threads behind the end return
- * at once; BD, with dynamic shared memory too. A statement r or w, with a slot's digit, a letter for the
- * element and perhaps one for a guard, reads or writes the array in the slot; A at its end: through another
- * pointer. a, with a slot's digit, counts there by atomics. x y z u v k q are the meetings of enum
- * kernel_meeting; h, with a slot's digit, hands over from the first warp to the others.
- * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
- * (|), half of an element (o). Guards: odd (!), odd or even or below a bound (?), below a bound (U), data
+ * at once; BD, with dynamic shared memory too; S, a few threads for the border of the arrays of the others,
+ * in planes a row or a column. A statement r or w, with a slot's digit, a letter for the element and perhaps
+ * one for a guard, reads or writes the array in the slot; A at its end: through another pointer. a, with a
+ * slot's digit, counts there by atomics. x y z u v k q are the meetings of enum kernel_meeting; h, with a
+ * slot's digit, hands over from the first warp to the others. Elements: own (=), behind (+), before (-), near
+ * (*), in the block (b), the warp's first (f), the column
+ * (|), half of an element (o); in S, of the border before (a) and behind (z), inside beside it (d, y).
+ * Guards: inside the border (I), and odd (!), odd or even or below a bound (?), below a bound (U), data
  * (%), inner (#), both in one block (G), the first warp (W). Loops: kernel_loop.c. */
 struct kernel_scene {
     const char *kernels[KERNEL_SCENE_MOST];

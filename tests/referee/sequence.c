@@ -22,6 +22,18 @@ static void choose_plane(struct generator *generator, struct kernel_numbers *num
     numbers->grid[1] = ((uint32_t)numbers->h + block[1] - 1) / block[1];
 }
 
+/* A small kernel in planes has the numbers of those, in a line the length is known. */
+static void choose_small_or_plane(struct generator *generator, const struct kernel *kernel,
+                                  struct kernel_numbers *numbers)
+{
+    if (kernel->shape == KERNEL_PLANE || kernel->limit != 'w') choose_plane(generator, numbers);
+    if (!kernel->limit) return;
+    int32_t threads = kernel->limit == 'w' ? kernel->width : kernel->limit == 'h' ? numbers->h : numbers->n;
+    numbers->block[0] = (uint32_t)random_of(&generator->random, 32, 32, 64, 128);
+    numbers->block[1] = numbers->grid[1] = 1;
+    numbers->grid[0] = ((uint32_t)threads + numbers->block[0] - 1) / numbers->block[0];
+}
+
 void sequence_draw_numbers(struct generator *generator, const struct kernel *kernel, int32_t length,
                            struct kernel_numbers *numbers)
 {
@@ -50,7 +62,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
         numbers->grid[0] = (uint32_t)length / block ? (uint32_t)length / block : 1;
         numbers->n = (int32_t)(numbers->grid[0] * block);
     }
-    if (kernel->shape == KERNEL_PLANE) choose_plane(generator, numbers);
+    if (kernel->shape == KERNEL_PLANE || kernel->limit) choose_small_or_plane(generator, kernel, numbers);
     if (kernel->is_tall) {
         numbers->block[1] = (uint32_t)random_of(random, kernel->scene ? 2 : 1, 2, 4, 8);
         numbers->block[0] /= numbers->block[1];
