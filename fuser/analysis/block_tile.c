@@ -87,7 +87,9 @@ static bool keeps_blocks(const struct frame *frame, uint32_t member)
 static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
                                            __isl_take isl_map *bytes)
 {
-    unsigned counters = (unsigned)isl_map_dim(bytes, isl_dim_in) - ACCESS_THREAD_DIMENSIONS;
+    isl_size dimensions = isl_map_dim(bytes, isl_dim_in);
+    if (dimensions < ACCESS_THREAD_DIMENSIONS) return isl_map_free(bytes); /* isl gave up */
+    unsigned counters = (unsigned)dimensions - ACCESS_THREAD_DIMENSIONS;
     isl_map *remap = isl_map_add_dims(isl_map_copy(frame->maps[member]), isl_dim_in, counters);
     remap = isl_map_add_dims(remap, isl_dim_out, counters);
     for (unsigned c = 0; c < counters; c++)
