@@ -24,6 +24,7 @@ static void print_help(void)
         "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
         "      --max-members N   launches in one group, at most [16]\n"
         "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
+        "      --store-all       fused kernels store all that their members do\n"
         "  -q, --quiet           print nothing but errors\n"
         "  -h, --help            print this text\n\n"
         "Next: kfuse run -p DIR -- PROGRAM\n");
