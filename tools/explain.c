@@ -104,6 +104,7 @@ static void print_group(const json_t *group, bool in_full)
         printf("  runs only after verification (kfuse run --verify): %s\n",
                plan_file_text(group, "to_be_verified"));
     print_list(group, "handed_on", "values that a block hands on in shared memory");
+    print_list(group, "stale", "not stored, but made again should anybody want it");
     print_gain(group);
     if (!in_full) return;
     printf("  grid ");
@@ -114,7 +115,6 @@ static void print_group(const json_t *group, bool in_full)
            plan_file_text(group, "source"));
     print_list(group, "forwards", "values that pass in registers");
     print_list(group, "served", "values kept in shared memory");
-    print_list(group, "stale", "not stored, but made again should anybody want it");
     print_list(group, "renamed", "written into a second buffer, as its old contents are still read");
     print_list(group, "drops", "stores that are overwritten in the group and left out");
     print_list(group, "guards", "legal while");

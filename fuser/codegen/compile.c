@@ -45,8 +45,13 @@ struct alone {
     const struct codegen_reference *reference; /* its code in the program, or NULL: it is compiled */
 };
 
-static bool is_forwarded(const struct group *group, const struct group_drop *drop)
+/* In registers or in shared memory. */
+static bool is_handed_on(const struct group *group, const struct group_drop *drop)
 {
+    if (group_tile_access_of(group, drop->member, drop->instruction)) return true;
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        if (group->tiles[i].member == drop->member && group->tiles[i].instruction == drop->instruction)
+            return true;
     for (uint32_t i = 0; i < group->forward_count; i++)
         if (group->forwards[i].from_member == drop->member &&
             group->forwards[i].from_instruction == drop->instruction)
@@ -59,7 +64,7 @@ static bool find_dead_stores(const struct group *group, uint32_t member, struct 
 {
     alone->drops = arena_calloc(arena, group->drop_count + 1, sizeof *alone->drops);
     for (uint32_t i = 0; alone->drops && i < group->drop_count; i++) {
-        if (group->drops[i].member != member || is_forwarded(group, &group->drops[i])) continue;
+        if (group->drops[i].member != member || is_handed_on(group, &group->drops[i])) continue;
         alone->drops[alone->drop_count++] = (struct group_drop){0, group->drops[i].instruction};
     }
     return alone->drops;
