@@ -17,6 +17,7 @@ struct playing {
     struct search *search;
     struct debt debts[DEBTS_MOST];
     uint32_t debt_count;
+    uint32_t now; /* the launch, or the first of the use, that is being made; LAZY_NONE: another event */
     uint32_t bystanders[BYSTANDERS_MOST], bystander_count; /* launches, of different situations */
     struct hash128 keys[BYSTANDERS_MOST];
 };
@@ -114,8 +115,12 @@ static void pay_all(struct playing *playing)
 
 static void pay_touched(struct playing *playing, const struct array_range *range, bool is_written)
 {
-    for (uint32_t i = playing->debt_count; i-- > 0;)
-        if (is_touched(playing->search, &playing->debts[i], range, is_written)) pay(playing, i);
+    for (uint32_t i = playing->debt_count; i-- > 0;) {
+        const struct debt *debt = &playing->debts[i];
+        if (!is_touched(playing->search, debt, range, is_written)) continue;
+        if (is_written && is_needed(playing->search, debt, range)) debt->group->lazy->spoiler = playing->now;
+        pay(playing, i);
+    }
 }
 
 /* All that the debt has stale lies in the range. */
@@ -166,6 +171,19 @@ static void touch_launch(struct playing *playing, uint32_t launch)
     }
 }
 
+/* What has spoiled the debt before stands a little before this use. */
+static void note_prefix(const struct playing *playing, struct search_lazy *lazy, uint32_t first)
+{
+    const struct program_launch *launches = playing->search->program->launches;
+    uint32_t spoiler = lazy->spoiler;
+    lazy->spoiler = LAZY_NONE;
+    if (lazy->prefix_is_tried || spoiler == LAZY_NONE || spoiler >= first) return;
+    if (launches[spoiler].window != launches[first].window || first - spoiler > LAZY_PREFIX_MOST) return;
+    if (first - spoiler <= lazy->prefix) return;
+    lazy->prefix = first - spoiler;
+    lazy->prefix_at = first;
+}
+
 static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
 {
     const struct debt use = {group, first};
@@ -173,6 +191,7 @@ static void use_group(struct playing *playing, struct search_group *group, uint3
         if (group->lazy && is_overwritten(playing->search, &playing->debts[i], &use)) drop(playing, i);
     for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
     if (!group->lazy) return;
+    note_prefix(playing, group->lazy, first);
     if (playing->debt_count == DEBTS_MOST) pay(playing, 0);
     playing->debts[playing->debt_count++] = use;
     group->lazy->incurred++;
@@ -203,6 +222,7 @@ static void make_launch(struct playing *playing, uint32_t launch)
 static void make_event(struct playing *playing, const struct program_event *event)
 {
     struct array_range range = {.array = event->array, .from = event->from, .to = event->to};
+    playing->now = LAZY_NONE;
     if (event->kind == PROGRAM_UNKNOWN) {
         pay_all(playing);
         return;
@@ -218,6 +238,8 @@ static void reset(struct search *search)
         struct search_lazy *lazy = search->groups[i]->lazy;
         if (!lazy) continue;
         lazy->incurred = lazy->paid = 0;
+        lazy->spoiler = LAZY_NONE;
+        lazy->prefix = 0;
         memset(lazy->wanted, 0, sizeof lazy->wanted);
     }
 }
@@ -233,6 +255,7 @@ static void play(struct playing *playing)
         while (event < program->event_count && program->events[event].before <= i)
             make_event(playing, &program->events[event++]);
         struct search_group *group = (struct search_group *)search->group_of[i];
+        playing->now = i;
         if (group && group->is_kept) {
             use_group(playing, group, i);
             i += group->step_count;
@@ -344,9 +367,22 @@ static bool improve(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->lazy || pays(search, group)) continue;
+        if (!group->is_kept || !group->lazy || pays(search, group)) continue;
         *has_changed = true;
         if (!store_more(search, group)) return false;
+    }
+    return true;
+}
+
+/* Launches before a group become steps of it where that spares debts. */
+static bool lengthen(struct search *search, bool *has_changed)
+{
+    for (uint32_t i = 0, count = search->group_count; i < count && !*has_changed; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->is_kept || !group->lazy || !group->lazy->prefix) continue;
+        group->lazy->projected = search_projected(search, group, group->lazy->group);
+        if (!lazy_prefix(search, group, has_changed)) return false;
+        if (*has_changed && !begin(search, search->groups[search->group_count - 1])) return false;
     }
     return true;
 }
@@ -356,7 +392,7 @@ static bool compile(struct search *search, bool *has_changed)
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
         struct search_lazy *lazy = group->lazy;
-        if (!lazy || lazy->code.source) continue;
+        if (!group->is_kept || !lazy || lazy->code.source) continue;
         const char *name = arena_printf(search->arena, "%s_lazy", group->name);
         if (!name) return false;
         group_code_compile_form(search, group, lazy->group, name, &lazy->code);
@@ -399,7 +435,8 @@ bool lazy_choose(struct search *search)
     while (has_changed) {
         has_changed = false;
         play(&playing);
-        if (!improve(search, &has_changed)) return false;
+        if (!lengthen(search, &has_changed)) return false;
+        if (!has_changed && !improve(search, &has_changed)) return false;
         if (!has_changed && !compile(search, &has_changed)) return false;
     }
     return add_bystanders(search, &playing);

@@ -18,10 +18,18 @@ struct search_lazy {
     struct projected projected; /* of one use, debts that are paid included */
     uint64_t incurred, paid;    /* debts, in the recorded program */
     uint32_t wanted[STALE_MOST];
+    uint32_t spoiler;           /* the launch that has last overwritten what the recipe reads, or LAZY_NONE */
+    uint32_t prefix, prefix_at; /* launches from there to the next use, in one window, at most; that use */
+    bool prefix_is_tried;
 };
+enum { LAZY_NONE = UINT32_MAX, LAZY_PREFIX_MOST = 8 };
 
 /* Sets search_group.lazy of kept groups, with code, and search.bystanders. False when memory is out. */
 bool lazy_choose(struct search *search);
 void lazy_free(struct search *search);
+
+/* lazy_prefix.c: moves uses of the group to one that has lazy->prefix launches more before it. False when
+ * memory is out. */
+bool lazy_prefix(struct search *search, struct search_group *group, bool *has_moved);
 
 #endif

@@ -291,7 +291,7 @@ static struct search_group *settle(struct draft *draft)
     return best;
 }
 
-static bool add_group(struct search *search, struct search_group *planned)
+bool search_add_group(struct search *search, struct search_group *planned)
 {
     if (search->group_count == search->group_capacity) {
         uint32_t capacity = search->group_capacity ? 2 * search->group_capacity : 16;
@@ -330,7 +330,7 @@ static void file_draft(struct draft *draft, struct search_memo *memo)
     if (known) {
         release_group(planned);
         memo->group = known;
-    } else if (planned && add_group(search, planned)) {
+    } else if (planned && search_add_group(search, planned)) {
         memo->group = planned;
     }
 }

@@ -84,6 +84,8 @@ void search_try_longer(struct search *search, uint32_t launch, struct search_tri
 /* Of a group that moves as much less as this one: the group's own, or a form of it. */
 struct projected search_projected(struct search *search, const struct search_group *planned,
                                   const struct group *group);
+/* Files it. False when memory is out. */
+bool search_add_group(struct search *search, struct search_group *planned);
 /* Device time of a launch: its class's mean, or an estimate from its traffic; 0 when there is neither. */
 uint64_t search_launch_time(struct search *search, uint32_t launch);
 
