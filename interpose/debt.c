@@ -6,6 +6,7 @@
 #include "interpose/shim.h"
 #include "interpose/track.h"
 
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,9 @@ enum {
     READS_MOST = 64, /* of one recipe */
     CREDIT_START = 8,
     CREDIT_MOST = 16,
-    CREDIT_PAID = 4 /* what a debt that is paid takes; one that is dropped brings 1 */
+    CREDIT_PAID = 4, /* what a debt that is paid takes; one that is dropped brings 1 */
+    STORED_MOST = 500,
+    INCURRED_A_LOOK = 256
 };
 
 struct span {
@@ -28,7 +31,9 @@ struct debt {
 static struct {
     const struct plan *plan;
     struct debt debts[DEBTS_MOST];
-    int32_t *credit; /* by group; below 0: it leaves nothing stale any more */
+    int32_t *credit;  /* by group; below 0: it leaves nothing stale for a while */
+    uint32_t *stored; /* by group: uses since then */
+    uint64_t incurred;
     _Atomic bool is_forbidden;
 } owed;
 
@@ -100,12 +105,14 @@ static void pay(uint32_t index)
     bool had_credit = *credit >= 0;
     *credit -= CREDIT_PAID;
     if (had_credit && *credit < 0)
-        log_write(LOG_INFO, "debt", "group %s stores everything from now on: what it left out was wanted",
+        log_write(LOG_INFO, "debt", "group %s stores everything for a while: what it left out was wanted",
                   owed.plan->strings + owed.plan->groups[debt->group].name);
     shim_count(COUNT_PAID);
-    for (uint32_t i = 0; i < debt->launch_count; i++)
-        if (held_launch(&debt->launches[i]) != CUDA_SUCCESS)
+    for (uint32_t i = 0; i < debt->launch_count; i++) {
+        CUresult result = held_launch(&debt->launches[i]);
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED) /* at exit nobody will look */
             shim_latch("an array that a fused kernel had not stored could not be made again");
+    }
     take_out(index);
 }
 
@@ -128,6 +135,25 @@ void debt_forbid(const char *reason)
 {
     if (!atomic_exchange(&owed.is_forbidden, true))
         log_write(LOG_INFO, "debt", "fused kernels store everything from now on: %s", reason);
+}
+
+static int is_carrier(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static const char *const names[] = {"libibverbs.so", "libmpi",    "libnvshmem",   "libcufile.so",
+                                        "libucp.so",     "libucs.so", "libfabric.so", "libpsm2.so"};
+    const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+    (void)size;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i]))) *(bool *)context = true;
+    return 0;
+}
+
+void debt_look_around(void)
+{
+    bool has_any = false;
+    if (debt_is_forbidden()) return;
+    dl_iterate_phdr(is_carrier, &has_any);
+    if (has_any) debt_forbid("a library is loaded that hands device memory to network cards");
 }
 
 /* --- what is about to happen --- */
@@ -187,15 +213,19 @@ void debt_meet(const struct debt_use *use)
     }
 }
 
-void debt_meet_touch(const struct debt_touch *touch)
+bool debt_meet_touch(const struct debt_touch *touch, bool is_own)
 {
     struct span span = {touch->address, touch->address + touch->bytes};
+    bool has_paid = false;
     for (uint32_t i = debt_count; touch->bytes && i-- > 0;) {
-        if (touch->covers && lies_in(&owed.debts[i], &span))
+        if (touch->is_freed && is_own && lies_in(&owed.debts[i], &span)) {
             drop(i);
-        else if (is_touched(&owed.debts[i], &span, touch->is_written))
+        } else if (is_touched(&owed.debts[i], &span, touch->is_written)) {
             pay(i);
+            has_paid = true;
+        }
     }
+    return has_paid;
 }
 
 /* --- a new debt --- */
@@ -210,11 +240,21 @@ static uint32_t count_reads(const struct plan_group *group, uint32_t recipe)
     return reads;
 }
 
+/* After so many uses that stored everything it may try again. */
+static bool has_credit(uint32_t group)
+{
+    if (owed.credit[group] >= 0) return true;
+    if (++owed.stored[group] < STORED_MOST) return false;
+    owed.stored[group] = 0;
+    owed.credit[group] = 0;
+    return true;
+}
+
 bool debt_fits(const struct debt_use *use)
 {
     const struct plan_variant *form = lazy_form(use->group);
     CUstream stream = use->held[0].stream;
-    if (debt_is_forbidden() || owed.credit[use->group] < 0 || (stream && stream != CU_STREAM_LEGACY))
+    if (debt_is_forbidden() || !has_credit(use->group) || (stream && stream != CU_STREAM_LEGACY))
         return false;
     if (count_reads(&owed.plan->groups[use->group], form->recipe) > READS_MOST) return false;
     for (uint32_t i = 0; i < form->stale_count; i++) {
@@ -255,6 +295,7 @@ void debt_incur(const struct debt_use *use)
         if (form->recipe >> i & 1) keep_launch(debt, &use->held[i]);
     shim_count(COUNT_STALE);
     debt_count++;
+    if (++owed.incurred % INCURRED_A_LOOK == 0) debt_look_around();
 }
 
 /* --- start --- */
@@ -282,9 +323,10 @@ bool debt_start(const struct plan *plan)
     owed.plan = plan;
     find_room(plan, &launches, &bytes);
     owed.credit = calloc((size_t)plan->header->groups.count + 1, sizeof *owed.credit);
+    owed.stored = calloc((size_t)plan->header->groups.count + 1, sizeof *owed.stored);
     struct held *held = calloc((size_t)launches * DEBTS_MOST + 1, sizeof *held);
     unsigned char *buffers = malloc((size_t)launches * DEBTS_MOST * bytes + 1);
-    if (!owed.credit || !held || !buffers) return false;
+    if (!owed.credit || !owed.stored || !held || !buffers) return false;
     for (uint32_t i = 0; i < plan->header->groups.count; i++) owed.credit[i] = CREDIT_START;
     for (uint32_t i = 0; i < launches * DEBTS_MOST; i++) held[i].arguments = buffers + (size_t)i * bytes;
     for (uint32_t i = 0; i < DEBTS_MOST; i++) owed.debts[i].launches = held + (size_t)i * launches;

@@ -2,8 +2,8 @@
  * Debts (design: section 9): ranges that a fused kernel has not stored though its members write them (struct
  * plan_stale), and how the program comes to see nothing of it. Each use of such a form is one debt: the
  * ranges, and the recipe, the members that write them, with their arguments. A debt is
- *  - dropped, when a later use writes its ranges whole, reading nothing of them before; when a set or a copy
- *    overwrites them; when they are freed;
+ *  - dropped, when a later use writes its ranges whole, reading nothing of them before, or when they are
+ * freed;
  *  - paid, by launching the recipe, before anything else that may read or write a stale byte, or write what
  * the recipe reads, goes to the driver. What is not known to leave both alone counts as such.
  *
@@ -16,15 +16,22 @@
  *
  * Why nobody sees it stale. There is one stream: debts are incurred only as long as the program has made no
  * other one, in the default stream, so whoever is ordered behind a use is ordered behind a recipe that was
- * launched before him; and what is launched there waits for nobody but what was there before. Nobody outside
- * of this process and context reads the memory: once the program has asked for what it takes to let others do
- * so (debt_forbid: exports, peers, attributes of a pointer, as libraries for messages do), none is incurred
- * any more. The host sees device memory only through calls that come here. A recipe gives the same bytes as
- * its launches would have given in their place: what it reads has not been written since (or it would have
- * been paid), but by itself, and the analysis has made sure that it writes before it reads (stale.h).
+ * launched before him; and what is launched there waits for nobody but what was there before. Whoever is
+ * ordered by the host alone (another context; the first stream that the program makes, when it has waited
+ * before) finds the recipe done: it is waited for. There is one thread: another one may be in a call that
+ * touches what is incurred meanwhile. Nobody outside of this process and context reads the memory: once the
+ * program has asked for what it takes to let others do so (exports, peers, attributes of a pointer, as
+ * libraries for messages do), or has loaded a library for it, none is incurred any more. The host sees device
+ * memory only through calls that come here. A recipe gives the same bytes as its launches would have given in
+ * their place: what it reads has not been written since (or it would have been paid), but by itself, and the
+ * analysis has made sure that it writes before it reads (stale.h).
+ *
+ * How it could hang: who makes a stream while a kernel waits for what that stream will do, and owes. Kernels
+ * that may wait (volatile and such) are no bystanders, so it has been launched before the use.
  *
  * How it could be slow: a debt that is paid costs what the fused kernel saved. A group that has to pay too
- * often stores everything from then on (credit).
+ * often stores everything for some hundred uses (credit). While something is owed, launches of the plan's
+ * kernels take the token.
  *
  * All with the queue's token and the queue's context current, but for debt_is_on and debt_is_forbidden. */
 #ifndef KFUSE_INTERPOSE_DEBT_H
@@ -58,12 +65,14 @@ void debt_meet(const struct debt_use *use);
 /* The form that leaves ranges stale has been launched. */
 void debt_incur(const struct debt_use *use);
 
-/* Bytes of memory that are about to be read, or written; covers: each of them is, or all are freed. */
+/* Bytes of memory that are about to be read, or written. A call may fail: only a free is believed, of an
+ * allocation that is known. */
 struct debt_touch {
     uint64_t address, bytes;
-    bool is_written, covers;
+    bool is_written, is_freed;
 };
-void debt_meet_touch(const struct debt_touch *touch);
+/* is_own: the program's call is for the queue's context. True when something was paid. */
+bool debt_meet_touch(const struct debt_touch *touch, bool is_own);
 void debt_pay_all(void);
 
 /* From now on none is incurred; those that are owed must be paid. */
@@ -71,5 +80,8 @@ void debt_forbid(const char *reason);
 bool debt_is_forbidden(void);
 /* The context is gone, or this is the child of a fork. */
 void debt_forget(void);
+/* Forbids them where a library is loaded that may hand memory to a network card without any call of the
+ * driver. */
+void debt_look_around(void);
 
 #endif

@@ -20,7 +20,7 @@ CUresult held_launch(const struct held *held)
     const struct match_launch *shape = &held->launch;
     CUresult result = held_launch_packed(held->function, shape->grid, shape->block, shape->dynamic_shared,
                                          held->stream, held->arguments, shape->arguments_size);
-    if (result != CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED)
         log_write(LOG_WARNING, "queue", "a launch that was held failed on release: CUDA error %d",
                   (int)result);
     shim_remember_error(result);

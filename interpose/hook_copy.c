@@ -5,7 +5,7 @@
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes, true);                                      \
+        shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes);                                            \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
@@ -70,7 +70,7 @@ static enum trace_memory_kind box_kind(const struct box_end *end)
 static inline void enter_box_copy(struct box box)
 {
     uint64_t to = box_hull(&box.to, &box), from = box_hull(&box.from, &box);
-    shim_enter_copy(box_start(&box.to), box_start(&box.from), to > from ? to : from, false);
+    shim_enter_copy(box_start(&box.to), box_start(&box.from), to > from ? to : from);
 }
 
 static void record_box(const struct box *box, CUstream stream, bool is_async)
@@ -118,7 +118,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
 #define BOX_COPY(symbol, type, box_of, on, async, arguments, ...)                                            \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        enter_box_copy(box_of(copy));                                                                        \
+        copy ? enter_box_copy(box_of(copy)) : shim_enter_flush();                                            \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS) {                                                      \
@@ -149,7 +149,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
 #define SET(symbol, bits, on, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_copy(address, 0, count *(bits / 8), true);                                                \
+        shim_enter_copy(address, 0, count *(bits / 8));                                                      \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \
@@ -174,7 +174,7 @@ SET_ALL(32, unsigned)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
-        shim_enter_copy(address, 0, hull, false);                                                            \
+        shim_enter_copy(address, 0, hull);                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \

@@ -3,6 +3,7 @@
 #include "interpose/hook.h"
 
 #include "common/log.h"
+#include "interpose/queue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static void check_table(const CUuuid *id)
     log_write(LOG_INFO, "entry", "export table %s is not one of the CUDA runtime's", text);
     if (!record_is_on())
         shim_latch_format("a library uses the driver's export table %s, which nobody knows", text);
+    queue_owe_nothing("a library may work with the device by ways that nobody knows");
 }
 
 HOOK(cuGetExportTable, const void **table, const CUuuid *id)

@@ -16,8 +16,9 @@
 #define SHARE(symbol, arguments, ...)                                                                        \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_flush();                                                                                  \
+        shim_enter();                                                                                        \
         queue_owe_nothing("the program shares device memory with others");                                   \
+        shim_enter_flush();                                                                                  \
         record_wall(#symbol, NULL, true);                                                                    \
         GATE;                                                                                                \
         if (shim_has_attention(ATTENTION_VERIFY)) verify_notice(ENTRY_##symbol);                             \

@@ -152,7 +152,7 @@ static void primary_released(CUdevice device)
     unsigned flags;
     int is_active = 0;
     if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_active) == CUDA_SUCCESS && is_active) return;
-    replay_context_gone(NULL);
+    replay_device_gone(device);
 }
 
 #define PRIMARY_RELEASE(symbol)                                                                              \

@@ -304,6 +304,7 @@ static bool issue_verified(uint32_t index)
                                    .run_members = issue_members,
                                    .run_fused = issue_restored};
     restore();
+    debt_pay_all(); /* not between two looks at memory */
     enum verify_outcome outcome = verify_run(&use);
     if (outcome == VERIFY_IMPOSSIBLE) disable(index, verify_reason(index));
     return outcome == VERIFY_SAME;
@@ -451,13 +452,20 @@ static void drain(void)
     pop_context(is_pushed);
 }
 
-/* From here on memory is as the program has made it. */
-static void drain_and_pay(void)
+/* What has been paid is there for work that is not ordered behind it: another context's, another stream's. */
+static void await_paid(void)
+{
+    shim_remember_error(REAL(cuCtxSynchronize)());
+}
+
+/* From here on memory is as the program has made it; with waits also for who is ordered by the host alone. */
+static void drain_and_pay(bool waits)
 {
     drain();
     if (!debt_is_on()) return;
     bool is_pushed = push_context();
     debt_pay_all();
+    if (waits || is_pushed) await_paid();
     pop_context(is_pushed);
 }
 
@@ -549,23 +557,23 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
-        drain_and_pay();
+        drain_and_pay(false);
         return false;
     }
     if (is_first && !take_next()) {
-        meet_alone(false);
         drop(1);
+        drain_and_pay(false);
         return false;
     }
     if (!is_holdable(shape->stream, is_first) || (is_first && !timer_start(&source))) {
         if (!--queue.count) match_start(&queue.state);
-        drain_and_pay();
+        drain_and_pay(false);
         return false;
     }
     if (!settle(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
-        meet_alone(false);
         drop(1);
+        drain_and_pay(false);
         return false;
     }
     shim_count(COUNT_HELD);
@@ -586,6 +594,7 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (has_token) return false;
+    queue_meet_thread();
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
@@ -633,7 +642,7 @@ void queue_flush(void)
 {
     if (is_idle()) return;
     enter();
-    drain_and_pay();
+    drain_and_pay(false);
     publish();
     leave();
     forget_attention();
@@ -654,8 +663,9 @@ void queue_touch(const struct debt_touch *touches, uint32_t count)
     if (is_idle()) return;
     enter();
     drain();
-    bool is_pushed = push_context();
-    for (uint32_t i = 0; i < count; i++) debt_meet_touch(&touches[i]);
+    bool is_pushed = push_context(), has_paid = false;
+    for (uint32_t i = 0; i < count; i++) has_paid |= debt_meet_touch(&touches[i], !is_pushed);
+    if (has_paid && is_pushed) await_paid();
     pop_context(is_pushed);
     publish();
     leave();
@@ -683,9 +693,17 @@ void queue_owe_nothing(const char *reason)
     if (has_token || debt_is_forbidden()) return;
     enter();
     debt_forbid(reason);
-    if (debt_is_on()) drain_and_pay();
+    drain_and_pay(true);
     publish();
     leave();
+}
+
+__thread bool queue_knows_thread;
+void queue_new_thread(void)
+{
+    static atomic_flag has_one = ATOMIC_FLAG_INIT;
+    queue_knows_thread = true;
+    if (atomic_flag_test_and_set(&has_one)) queue_owe_nothing("a second thread works with the device");
 }
 
 /* --- start --- */
@@ -734,7 +752,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     if (!copy) return false;
     memcpy(copy, code, variants * sizeof *copy);
     enter();
-    drain_and_pay(); /* states count paths of groups that were on */
+    drain_and_pay(false); /* states count paths of groups that were on */
     publish();
     queue.context = context;
     queue.groups[group].code = copy;
@@ -743,6 +761,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
         if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
             queue.groups[group].passes_over = true;
     queue.groups[group].is_on = true;
+    debt_look_around();
     match_enable(queue.match, group, true);
     if (!is_bystander(group)) starts_switch(group, true); /* one matters only where something is owed */
     atomic_fetch_add(&queue.groups_on, 1);
@@ -763,7 +782,7 @@ bool queue_give_back(void)
 {
     if (has_token || !shadow_bytes() || track_is_capturing()) return false;
     enter();
-    drain_and_pay();
+    drain_and_pay(false);
     for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
         if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
         disable(i, "the program needs the memory of its second buffers");

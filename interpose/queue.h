@@ -68,8 +68,16 @@ void queue_flush(void);
 void queue_wait(void);
 /* The same before a call that touches no other memory: debts that it has nothing to do with stay. */
 void queue_touch(const struct debt_touch *touches, uint32_t count);
-/* From now on nothing is left stale, and what is owed is paid. */
+/* From now on nothing is left stale, and what is owed is paid, and waited for. */
 void queue_owe_nothing(const char *reason);
+/* At launches, and before calls that read or write memory: two threads' calls are in no order, and one may be
+ * in the middle of its call while the other's launches come to owe what it touches. So no two threads owe. */
+extern __thread bool queue_knows_thread;
+void queue_new_thread(void);
+static inline void queue_meet_thread(void)
+{
+    if (__builtin_expect(!queue_knows_thread, 0)) queue_new_thread();
+}
 /* The program's allocation has failed: true when memory was given back, and it may be tried again. */
 bool queue_give_back(void);
 /* What would be given back in the current context. */

@@ -28,6 +28,7 @@ static struct replay {
     atomic_bool is_waiting;  /* a group may have become possible */
     bool is_device_checked;
     CUcontext context;     /* where the code is */
+    CUdevice device;       /* its */
     unsigned char *groups; /* enum group_state */
     int64_t loading_ns;    /* spent on it so far */
     CUmodule *modules;     /* by variant of the plan; equal code is loaded once */
@@ -281,6 +282,7 @@ void replay_service(void)
     }
     int64_t start = shim_now_ns();
     atomic_store(&replay.is_waiting, false);
+    if (!replay.context) replay.device = device;
     if (!replay.is_device_checked) replay.is_device_checked = is_right_device(device);
     if (replay.is_device_checked && !shim_is_latched()) load_what_is_possible(context);
     replay.loading_ns += shim_now_ns() - start;
@@ -296,10 +298,15 @@ void replay_await_service(void)
 
 void replay_context_gone(CUcontext context)
 {
-    if (replay_is_on() && replay.context && (!context || context == replay.context)) {
+    if (replay_is_on() && replay.context && context == replay.context) {
         shim_latch("the context in which the plan's code was loaded is gone");
         queue_context_gone();
     }
+}
+
+void replay_device_gone(CUdevice device)
+{
+    if (replay_is_on() && replay.context && replay.device == device) replay_context_gone(replay.context);
 }
 
 void replay_write_stats(FILE *file)

@@ -35,8 +35,10 @@ void replay_module_loaded(const struct track_module *module);
 void replay_service(void);
 /* Returns when no other thread is loading code, which would invalidate a capture. */
 void replay_await_service(void);
-/* The context is about to go, or (NULL) the primary one has gone. */
+/* The context is about to go. */
 void replay_context_gone(CUcontext context);
+/* The device's primary context has gone. */
+void replay_device_gone(CUdevice device);
 
 void replay_write_stats(FILE *file);
 

@@ -102,11 +102,10 @@ void shim_wait(void)
     if (shim_has_attention(ATTENTION_QUEUE)) queue_wait();
 }
 
-void shim_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole)
+void shim_copy(uint64_t to, uint64_t from, uint64_t bytes)
 {
-    const struct debt_touch touches[] = {
-        {.address = from, .bytes = from ? bytes : 0},
-        {.address = to, .bytes = bytes, .is_written = true, .covers = is_whole}};
+    const struct debt_touch touches[] = {{.address = from, .bytes = from ? bytes : 0},
+                                         {.address = to, .bytes = bytes, .is_written = true}};
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2);
 }
@@ -117,7 +116,7 @@ void shim_free(uint64_t address)
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (!shim_has_attention(ATTENTION_QUEUE)) return;
     if (track_memory_plain(NULL, address, &start, &size) && start == address)
-        queue_touch(&(struct debt_touch){start, size, .is_written = true, .covers = true}, 1);
+        queue_touch(&(struct debt_touch){start, size, .is_written = true, .is_freed = true}, 1);
     else
         queue_flush();
 }

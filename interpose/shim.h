@@ -5,6 +5,7 @@
 #define KFUSE_INTERPOSE_SHIM_H
 
 #include "interpose/entry.h"
+#include "interpose/queue.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -67,14 +68,16 @@ static inline void shim_enter_wait(void)
 {
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_wait();
 }
-void shim_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole);
-static inline void shim_enter_copy(uint64_t to, uint64_t from, uint64_t bytes, bool is_whole)
+void shim_copy(uint64_t to, uint64_t from, uint64_t bytes);
+static inline void shim_enter_copy(uint64_t to, uint64_t from, uint64_t bytes)
 {
-    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_copy(to, from, bytes, is_whole);
+    queue_meet_thread();
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_copy(to, from, bytes);
 }
 void shim_free(uint64_t address);
 static inline void shim_enter_free(uint64_t address)
 {
+    queue_meet_thread();
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_free(address);
 }
 

@@ -211,7 +211,7 @@ static void note_bystander(struct playing *playing, uint32_t launch)
 static void make_launch(struct playing *playing, uint32_t launch)
 {
     if (!playing->debt_count) return;
-    if (draft_why_no_step(playing->search, launch)) {
+    if (draft_why_no_step(playing->search, launch) || search_class(playing->search, launch)->no_member) {
         pay_all(playing);
         return;
     }
@@ -228,7 +228,7 @@ static void make_event(struct playing *playing, const struct program_event *even
         return;
     }
     if (event->kind == PROGRAM_FREES) range.from = INT64_MIN, range.to = INT64_MAX;
-    if (event->kind == PROGRAM_FREES || event->kind == PROGRAM_OVERWRITES) drop_covered(playing, &range);
+    if (event->kind == PROGRAM_FREES) drop_covered(playing, &range);
     pay_touched(playing, &range, event->kind != PROGRAM_READS);
 }
 
@@ -285,6 +285,8 @@ static void spare_passed(struct search *search, const struct search_group *group
 {
     for (uint32_t s = 0; s < group->step_count; s++) {
         if (group->roles[s] == PLAN_MEMBER) continue;
+        if (search_class(search, group->launches[s])->no_member) /* it may wait: debt.h */
+            for (uint32_t i = 0; i < stale->count; i++) stale->ranges[i].is_stale = false;
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             struct array_range reach = reach_of(&bound, b);

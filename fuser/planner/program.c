@@ -118,19 +118,21 @@ static void read_copy(struct reading *reading, const struct trace_copy *copy)
 {
     reading->program->has_streams |= copy->stream != 0;
     add_touch(reading, PROGRAM_READS, copy->source, copy->size);
-    add_touch(reading, copy->is_hull ? PROGRAM_WRITES : PROGRAM_OVERWRITES, copy->destination, copy->size);
+    add_touch(reading, PROGRAM_WRITES, copy->destination, copy->size);
 }
 
 static void read_set(struct reading *reading, const struct trace_set *set)
 {
     reading->program->has_streams |= set->stream != 0;
-    add_touch(reading, set->is_hull ? PROGRAM_WRITES : PROGRAM_OVERWRITES, set->address, set->size);
+    add_touch(reading, PROGRAM_WRITES, set->address, set->size);
 }
 
 static void read_free(struct reading *reading, const struct trace_free *free)
 {
     const struct live_range *range = live_find(reading, free->address);
-    if (range) add_event(reading, (struct program_event){.kind = PROGRAM_FREES, .array = range->array});
+    bool is_plain = range && range->is_plain;
+    add_event(reading, (struct program_event){.kind = is_plain ? PROGRAM_FREES : PROGRAM_UNKNOWN,
+                                              .array = range ? range->array : 0});
     live_remove(reading, free->address);
 }
 
@@ -332,6 +334,8 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         break;
     case TRACE_ALLOCATE: {
         const struct trace_allocate *allocate = view->fixed;
+        if (allocate->kind == TRACE_MEMORY_ASYNC)
+            add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
         live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
         break;
     }
@@ -340,7 +344,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         end_window(reading, "the program frees memory");
         break;
     case TRACE_CONTENTS:
-        add_touch(reading, PROGRAM_OVERWRITES, ((const struct trace_contents *)view->fixed)->address,
+        add_touch(reading, PROGRAM_WRITES, ((const struct trace_contents *)view->fixed)->address,
                   ((const struct trace_contents *)view->fixed)->size);
         end_window(reading, "the program writes a module variable");
         break;

@@ -65,8 +65,7 @@ struct program_launch {
 /* What happens to memory between launches. */
 enum program_event_kind {
     PROGRAM_READS,      /* [from, to) of the array */
-    PROGRAM_WRITES,     /* some of it */
-    PROGRAM_OVERWRITES, /* all of it */
+    PROGRAM_WRITES,     /* some of it, or all */
     PROGRAM_FREES,      /* the array */
     PROGRAM_UNKNOWN,    /* anything may be read and written */
 };

@@ -2,6 +2,7 @@
  * A program of temporaries: t1 = a + b, t2 = t1 b, out = t2 - a, step after step, and after each step what
  * --then says, a letter each. What it reads it adds up and prints. */
 #include "bench/bench.h"
+#include <thread>
 
 static int n;
 static size_t bytes;
@@ -149,6 +150,20 @@ static void then(char letter, int step)
         ON(other, subtract, t1, t2, spare);
         CHECK(cudaStreamSynchronize(other));
         tell("spare", spare);
+        break;
+    case 'S': /* ordered by the host alone */
+        CHECK(cudaDeviceSynchronize());
+        if (!other) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+        ON(other, subtract, t1, t2, spare);
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    case 'E': /* fails, and changes nothing */
+        if (cudaMemset(t1, 0, (size_t)1 << 40) == cudaSuccess) exit(1);
+        cudaGetLastError();
+        break;
+    case 'T':
+        std::thread([] { tell("t1", t1); }).join();
         break;
     default:
         fprintf(stderr, "lazy: no such letter: %c\n", letter);

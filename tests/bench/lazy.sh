@@ -28,11 +28,21 @@ stale u 3 3
 stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
 stale k 1 1     # nor once there is another stream
-for letters in A B U P z d c f F w g x h At gu fb cF; do
+stale sT 1 1    # or another thread
+for letters in A B U P z d c f F w g x h At gu fb cF Et Eb; do
     original "$lazy" --then $letters
     run_planned "$lazy" --then $letters
     [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
 done
+
+for KFUSE_EMULATOR in seed=1,races=error seed=2,races=error seed=3; do
+    export KFUSE_EMULATOR
+    for letters in S bS sS k sk T sT t; do
+        original "$lazy" --then $letters
+        run_planned "$lazy" --then $letters
+    done
+done
+unset KFUSE_EMULATOR
 
 # recorded with it
 for letters in t U Z f w g x i k bA; do
