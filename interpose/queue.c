@@ -693,7 +693,7 @@ void queue_owe_nothing(const char *reason)
     if (has_token || debt_is_forbidden()) return;
     enter();
     debt_forbid(reason);
-    drain_and_pay(true);
+    if (debt_is_on()) drain_and_pay(true);
     publish();
     leave();
 }

@@ -4,7 +4,7 @@
 # too. What is fused and why the rest is not is in the table below, which follows kfuse.
 . "$top_srcdir/tests/tools/functions.sh"
 program=$bench/kernel-summation-shared
-plan_options=--keep-losing
+plan_options="--keep-losing --store-all"
 
 sort >"$work/expected" <<END
 tiles apart gemv_tiles, add_tiles: gemv_tiles writes array 7 in block (1,0,0) thread (0,7,0), add_tiles reads it in block (0,0,0) thread (7,1,0), both byte 1228 (element 307 of 4 bytes)
@@ -46,3 +46,12 @@ for form in tiles rows; do
     ! grep -q " group " "$work/lines" || [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail "planned, not used: $form"
 done >"$work/told"
 sort "$work/told" | diff "$work/expected" - >&2 || fail "<: as this test has it; >: as kfuse explain tells"
+
+# the matrix is written in none of the steps, though the squared lengths that it is made of are computed anew in each
+plan_options=--keep-losing
+set -- "$program" --m 300 --n 200 --k 33 --steps 4
+original "$@"
+record_and_plan "$@"
+run_planned "$@"
+[ "$(stat_of stale) $(stat_of paid)" = '4 0' ] ||
+    fail "the matrix is left out in $(stat_of stale) steps, not 4, and made again $(stat_of paid) times"
