@@ -31,4 +31,4 @@ launches_a_step=3
 fuses_all 12 12 --pattern sdg
 fuses_all 12 11 --pattern sdg --variety 3 # sizes that take turns
 launches_a_step=7
-fuses_all 10 20 --pattern sdsdsgo
+fuses_all 10 10 --pattern sdsdsgo
