@@ -170,7 +170,8 @@ static isl_stat read_map(__isl_take isl_basic_map *map, void *context)
     isl_basic_set *set = isl_basic_set_flatten(isl_basic_map_wrap(map));
     if (begin_piece(reader, false)) isl_basic_set_foreach_constraint(set, read_constraint, reader);
     reader->is_wrong |= !reader->has_byte;
-    if (!reader->is_wrong) isl_basic_set_foreach_constraint(set, read_constraint, reader);
+    if (!reader->is_wrong && isl_basic_set_foreach_constraint(set, read_constraint, reader) != isl_stat_ok)
+        reader->is_wrong = true;
     isl_basic_set_free(set);
     return reader->is_wrong ? isl_stat_error : isl_stat_ok;
 }
@@ -186,7 +187,9 @@ static isl_stat read_domain(__isl_take isl_basic_set *set, void *context)
     struct domain_reader *domain = context;
     struct reader *reader = domain->reader;
     int64_t byte;
-    if (begin_piece(reader, true)) isl_basic_set_foreach_constraint(set, read_constraint, reader);
+    if (begin_piece(reader, true) &&
+        isl_basic_set_foreach_constraint(set, read_constraint, reader) != isl_stat_ok)
+        reader->is_wrong = true;
     isl_basic_set_free(set);
     if (reader->is_wrong) return isl_stat_error;
     reader->first_division = reader->piece->division_count;
