@@ -107,17 +107,19 @@ static bool is_extended(const struct halo *halo, int d)
 static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t member)
 {
     int64_t length[3];
-    isl_set *own = isl_map_domain(isl_map_copy(halo->frame->maps[member]));
+    isl_set *effective = isl_set_copy(halo_summary(halo, member)->effective);
+    isl_set *own =
+        isl_map_domain(isl_map_intersect_range(isl_map_copy(halo->frame->maps[member]), effective));
     bool is_known = true;
     for (int d = 0; d < 3 && is_known; d++) is_known = halo_source_extent(own, d, &length[d]);
     isl_set_free(own);
     if (!is_known) return NULL;
     char text[512];
-    snprintf(
-        text, sizeof text,
-        "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld i, ty + %lld j, tx + %lld k] : -1 <= i <= 1 "
-        "and -1 <= j <= 1 and -1 <= k <= 1 }",
-        (long long)length[2], (long long)length[1], (long long)length[0]);
+    snprintf(text, sizeof text,
+             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, z, y, x] : exists i, j, k : z = tz + %lld i and y "
+             "= ty + "
+             "%lld j and x = tx + %lld k and -1 <= i <= 1 and -1 <= j <= 1 and -1 <= k <= 1 }",
+             (long long)length[2], (long long)length[1], (long long)length[0]);
     return isl_map_read_from_str(halo->frame->ctx, text);
 }
 

@@ -180,23 +180,34 @@ static void the_last_writer_counts(void **state)
            4, 2, 11);
 }
 
-/* A step of a program in time: the state, with its border, is written for the next step while others still
- * read it. */
-static void a_state_that_is_renamed(void **state)
+static void expect_renamed(struct scene scene, uint32_t stages)
 {
-    (void)state;
-    struct scene scene = {{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1),
-                           LARGE("around", 2, 1), LARGE("take", 0, 2), SMALL("rows", 0), SMALL("columns", 0),
-                           CORNERS(0)},
-                          FOUR_FLOATS};
     struct scene_run run;
     scene.module = "borders.ptx";
     scene_open(&run, &scene);
     if (run.group->refusal) fail_msg("%s", run.group->refusal);
     assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, stages);
     assert_int_equal(run.group->rename_count, 1);
     assert_false(run.group->renames[0].is_partial);
     scene_close(&run);
+}
+
+/* A step of a program in time: the state, with its border, is written for the next step while others still
+ * read it. */
+static void a_state_that_is_renamed(void **state)
+{
+    (void)state;
+    expect_renamed(
+        (struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1), LARGE("around", 2, 1),
+                        LARGE("take", 0, 2), SMALL("rows", 0), SMALL("columns", 0), CORNERS(0)},
+                       FOUR_FLOATS},
+        5);
+    expect_renamed((struct scene){{LARGE("inside", 1, 0), SMALL("rows", 1), SMALL("columns", 1), CORNERS(1),
+                                   LARGE("diagonals", 2, 1), LARGE("take", 0, 2), CORNERS(0),
+                                   SMALL("rows", 0), SMALL("columns", 0)},
+                                  FOUR_FLOATS},
+                   5);
 }
 
 /* --- what is refused --- */
