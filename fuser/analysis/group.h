@@ -126,16 +126,17 @@ enum {
 struct group_block_tile {
     uint32_t array;
     int64_t origin, step[3]; /* of block 0, from the array's start; from block to block, x y z */
-    uint32_t layer_pitch, pitch;  /* from layer to layer in the array, and from row to row; 0: there is but one */
+    uint32_t layer_pitch,
+        pitch; /* from layer to layer in the array, and from row to row; 0: there is but one */
     uint32_t layers, rows, width; /* rows of a layer; width: bytes of a row that are used */
     uint32_t row_bytes;           /* of a row in the tile */
-    bool is_private;              /* no load of the group reads in memory what the tile's stores leave there */
+    bool is_private; /* no load of the group reads in memory what the tile's stores leave there */
 };
 struct group_tile_access { /* stores that go to the tile, loads that come from it; members in order */
     uint32_t member, instruction, tile;
-    uint32_t behind; /* of the constant in its address: its place is so far behind that of the address without */
-    bool is_global; /* a store: it goes to global memory, too. Whoever knows that nobody reads it there clears
-                       this */
+    uint32_t
+        behind; /* of the constant in its address: its place is so far behind that of the address without */
+    bool is_global; /* a store: it goes to global memory, too, unless it is among the drops as well */
 };
 
 /* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to
@@ -217,7 +218,8 @@ const struct group_tile_access *group_tile_access_of(const struct group *group, 
 /* Bytes of shared memory of the group's members at a time, and with block tiles. */
 uint64_t group_shared_bytes(const struct group *group);
 uint64_t group_tile_bytes(const struct group_block_tile *tile);
-/* Values are handed on in shared memory as was found legal, or not at all; what the group saves is measured again. */
+/* Values are handed on in shared memory as was found legal, or not at all; what the group saves is measured
+ * again. */
 void group_use_block_tiles(struct group *group, bool is_on);
 /* The join that the member is in, or NULL. */
 const struct group_join *group_join_of(const struct group *group, uint32_t member);
