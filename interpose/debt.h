@@ -26,8 +26,10 @@
  * their place: what it reads has not been written since (or it would have been paid), but by itself, and the
  * analysis has made sure that it writes before it reads (stale.h).
  *
- * How it could hang: who makes a stream while a kernel waits for what that stream will do, and owes. Kernels
- * that may wait (volatile and such) are no bystanders, so it has been launched before the use.
+ * How it could hang: by waiting for a recipe that stands behind something that waits for the host. It is
+ * waited for only where the host has waited since (it may have seen the use done), and since then nothing that
+ * may wait has come: host functions pay, and kernels that may wait (volatile and such) are no bystanders. A
+ * stream that is made without such a wait is told to wait itself.
  *
  * How it could be slow: a debt that is paid costs what the fused kernel saved. A group that has to pay too
  * often stores everything for some hundred uses (credit). While something is owed, launches of the plan's

@@ -25,12 +25,20 @@
         return REAL(symbol) arguments;                                                                       \
     }
 
-#define MORE_STREAMS "the program makes a stream of its own"
-LEND(cuStreamCreate, MORE_STREAMS, (stream, flags), CUstream *stream, unsigned flags)
-LEND(cuStreamCreateWithPriority, MORE_STREAMS, (stream, flags, priority), CUstream *stream, unsigned flags,
-     int priority)
-LEND(cuGreenCtxStreamCreate, MORE_STREAMS, (stream, context, flags, priority), CUstream *stream,
-     CUgreenCtx context, unsigned flags, int priority)
+#define STREAM(symbol, arguments, ...)                                                                       \
+    HOOK(symbol, __VA_ARGS__)                                                                                \
+    {                                                                                                        \
+        shim_enter();                                                                                        \
+        bool is_owing = debt_is_on();                                                                        \
+        queue_owe_nothing("the program makes a stream of its own");                                          \
+        CUresult result = REAL(symbol) arguments;                                                            \
+        if (is_owing && result == CUDA_SUCCESS) queue_new_stream(*stream);                                   \
+        return result;                                                                                       \
+    }
+STREAM(cuStreamCreate, (stream, flags), CUstream *stream, unsigned flags)
+STREAM(cuStreamCreateWithPriority, (stream, flags, priority), CUstream *stream, unsigned flags, int priority)
+STREAM(cuGreenCtxStreamCreate, (stream, context, flags, priority), CUstream *stream, CUgreenCtx context,
+       unsigned flags, int priority)
 
 #define LOOKED_UP "the program looks up what a pointer points to, as libraries do that pass it on"
 LEND(cuPointerGetAttribute, LOOKED_UP, (data, attribute, address), void *data, CUpointer_attribute attribute,

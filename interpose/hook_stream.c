@@ -53,7 +53,7 @@ EVENT_WALL(cuEventQuery)
 #define EVENT_RECORD(symbol, arguments, ...)                                                                 \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_wait();                                                                                   \
+        shim_enter_mark();                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_RECORD);   \
@@ -68,7 +68,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
 #define STREAM_WAIT(symbol)                                                                                  \
     HOOK(symbol, CUstream stream, CUevent event, unsigned flags)                                             \
     {                                                                                                        \
-        shim_enter_wait();                                                                                   \
+        shim_enter_mark();                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_WAIT);     \
@@ -81,7 +81,7 @@ STREAM_WAIT(cuStreamWaitEvent_ptsz)
 #define DESTROY(symbol, type, kind)                                                                          \
     HOOK(symbol, type handle)                                                                                \
     {                                                                                                        \
-        kind == TRACK_STREAM ? shim_enter_flush() : shim_enter_wait();                                       \
+        kind == TRACK_STREAM ? shim_enter_flush() : shim_enter_mark();                                       \
         if (kind == TRACK_STREAM) queue_stream_gone((CUstream)handle);                                       \
         track_id_forget(kind, handle);                                                                       \
         return REAL(symbol)(handle);                                                                         \

@@ -47,6 +47,7 @@ static struct queue {
     uint64_t tickets;
     uint64_t renamed;        /* ticket of the last use that renamed, while rename_is_on */
     _Atomic uint64_t oldest; /* as announced says */
+    _Atomic bool has_waited; /* the host, since something is owed */
     int32_t balance;         /* what holding has brought of late, in launches */
     uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
     _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
@@ -251,7 +252,10 @@ static CUresult issue_lazy(void)
     const struct debt_use use = matched_debt();
     restore();
     CUresult result = issue_fused();
-    if (result == CUDA_SUCCESS && matched_variant()->stale_count) debt_incur(&use);
+    if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
+        if (!debt_is_on()) queue.has_waited = false;
+        debt_incur(&use);
+    }
     return result;
 }
 
@@ -452,20 +456,21 @@ static void drain(void)
     pop_context(is_pushed);
 }
 
-/* What has been paid is there for work that is not ordered behind it: another context's, another stream's. */
+/* What has been paid is there for who is ordered behind the use by the host alone: by a wait that was over
+ * after it. Then nothing that waits for the host stands before the recipe. */
 static void await_paid(void)
 {
-    shim_remember_error(REAL(cuCtxSynchronize)());
+    if (queue.has_waited) shim_remember_error(REAL(cuCtxSynchronize)());
 }
 
-/* From here on memory is as the program has made it; with waits also for who is ordered by the host alone. */
-static void drain_and_pay(bool waits)
+/* From here on memory is as the program has made it; others: also for other streams and processes. */
+static void drain_and_pay(bool others)
 {
     drain();
     if (!debt_is_on()) return;
     bool is_pushed = push_context();
     debt_pay_all();
-    if (waits || is_pushed) await_paid();
+    if (others || is_pushed) await_paid();
     pop_context(is_pushed);
 }
 
@@ -648,7 +653,7 @@ void queue_flush(void)
     forget_attention();
 }
 
-void queue_wait(void)
+void queue_mark(void)
 {
     if (is_idle() || !oldest()) return;
     enter();
@@ -656,6 +661,12 @@ void queue_wait(void)
     publish();
     leave();
     forget_attention();
+}
+
+void queue_wait(void)
+{
+    if (debt_is_on()) queue.has_waited = true;
+    queue_mark();
 }
 
 void queue_touch(const struct debt_touch *touches, uint32_t count)
@@ -696,6 +707,15 @@ void queue_owe_nothing(const char *reason)
     if (debt_is_on()) drain_and_pay(true);
     publish();
     leave();
+}
+
+/* An event that the program has recorded before may order the stream behind a use, not behind its recipe. */
+void queue_new_stream(CUstream stream)
+{
+    CUevent event;
+    if (has_token || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
+    if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
+    REAL(cuEventDestroy_v2)(event);
 }
 
 __thread bool queue_knows_thread;

@@ -102,6 +102,12 @@ void shim_wait(void)
     if (shim_has_attention(ATTENTION_QUEUE)) queue_wait();
 }
 
+void shim_mark(void)
+{
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_mark();
+}
+
 void shim_copy(uint64_t to, uint64_t from, uint64_t bytes)
 {
     const struct debt_touch touches[] = {{.address = from, .bytes = from ? bytes : 0},

@@ -68,6 +68,11 @@ static inline void shim_enter_wait(void)
 {
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_wait();
 }
+void shim_mark(void);
+static inline void shim_enter_mark(void)
+{
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_mark();
+}
 void shim_copy(uint64_t to, uint64_t from, uint64_t bytes);
 static inline void shim_enter_copy(uint64_t to, uint64_t from, uint64_t bytes)
 {
