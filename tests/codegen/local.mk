@@ -2,7 +2,7 @@
 c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source \
 	tests/codegen/test_machine_code tests/codegen/test_halo tests/codegen/test_joined \
 	tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename \
-	tests/codegen/test_border tests/codegen/test_block_tile
+	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	$(hand_sources)
@@ -24,6 +24,9 @@ tests_codegen_test_tiles_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_turns_SOURCES = tests/codegen/test_turns.c $(scene_sources)
 tests_codegen_test_turns_CFLAGS = $(scene_cflags)
 tests_codegen_test_turns_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_stale_SOURCES = tests/codegen/test_stale.c $(scene_sources)
+tests_codegen_test_stale_CFLAGS = $(scene_cflags)
+tests_codegen_test_stale_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_rename_SOURCES = tests/codegen/test_rename.c $(scene_sources)
 tests_codegen_test_rename_CFLAGS = $(scene_cflags)
 tests_codegen_test_rename_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
