@@ -28,6 +28,9 @@ static const struct kernel_scene scenes[] = {
     {{"L r0* w1=", "L r1= w0=?", "L r3= w0="}, true, FIT_ANY},
     {{"L r0* w1=", "L r1= w0= r0="}, true, FIT_ANY},
     {{"L r0* w1=", "L r1= w0=I", "L r0= w2=", "L r2= w0="}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0=I r3= w0=%"}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0=%"}, true, FIT_ANY},
+    {{"L r0* w1=", "L r1= w0= w3= r0= w2="}, true, FIT_ANY},
     /* small kernels write borders between large ones */
     {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
     {{"L r0= w1=I", "S r1d w1a r1y w1z", "L r1+ r1- w2="}, true, FIT_LONG},
