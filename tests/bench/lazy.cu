@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program of temporaries: t1 = a + b, t2 = t1 b, out = t2 - a, step after step, and after each step what
- * --then says, a letter each. What it reads it adds up and prints. */
+ * A program of temporaries: t1 = a + b, t2 = t1 b, out = t2 - a, step after step, in several forms, and after
+ * each step what --then says, a letter each. What it reads it adds up and prints. */
 #include "bench/bench.h"
 #include <thread>
 
 static int n;
 static size_t bytes;
-static float *a, *b, *t1, *t2, *out, *spare, *host;
+static float *a, *b, *t1, *t2, *out, *spare, *second, *other1, *other2, *host;
 static cudaStream_t other;
 static cudaEvent_t event;
 
@@ -26,6 +26,21 @@ __global__ void subtract(int n, const float *x, const float *y, float *z)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) z[i] = x[i] - y[i];
+}
+
+/* Two results at once. */
+__global__ void both(int n, const float *x, const float *y, float *sum, float *difference)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    sum[i] = x[i] + y[i];
+    difference[i] = x[i] - y[i];
+}
+
+__global__ void halve(int n, float *x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 0.5f;
 }
 
 /* The first half from the second. */
@@ -63,6 +78,43 @@ static void nothing(void *)
 {
 }
 
+static void make_plain(int)
+{
+    RUN(add, a, b, t1);
+    RUN(multiply, t1, b, t2);
+    RUN(subtract, t2, a, out);
+}
+
+/* The launch that makes t1 makes something else, too. */
+static void make_both(int)
+{
+    RUN(both, a, b, t1, second);
+    RUN(multiply, t1, b, t2);
+    RUN(subtract, t2, a, out);
+}
+
+/* What t1 is made of is overwritten in the end. */
+static void make_update(int step)
+{
+    make_plain(step);
+    RUN(halve, a);
+}
+
+/* Other temporaries in every second step. */
+static void make_alternate(int step)
+{
+    float *first = step % 2 ? other1 : t1, *next = step % 2 ? other2 : t2;
+    RUN(add, a, b, first);
+    RUN(multiply, first, b, next);
+    RUN(subtract, next, a, out);
+}
+
+static const struct form {
+    const char *name;
+    void (*make)(int step);
+} forms[] = {
+    {"plain", make_plain}, {"both", make_both}, {"update", make_update}, {"alternate", make_alternate}};
+
 static void then(char letter, int step)
 {
     switch (letter) {
@@ -71,6 +123,19 @@ static void then(char letter, int step)
         break;
     case 'u':
         tell("t2", t2);
+        break;
+    case 'v':
+        tell("other1", other1);
+        break;
+    case 'q':
+        tell("second", second);
+        break;
+    case 'Q':
+        CHECK(cudaMemset(second, step, bytes));
+        break;
+    case 'H': /* the last quarter */
+        CHECK(cudaMemcpy(spare, t1 + n - n / 4, n / 4 * sizeof *t1, cudaMemcpyDeviceToDevice));
+        tell("spare", spare);
         break;
     case 'o':
         tell("out", out);
@@ -174,30 +239,39 @@ static void then(char letter, int step)
 int main(int argc, char **argv)
 {
     struct bench bench = {NULL, 8, 1, NULL, 0, 0};
-    const char *letters = "";
+    const char *letters = "", *name = "plain";
+    const struct form *form = NULL;
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
+        {"form", NULL, &name, NULL, "of a step: plain, both, update or alternate"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Temporaries, and who looks at them.", own);
+    for (const struct form &candidate : forms)
+        if (!strcmp(candidate.name, name)) form = &candidate;
+    if (!form) {
+        fprintf(stderr, "lazy: no such form: %s\n", name);
+        return 2;
+    }
     n = (int)size;
     bytes = n * sizeof *a;
     host = (float *)malloc(bytes);
-    for (float **array : {&a, &b, &t1, &t2, &out, &spare}) CHECK(cudaMalloc((void **)array, bytes));
+    for (float **array : {&a, &b, &t1, &t2, &out, &spare, &second, &other1, &other2}) {
+        CHECK(cudaMalloc((void **)array, bytes));
+        CHECK(cudaMemset(*array, 0, bytes));
+    }
     CHECK(cudaEventCreate(&event));
     write(a, 0, n, 2);
     write(b, 0, n, -3);
-    CHECK(cudaMemset(spare, 0, bytes));
     for (int step = 0; step < bench.steps; step++) {
-        RUN(add, a, b, t1);
-        RUN(multiply, t1, b, t2);
-        RUN(subtract, t2, a, out);
+        form->make(step);
         for (const char *letter = letters; *letter; letter++) then(*letter, step);
     }
     const struct result results[] = {
-        {"t1", t1, bytes}, {"t2", t2, bytes}, {"out", out, bytes}, {"a", a, bytes}, {"spare", spare, bytes}};
-    bench_results(&bench, results, 5);
+        {"t1", t1, bytes},         {"t2", t2, bytes},         {"out", out, bytes},    {"a", a, bytes},
+        {"second", second, bytes}, {"other1", other1, bytes}, {"spare", spare, bytes}};
+    bench_results(&bench, results, 7);
     return 0;
 }

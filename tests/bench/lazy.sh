@@ -29,7 +29,7 @@ stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
 stale k 1 1     # nor once there is another stream
 stale sT 1 1    # or another thread
-for letters in A B U P z d c f F w g x h At gu fb cF Et Eb; do
+for letters in A B U P z d c f F w g x h H At Bt gu fb cF Et Eb; do
     original "$lazy" --then $letters
     run_planned "$lazy" --then $letters
     [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
@@ -50,6 +50,18 @@ for letters in t U Z f w g x i k bA; do
     for others in '' $letters b t w; do
         original "$lazy" --then "$others"
         run_planned "$lazy" --then "$others"
+    done
+done
+
+# other forms of a step: what one launch makes beside t1 is no temporary, nor is what is made of things that change in the group
+for form in both update alternate; do
+    record_and_plan "$lazy" --form $form --then s
+    for letters in '' s t u v sv q Qt Qq H sH tA tB; do
+        original "$lazy" --form $form --then "$letters"
+        run_planned "$lazy" --form $form --then "$letters"
+        case $form$letters in
+        update | alternates) [ "$(stat_of stale)" -gt 0 ] || fail "$form: nothing is left stale" ;;
+        esac
     done
 done
 
