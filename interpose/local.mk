@@ -16,8 +16,9 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/hook_nvrtc.c \
 	interpose/hook_share.c \
 	interpose/hook_stream.c \
+	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
-	interpose/queue.c interpose/queue.h \
+	interpose/queue.c interpose/queue.h interpose/queue_parts.h \
 	interpose/record.c interpose/record.h \
 	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \

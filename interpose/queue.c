@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue of held launches; see queue.h. */
-#include "interpose/queue.h"
+#include "interpose/queue_parts.h"
 
 #include "common/log.h"
-#include "common/plan.h"
-#include "interpose/debt.h"
 #include "interpose/gate.h"
-#include "interpose/held.h"
-#include "interpose/match.h"
-#include "interpose/rename.h"
+#include "interpose/issue.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
 #include "interpose/timer.h"
 #include "interpose/token.h"
-#include "interpose/track.h"
 #include "interpose/variables.h"
 #include "interpose/verify.h"
 
@@ -22,36 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct group {
-    CUfunction *code; /* by variant */
-    bool passes_over; /* launches that are no members */
-    bool is_on;
-    _Atomic uint64_t uses;
-};
-
-static struct queue {
-    _Atomic uint32_t token;
-    const struct plan *plan;
-    struct match *match;
-    struct group *groups;
-    _Atomic uint32_t groups_on;
-    CUcontext context;
-    struct held *held; /* capacity of them, all buffers taken */
-    uint32_t count, capacity, buffer_size;
-    unsigned char *parameters; /* of the fused launch being issued */
-    uint32_t parameters_size;
-    struct match_state state; /* of the first state.depth held launches */
-    const unsigned char **arguments;
-    uint32_t *sizes;
-    struct guard_view view; /* of arguments and sizes */
-    uint64_t tickets;
-    uint64_t renamed;        /* ticket of the last use that renamed, while rename_is_on */
-    _Atomic uint64_t oldest; /* as announced says */
-    _Atomic bool has_waited; /* the host, since something is owed */
-    int32_t balance;         /* what holding has brought of late, in launches */
-    uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
-    _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
-} queue;
+struct queue queue;
 
 static __thread bool has_token;
 
@@ -106,7 +72,7 @@ enum { LOOKS_AWAY = 1000 }; /* of the timer */
 enum { BALANCE_LIMIT = 256, TIMER_LOSS = 8, SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 1000000 };
 
 /* With the token. Holding that mostly comes to nothing stops for a while, and for longer the next time. */
-static void account(int32_t gain)
+void queue_account(int32_t gain)
 {
     queue.balance += gain;
     if (queue.balance > BALANCE_LIMIT) {
@@ -134,225 +100,6 @@ static bool may_start(const struct record_shape *shape, uint32_t index)
     if (!paused) return true;
     atomic_store_explicit(&queue.paused, paused - 1, memory_order_relaxed);
     return false;
-}
-
-/* --- renamed arrays --- */
-
-static bool same_stream(CUstream a, CUstream b)
-{
-    if (a == CU_STREAM_LEGACY) a = NULL;
-    if (b == CU_STREAM_LEGACY) b = NULL;
-    return a == b;
-}
-
-static bool push_context(void)
-{
-    return track_current_context() != queue.context &&
-           REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
-}
-
-static void pop_context(bool is_pushed)
-{
-    CUcontext context;
-    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
-}
-
-static __attribute__((noinline)) void restore_now(void)
-{
-    bool is_pushed = push_context();
-    account(-(int32_t)rename_end());
-    pop_context(is_pushed);
-}
-
-/* In any thread. From here on every array has what it should have. */
-static inline void restore(void)
-{
-    if (rename_is_on()) restore_now();
-}
-
-/* --- issuing --- */
-
-/* What it touches is not known. */
-static void issue_original(const struct held *held)
-{
-    restore();
-    debt_pay_all();
-    held_launch(held);
-}
-
-/* Of the launches whose pattern is complete; the first error. */
-static CUresult issue_role(enum plan_step_role role)
-{
-    const struct plan_group *group = &queue.plan->groups[queue.state.group];
-    CUresult first = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < group->step_count; i++) {
-        if (queue.plan->steps[group->first_step + i].role != role) continue;
-        restore();
-        CUresult result = held_launch(&queue.held[i]);
-        if (first == CUDA_SUCCESS) first = result;
-    }
-    return first;
-}
-
-static const struct plan_variant *matched_variant(void)
-{
-    return &queue.plan->variants[queue.plan->groups[queue.state.group].first_variant + queue.state.variant];
-}
-
-static void pack_parameters(void)
-{
-    const struct plan_variant *variant = matched_variant();
-    memset(queue.parameters, 0, variant->parameter_bytes);
-    for (uint32_t i = 0; i < variant->parameter_count; i++) {
-        const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
-        track_copy_argument(queue.parameters + piece->destination_offset,
-                            queue.held[piece->step].arguments + piece->source_offset, piece->size);
-    }
-}
-
-static CUresult issue_members(void)
-{
-    return issue_role(PLAN_MEMBER);
-}
-
-static CUresult issue_fused(void)
-{
-    const struct plan_variant *variant = matched_variant();
-    CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
-    return held_launch_packed(code, variant->grid, variant->block, variant->dynamic_shared,
-                              queue.held[0].stream, queue.parameters, variant->parameter_bytes);
-}
-
-/* Of the launches whose pattern is complete. */
-static struct rename_use matched_use(void)
-{
-    CUstream stream = queue.held[0].stream;
-    return (struct rename_use){.plan = queue.plan,
-                               .variant = matched_variant(),
-                               .arguments = queue.arguments,
-                               .stream = same_stream(stream, NULL) ? NULL : stream};
-}
-
-static bool is_fit(void)
-{
-    if (!matched_variant()->rename_count) return true;
-    const struct rename_use use = matched_use();
-    return rename_fits(&use);
-}
-
-static struct debt_use matched_debt(void)
-{
-    return (struct debt_use){
-        .group = (uint32_t)queue.state.group, .held = queue.held, .arguments = queue.arguments};
-}
-
-/* Leaves what it does not store stale. */
-static CUresult issue_lazy(void)
-{
-    const struct debt_use use = matched_debt();
-    restore();
-    CUresult result = issue_fused();
-    if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
-        if (!debt_is_on()) queue.has_waited = false;
-        debt_incur(&use);
-    }
-    return result;
-}
-
-/* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
-static CUresult issue_renamed(void)
-{
-    if (!matched_variant()->rename_count) return issue_lazy();
-    const struct rename_use use = matched_use();
-    if (!rename_continues(&use)) restore();
-    bool is_pushed = push_context();
-    bool has_begun = rename_begin(&use, queue.parameters);
-    pop_context(is_pushed);
-    if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = issue_fused();
-    if (result != CUDA_SUCCESS) return result;
-    rename_done(&use);
-    queue.renamed = ++queue.tickets;
-    return CUDA_SUCCESS;
-}
-
-/* Memory is compared afterwards. */
-static CUresult issue_restored(void)
-{
-    CUresult result = issue_renamed();
-    restore();
-    debt_pay_all();
-    return result;
-}
-
-static void disable(uint32_t group, const char *reason)
-{
-    match_enable(queue.match, group, false);
-    starts_switch(group, false);
-    queue.groups[group].is_on = false;
-    atomic_fetch_sub(&queue.groups_on, 1);
-    shim_count(COUNT_REFUSED);
-    log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
-              queue.plan->strings + queue.plan->groups[group].name, reason);
-}
-
-/* True when the fused kernel is what has run. */
-static bool issue_verified(uint32_t index)
-{
-    const struct verify_use use = {.group = index,
-                                   .variant = queue.state.variant,
-                                   .context = queue.context,
-                                   .arguments = queue.arguments,
-                                   .parameters = queue.parameters,
-                                   .parameters_size = matched_variant()->parameter_bytes,
-                                   .run_members = issue_members,
-                                   .run_fused = issue_restored};
-    restore();
-    debt_pay_all(); /* not between two looks at memory */
-    enum verify_outcome outcome = verify_run(&use);
-    if (outcome == VERIFY_IMPOSSIBLE) disable(index, verify_reason(index));
-    return outcome == VERIFY_SAME;
-}
-
-/* True when the fused kernel has run; one that fails is replaced by its members. */
-static bool issue_unverified(uint32_t index)
-{
-    char reason[64];
-    CUresult result = issue_renamed();
-    if (result == CUDA_SUCCESS) return true;
-    issue_members();
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && matched_variant()->rename_count)
-        snprintf(reason, sizeof reason, "no device memory for second buffers (KFUSE_SHADOW_MB)");
-    else
-        snprintf(reason, sizeof reason, "its launch failed with CUDA error %d", (int)result);
-    disable(index, reason);
-    verify_forget(index);
-    return false;
-}
-
-/* Of the form that leaves ranges stale the next one stores them. */
-static void choose_form(const struct debt_use *use)
-{
-    if (matched_variant()->stale_count && !debt_fits(use)) queue.state.variant++;
-}
-
-/* The group whose pattern the first launches complete. */
-static void issue_group(void)
-{
-    uint32_t index = (uint32_t)queue.state.group;
-    const struct debt_use use = matched_debt();
-    choose_form(&use);
-    debt_meet(&use);
-    if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
-    pack_parameters();
-    if (!is_fit()) {
-        issue_members();
-    } else if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
-        shim_count(COUNT_FUSED);
-        account((int32_t)queue.plan->groups[index].step_count);
-        atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
-    }
-    if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
 }
 
 /* --- matching --- */
@@ -387,31 +134,6 @@ static bool take_next(void)
     return take_by(match_take);
 }
 
-/* --- bystanders --- */
-
-static bool is_bystander(uint32_t group)
-{
-    return queue.plan->groups[group].flags & PLAN_BYSTANDER;
-}
-
-/* The first launch goes to the driver, by itself. */
-static void meet_alone(bool is_known)
-{
-    const struct debt_use use = matched_debt();
-    restore();
-    if (is_known)
-        debt_meet(&use);
-    else
-        debt_pay_all();
-}
-
-static void issue_bystander(void)
-{
-    meet_alone(true);
-    held_launch(&queue.held[0]);
-    shim_count(COUNT_DRAINED);
-}
-
 /* --- what needs not be held any longer --- */
 
 /* Issues all that need not be held any longer. With has_new the last launch has just arrived, and what a
@@ -423,23 +145,23 @@ static bool settle(bool has_new)
         while (queue.state.depth < queue.count && take_next()) continue;
         bool is_taken = queue.state.depth == queue.count;
         if (is_taken && has_new && !match_is_final(queue.match, &queue.state)) return true;
-        bool is_known = queue.state.group >= 0 && is_bystander((uint32_t)queue.state.group);
+        bool is_known = queue.state.group >= 0 && queue_is_bystander((uint32_t)queue.state.group);
         if (queue.state.group >= 0 && !is_known) {
             uint32_t depth = queue.state.group_depth;
             issue_group();
             drop(depth);
         } else if (has_new && queue.count == 1) {
-            meet_alone(is_known);
+            issue_meet_alone(is_known);
             drop(1);
             return false;
         } else if (is_known) {
             issue_bystander();
-            account(-1);
+            queue_account(-1);
             drop(1);
         } else {
             issue_original(&queue.held[0]);
             shim_count(COUNT_DRAINED);
-            account(-1);
+            queue_account(-1);
             drop(1);
         }
     }
@@ -450,10 +172,10 @@ static bool settle(bool has_new)
 static void drain(void)
 {
     if (!announced()) return;
-    bool is_pushed = push_context();
+    bool is_pushed = queue_push_context();
     settle(false);
-    restore();
-    pop_context(is_pushed);
+    issue_restore();
+    queue_pop_context(is_pushed);
 }
 
 /* What has been paid is there for who is ordered behind the use by the host alone: by a wait that was over
@@ -468,10 +190,10 @@ static void drain_and_pay(bool others)
 {
     drain();
     if (!debt_is_on()) return;
-    bool is_pushed = push_context();
+    bool is_pushed = queue_push_context();
     debt_pay_all();
     if (others || is_pushed) await_paid();
-    pop_context(is_pushed);
+    queue_pop_context(is_pushed);
 }
 
 /* --- holding --- */
@@ -480,7 +202,7 @@ static void drain_and_pay(bool others)
  * except that the default stream is that of the current context. */
 static bool is_holdable(CUstream stream, bool is_first)
 {
-    bool is_default = same_stream(stream, NULL);
+    bool is_default = queue_same_stream(stream, NULL);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!is_first && !is_default) return true;
     if (track_current_context() != queue.context) {
@@ -545,7 +267,7 @@ static void release(uint64_t ticket)
     if (announced() == ticket && (queue.count || !may_stay_away(ticket))) {
         if (queue.count) {
             shim_count(COUNT_TIMER);
-            account(-TIMER_LOSS);
+            queue_account(-TIMER_LOSS);
         }
         drain();
         publish();
@@ -557,8 +279,8 @@ static void release(uint64_t ticket)
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     static const struct timer_source source = {oldest, release};
-    if (queue.count && !same_stream(queue.held[0].stream, shape->stream)) drain();
-    if (rename_is_on() && !same_stream(rename_stream(), shape->stream)) restore();
+    if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
+    if (rename_is_on() && !queue_same_stream(rename_stream(), shape->stream)) issue_restore();
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
@@ -590,7 +312,7 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
 {
     if (queue.state.only == MATCH_NONE || queue.state.depth != queue.count) return false;
     if (queue.held[0].stream != shape->stream || !append(shape, kernel, index)) return false;
-    bool is_default = same_stream(shape->stream, NULL);
+    bool is_default = queue_same_stream(shape->stream, NULL);
     if ((!is_default || track_current_context() == queue.context) && take_by(match_take_only)) return true;
     queue.count--;
     return false;
@@ -674,10 +396,10 @@ void queue_touch(const struct debt_touch *touches, uint32_t count)
     if (is_idle()) return;
     enter();
     drain();
-    bool is_pushed = push_context(), has_paid = false;
+    bool is_pushed = queue_push_context(), has_paid = false;
     for (uint32_t i = 0; i < count; i++) has_paid |= debt_meet_touch(&touches[i], !is_pushed);
     if (has_paid && is_pushed) await_paid();
-    pop_context(is_pushed);
+    queue_pop_context(is_pushed);
     publish();
     leave();
     forget_attention();
@@ -783,7 +505,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     queue.groups[group].is_on = true;
     debt_look_around();
     match_enable(queue.match, group, true);
-    if (!is_bystander(group)) starts_switch(group, true); /* one matters only where something is owed */
+    if (!queue_is_bystander(group)) starts_switch(group, true); /* one matters only where something is owed */
     atomic_fetch_add(&queue.groups_on, 1);
     leave();
     return true;
@@ -805,12 +527,12 @@ bool queue_give_back(void)
     drain_and_pay(false);
     for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
         if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
-        disable(i, "the program needs the memory of its second buffers");
+        issue_disable(i, "the program needs the memory of its second buffers");
         verify_forget(i);
     }
-    bool is_pushed = push_context();
+    bool is_pushed = queue_push_context();
     shadow_free();
-    pop_context(is_pushed);
+    queue_pop_context(is_pushed);
     publish();
     leave();
     return true;

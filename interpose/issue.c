@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How launches that were held go to the driver; see issue.h. */
+#include "interpose/issue.h"
+
+#include "common/log.h"
+#include "interpose/queue_parts.h"
+#include "interpose/shim.h"
+#include "interpose/starts.h"
+#include "interpose/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void issue_restore_now(void)
+{
+    bool is_pushed = queue_push_context();
+    queue_account(-(int32_t)rename_end());
+    queue_pop_context(is_pushed);
+}
+
+/* What it touches is not known. */
+void issue_original(const struct held *held)
+{
+    issue_restore();
+    debt_pay_all();
+    held_launch(held);
+}
+
+/* Of the launches whose pattern is complete; the first error. */
+static CUresult issue_role(enum plan_step_role role)
+{
+    const struct plan_group *group = &queue.plan->groups[queue.state.group];
+    CUresult first = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        if (queue.plan->steps[group->first_step + i].role != role) continue;
+        issue_restore();
+        CUresult result = held_launch(&queue.held[i]);
+        if (first == CUDA_SUCCESS) first = result;
+    }
+    return first;
+}
+
+static const struct plan_variant *matched_variant(void)
+{
+    return &queue.plan->variants[queue.plan->groups[queue.state.group].first_variant + queue.state.variant];
+}
+
+static void pack_parameters(void)
+{
+    const struct plan_variant *variant = matched_variant();
+    memset(queue.parameters, 0, variant->parameter_bytes);
+    for (uint32_t i = 0; i < variant->parameter_count; i++) {
+        const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
+        track_copy_argument(queue.parameters + piece->destination_offset,
+                            queue.held[piece->step].arguments + piece->source_offset, piece->size);
+    }
+}
+
+static CUresult issue_members(void)
+{
+    return issue_role(PLAN_MEMBER);
+}
+
+static CUresult issue_fused(void)
+{
+    const struct plan_variant *variant = matched_variant();
+    CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
+    return held_launch_packed(code, variant->grid, variant->block, variant->dynamic_shared,
+                              queue.held[0].stream, queue.parameters, variant->parameter_bytes);
+}
+
+/* Of the launches whose pattern is complete. */
+static struct rename_use matched_use(void)
+{
+    CUstream stream = queue.held[0].stream;
+    return (struct rename_use){.plan = queue.plan,
+                               .variant = matched_variant(),
+                               .arguments = queue.arguments,
+                               .stream = queue_same_stream(stream, NULL) ? NULL : stream};
+}
+
+static bool is_fit(void)
+{
+    if (!matched_variant()->rename_count) return true;
+    const struct rename_use use = matched_use();
+    return rename_fits(&use);
+}
+
+static struct debt_use matched_debt(void)
+{
+    return (struct debt_use){
+        .group = (uint32_t)queue.state.group, .held = queue.held, .arguments = queue.arguments};
+}
+
+/* Leaves what it does not store stale. */
+static CUresult issue_lazy(void)
+{
+    const struct debt_use use = matched_debt();
+    issue_restore();
+    CUresult result = issue_fused();
+    if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
+        if (!debt_is_on()) queue.has_waited = false;
+        debt_incur(&use);
+    }
+    return result;
+}
+
+/* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
+static CUresult issue_renamed(void)
+{
+    if (!matched_variant()->rename_count) return issue_lazy();
+    const struct rename_use use = matched_use();
+    if (!rename_continues(&use)) issue_restore();
+    bool is_pushed = queue_push_context();
+    bool has_begun = rename_begin(&use, queue.parameters);
+    queue_pop_context(is_pushed);
+    if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = issue_fused();
+    if (result != CUDA_SUCCESS) return result;
+    rename_done(&use);
+    queue.renamed = ++queue.tickets;
+    return CUDA_SUCCESS;
+}
+
+/* Memory is compared afterwards. */
+static CUresult issue_restored(void)
+{
+    CUresult result = issue_renamed();
+    issue_restore();
+    debt_pay_all();
+    return result;
+}
+
+void issue_disable(uint32_t group, const char *reason)
+{
+    match_enable(queue.match, group, false);
+    starts_switch(group, false);
+    queue.groups[group].is_on = false;
+    atomic_fetch_sub(&queue.groups_on, 1);
+    shim_count(COUNT_REFUSED);
+    log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
+              queue.plan->strings + queue.plan->groups[group].name, reason);
+}
+
+/* True when the fused kernel is what has run. */
+static bool issue_verified(uint32_t index)
+{
+    const struct verify_use use = {.group = index,
+                                   .variant = queue.state.variant,
+                                   .context = queue.context,
+                                   .arguments = queue.arguments,
+                                   .parameters = queue.parameters,
+                                   .parameters_size = matched_variant()->parameter_bytes,
+                                   .run_members = issue_members,
+                                   .run_fused = issue_restored};
+    issue_restore();
+    debt_pay_all(); /* not between two looks at memory */
+    enum verify_outcome outcome = verify_run(&use);
+    if (outcome == VERIFY_IMPOSSIBLE) issue_disable(index, verify_reason(index));
+    return outcome == VERIFY_SAME;
+}
+
+/* True when the fused kernel has run; one that fails is replaced by its members. */
+static bool issue_unverified(uint32_t index)
+{
+    char reason[64];
+    CUresult result = issue_renamed();
+    if (result == CUDA_SUCCESS) return true;
+    issue_members();
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && matched_variant()->rename_count)
+        snprintf(reason, sizeof reason, "no device memory for second buffers (KFUSE_SHADOW_MB)");
+    else
+        snprintf(reason, sizeof reason, "its launch failed with CUDA error %d", (int)result);
+    issue_disable(index, reason);
+    verify_forget(index);
+    return false;
+}
+
+/* Of the form that leaves ranges stale the next one stores them. */
+static void choose_form(const struct debt_use *use)
+{
+    if (matched_variant()->stale_count && !debt_fits(use)) queue.state.variant++;
+}
+
+/* The group whose pattern the first launches complete. */
+void issue_group(void)
+{
+    uint32_t index = (uint32_t)queue.state.group;
+    const struct debt_use use = matched_debt();
+    choose_form(&use);
+    debt_meet(&use);
+    if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
+    pack_parameters();
+    if (!is_fit()) {
+        issue_members();
+    } else if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
+        shim_count(COUNT_FUSED);
+        queue_account((int32_t)queue.plan->groups[index].step_count);
+        atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
+    }
+    if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
+}
+
+/* --- bystanders --- */
+
+/* The first launch goes to the driver, by itself. */
+void issue_meet_alone(bool is_known)
+{
+    const struct debt_use use = matched_debt();
+    issue_restore();
+    if (is_known)
+        debt_meet(&use);
+    else
+        debt_pay_all();
+}
+
+void issue_bystander(void)
+{
+    issue_meet_alone(true);
+    held_launch(&queue.held[0]);
+    shim_count(COUNT_DRAINED);
+}

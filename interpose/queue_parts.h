@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The queue's state, for the files that it is made of: queue.c (what is held, and until when) and issue.c
+ * (how it goes to the driver). All with the token, but what is atomic. */
+#ifndef KFUSE_INTERPOSE_QUEUE_PARTS_H
+#define KFUSE_INTERPOSE_QUEUE_PARTS_H
+
+#include "common/plan.h"
+#include "interpose/held.h"
+#include "interpose/queue.h"
+#include "interpose/track.h"
+
+#include <stdatomic.h>
+
+struct queue_group {
+    CUfunction *code; /* by variant */
+    bool passes_over; /* launches that are no members */
+    bool is_on;
+    _Atomic uint64_t uses;
+};
+
+struct queue {
+    _Atomic uint32_t token;
+    const struct plan *plan;
+    struct match *match;
+    struct queue_group *groups;
+    _Atomic uint32_t groups_on;
+    CUcontext context;
+    struct held *held; /* capacity of them, all buffers taken */
+    uint32_t count, capacity, buffer_size;
+    unsigned char *parameters; /* of the fused launch being issued */
+    uint32_t parameters_size;
+    struct match_state state; /* of the first state.depth held launches */
+    const unsigned char **arguments;
+    uint32_t *sizes;
+    struct guard_view view; /* of arguments and sizes */
+    uint64_t tickets;
+    uint64_t renamed;        /* ticket of the last use that renamed, while rename_is_on */
+    _Atomic uint64_t oldest; /* as announced says */
+    _Atomic bool has_waited; /* the host, since something is owed */
+    int32_t balance;         /* what holding has brought of late, in launches */
+    uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
+    _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
+};
+extern struct queue queue;
+
+static inline bool queue_is_bystander(uint32_t group)
+{
+    return queue.plan->groups[group].flags & PLAN_BYSTANDER;
+}
+
+static inline bool queue_same_stream(CUstream a, CUstream b)
+{
+    if (a == CU_STREAM_LEGACY) a = NULL;
+    if (b == CU_STREAM_LEGACY) b = NULL;
+    return a == b;
+}
+
+static inline bool queue_push_context(void)
+{
+    return track_current_context() != queue.context &&
+           REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
+}
+
+static inline void queue_pop_context(bool is_pushed)
+{
+    CUcontext context;
+    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
+}
+
+/* What holding has gained or lost, in launches. */
+void queue_account(int32_t gain);
+
+#endif
