@@ -67,7 +67,7 @@ static int compare_runs(const void *a, const void *b)
 static void unite_runs(struct runs *runs)
 {
     size_t count = 0;
-    qsort(runs->list, runs->count, sizeof *runs->list, compare_runs);
+    if (runs->count) qsort(runs->list, runs->count, sizeof *runs->list, compare_runs);
     for (size_t i = 0; i < runs->count; i++) {
         struct run *last = count ? &runs->list[count - 1] : NULL;
         if (!last || last->to < runs->list[i].from)

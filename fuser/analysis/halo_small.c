@@ -56,6 +56,7 @@ static isl_stat compare_part(__isl_take isl_set *domain, __isl_take isl_multi_af
 {
     struct part *part = user;
     double cells = halo_source_cell_count(domain);
+    isl_set_free(domain);
     if (cells > part->cells) {
         isl_multi_aff_free(part->function);
         *part = (struct part){function, cells};
