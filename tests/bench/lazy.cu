@@ -109,11 +109,26 @@ static void make_alternate(int step)
     RUN(subtract, next, a, out);
 }
 
+/* Two groups, whose temporaries lie in one allocation; the second one comes later. */
+static void make_arena(int step)
+{
+    RUN(add, a, b, t1);
+    RUN(multiply, t1, b, t2);
+    CHECK(cudaDeviceSynchronize());
+    if (step < 2) return;
+    RUN(add, b, a, other1);
+    RUN(subtract, other1, b, second);
+    CHECK(cudaDeviceSynchronize());
+}
+
 static const struct form {
     const char *name;
     void (*make)(int step);
-} forms[] = {
-    {"plain", make_plain}, {"both", make_both}, {"update", make_update}, {"alternate", make_alternate}};
+} forms[] = {{"plain", make_plain},
+             {"both", make_both},
+             {"update", make_update},
+             {"alternate", make_alternate},
+             {"arena", make_arena}};
 
 static void then(char letter, int step)
 {
@@ -244,7 +259,7 @@ int main(int argc, char **argv)
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
-        {"form", NULL, &name, NULL, "of a step: plain, both, update or alternate"},
+        {"form", NULL, &name, NULL, "of a step: plain, both, update, alternate or arena"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
         {NULL, NULL, NULL, NULL, NULL},
     };
@@ -261,6 +276,12 @@ int main(int argc, char **argv)
     for (float **array : {&a, &b, &t1, &t2, &out, &spare, &second, &other1, &other2}) {
         CHECK(cudaMalloc((void **)array, bytes));
         CHECK(cudaMemset(*array, 0, bytes));
+    }
+    if (form->make == make_arena) {
+        CHECK(cudaMalloc((void **)&t1, 3 * bytes));
+        CHECK(cudaMemset(t1, 0, 3 * bytes));
+        other1 = t1 + n;
+        second = t1 + 2 * n;
     }
     CHECK(cudaEventCreate(&event));
     write(a, 0, n, 2);

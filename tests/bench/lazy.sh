@@ -29,7 +29,7 @@ stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
 stale k 1 1     # nor once there is another stream
 stale sT 1 1    # or another thread
-for letters in A B U P z d c f F w g x h H At Bt gu fb cF Et Eb; do
+for letters in A B U P z d c f F w g x h H At Bt gu fb fut cF Et Eb; do
     original "$lazy" --then $letters
     run_planned "$lazy" --then $letters
     [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
@@ -69,6 +69,12 @@ done
 run_options='--verify=2'
 record_and_plan "$lazy" --then sbs
 stale sbs 8 3 # twice at once, to be compared
+
+run_options='--verify=1'
+record_and_plan "$lazy" --form arena --then s
+original "$lazy" --form arena --then t
+run_planned "$lazy" --form arena --then t
+grep '^verified ' "$work/stats" | grep -v ' mismatches 0 ' && fail 'a group that is verified while something is owed seems wrong'
 
 # only what is worth it: t1 is read, t2 is not
 run_options=
