@@ -46,6 +46,15 @@ void kernel_write_inline(struct writer *writer);
 void kernel_write_store(struct writer *writer, const struct kernel_access *access);
 void kernel_write_atomic(struct writer *writer);
 
+/* kernel_access.c: the next access, or NULL: there is no room, or it would write a constant; the element that
+ * it means, the condition under which it is made, and the loop around it, as C */
+struct kernel_access *kernel_draw_access(struct writer *writer, bool is_write);
+void kernel_write_element(struct writer *writer, const struct kernel_access *access);
+void kernel_write_guard(struct writer *writer, const struct kernel_access *access);
+void kernel_write_trips(struct writer *writer, const struct kernel_access *access);
+const struct kernel_type *kernel_int_type(void);
+bool kernel_is_vector(const struct writer *writer, const struct kernel_access *access);
+
 /* kernel_block.c */
 enum kernel_meeting {
     MEETING_TURNED,
