@@ -51,18 +51,27 @@ static const struct live_range *live_find(const struct reading *reading, uint64_
     return address - range->start < range->size ? range : NULL;
 }
 
+/* items: a pointer to the list's pointer. For one more; false, and noted, when memory is out. */
+static bool make_room(struct reading *reading, void *items, uint32_t count, uint32_t *capacity,
+                      uint32_t first, size_t size)
+{
+    void *list;
+    if (count < *capacity) return true;
+    memcpy(&list, items, sizeof list); /* whatever it points to */
+    uint32_t wanted = *capacity ? 2 * *capacity : first;
+    void *grown = realloc(list, wanted * size);
+    reading->out_of_memory |= !grown;
+    if (!grown) return false;
+    memcpy(items, &grown, sizeof grown);
+    *capacity = wanted;
+    return true;
+}
+
 static void live_add(struct reading *reading, uint64_t start, uint64_t size, bool is_plain)
 {
-    if (reading->live_count == reading->live_capacity) {
-        uint32_t capacity = reading->live_capacity ? 2 * reading->live_capacity : 64;
-        struct live_range *grown = realloc(reading->live, capacity * sizeof *grown);
-        if (!grown) {
-            reading->out_of_memory = true;
-            return;
-        }
-        reading->live = grown;
-        reading->live_capacity = capacity;
-    }
+    if (!make_room(reading, &reading->live, reading->live_count, &reading->live_capacity, 64,
+                   sizeof *reading->live))
+        return;
     /* Ranges that it overlaps are gone, though their free was not seen. */
     uint32_t position = live_position(reading, start), end = position;
     while (position > 0 && start - reading->live[position - 1].start < reading->live[position - 1].size)
@@ -87,16 +96,9 @@ static void live_remove(struct reading *reading, uint64_t start)
 static void add_event(struct reading *reading, struct program_event event)
 {
     struct program *program = reading->program;
-    if (program->event_count == reading->event_capacity) {
-        uint32_t capacity = reading->event_capacity ? 2 * reading->event_capacity : 1024;
-        struct program_event *grown = realloc(program->events, capacity * sizeof *grown);
-        if (!grown) {
-            reading->out_of_memory = true;
-            return;
-        }
-        program->events = grown;
-        reading->event_capacity = capacity;
-    }
+    if (!make_room(reading, &program->events, program->event_count, &reading->event_capacity, 1024,
+                   sizeof *program->events))
+        return;
     event.before = program->launch_count;
     program->events[program->event_count++] = event;
 }
@@ -245,16 +247,9 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     struct program *program = reading->program;
     const struct trace_launch *record = view->fixed, *previous = reading->previous;
     const char *special = program_special_launch(record);
-    if (program->launch_count == reading->launch_capacity) {
-        uint32_t capacity = reading->launch_capacity ? 2 * reading->launch_capacity : 1024;
-        struct program_launch *grown = realloc(program->launches, capacity * sizeof *grown);
-        if (!grown) {
-            reading->out_of_memory = true;
-            return;
-        }
-        program->launches = grown;
-        reading->launch_capacity = capacity;
-    }
+    if (!make_room(reading, &program->launches, program->launch_count, &reading->launch_capacity, 1024,
+                   sizeof *program->launches))
+        return;
     struct program_launch *launch = &program->launches[program->launch_count++];
     *launch = (struct program_launch){.record = record, .arguments = view->payload};
     program->has_streams |= record->stream != 0;
@@ -297,16 +292,9 @@ static void join_activity(struct program *program, const struct trace_activity *
 
 static void keep_activity(struct reading *reading, const struct trace_activity *activity)
 {
-    if (reading->activity_count == reading->activity_capacity) {
-        uint32_t capacity = reading->activity_capacity ? 2 * reading->activity_capacity : 1024;
-        const struct trace_activity **grown = realloc(reading->activities, capacity * sizeof *grown);
-        if (!grown) {
-            reading->out_of_memory = true;
-            return;
-        }
-        reading->activities = grown;
-        reading->activity_capacity = capacity;
-    }
+    if (!make_room(reading, &reading->activities, reading->activity_count, &reading->activity_capacity, 1024,
+                   sizeof *reading->activities))
+        return;
     reading->activities[reading->activity_count++] = activity;
 }
 
