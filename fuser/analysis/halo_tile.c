@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tiles are powers of two along each dimension: the one whose stages run the fewest cells, among those of at
- * least a half warp along x; large ones as long as there are blocks for the whole device. */
+ * Tiles are powers of two along each dimension, of at least a half warp along x: the one with the least work,
+ * which is the cells that its stages run, and the parts of sectors that the ends of its rows move for nothing.
+ * Large ones as long as there are blocks for the whole device, but where no stage runs a cell twice one of
+ * as many cells as threads. */
 #include "fuser/analysis/halo_tile.h"
 
 #include <stdio.h>
@@ -15,6 +17,8 @@ enum {
     TILE_SHARED_BYTES = 48 << 10, /* static shared memory on every device */
     TILE_MOST_GRID_YZ = 65535,
 };
+static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
+static const double ROW_END = 2;       /* elements of 8 bytes: half a sector at each end of a row */
 
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
@@ -33,13 +37,42 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
     return bytes;
 }
 
-/* Cells run for each cell of the tile, by all members. */
+/* A member's share of the cells: a small one runs in few. */
+static double share_of_cells(const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    double cells = (double)group->cells[0] * group->cells[1] * group->cells[2], threads = 1;
+    for (int d = 0; d < 3; d++) threads *= (double)summary->grid[d] * summary->block[d];
+    return threads < SMALL_SHARE * cells ? threads / cells : 1;
+}
+
+static double stage_members(const struct group *group, const struct group_stage *stage)
+{
+    double members = 0;
+    for (uint32_t i = 0; i < stage->member_count; i++)
+        members += share_of_cells(group, stage->first_member + i);
+    return members;
+}
+
+/* Cells run for each cell of the tile, by all members, and what their rows move beyond. */
 static double work(const struct group *group, const uint32_t tile[3])
 {
     double cells = 0, own = (double)tile[0] * tile[1] * tile[2];
     for (uint32_t s = 0; s < group->stage_count; s++)
-        cells += (double)stage_cells(&group->stages[s], tile) * group->stages[s].member_count;
-    return cells / own;
+        cells += (double)stage_cells(&group->stages[s], tile) * stage_members(group, &group->stages[s]);
+    return cells / own * (1 + ROW_END / tile[0]);
+}
+
+/* A member that runs in a good part of the cells has cells beyond the tile. */
+static bool repeats(const struct group *group)
+{
+    for (uint32_t s = 0; s < group->stage_count; s++) {
+        const struct group_stage *stage = &group->stages[s];
+        bool has_border = false;
+        for (int d = 0; d < 3; d++) has_border |= stage->low[d] || stage->high[d];
+        if (has_border && stage_members(group, stage) >= 1) return true;
+    }
+    return false;
 }
 
 static uint32_t power_above(uint32_t value)
@@ -72,7 +105,8 @@ static bool best_shape(struct group *group, uint32_t cells)
 bool halo_tile_choose(struct group *group, struct frame_failure *failure)
 {
     bool fits = false;
-    for (uint32_t cells = TILE_MOST_CELLS; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
+    uint32_t most = repeats(group) ? TILE_MOST_CELLS : TILE_THREADS;
+    for (uint32_t cells = most; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
         uint32_t previous[6];
         memcpy(previous, group->tile, sizeof group->tile);
         memcpy(previous + 3, group->grid, sizeof group->grid);

@@ -296,7 +296,7 @@ static bool write_kernel(struct source *source, FILE *out)
     stage_code_tiles(group, out);
     for (uint32_t stage = 0, member = 0; member<group->member_count; stage += group->stage_count> 0) {
         uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
-        if (group->stage_count) stage_code_open(group, stage, out);
+        bool is_conditional = group->stage_count && stage_code_open(group, stage, out);
         while (member < end) {
             const struct group_join *join = group_join_of(group, member);
             if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
@@ -306,7 +306,7 @@ static bool write_kernel(struct source *source, FILE *out)
                 write_member(source, &source->bodies[member], out);
             member += join ? join->member_count : 1;
         }
-        if (group->stage_count) stage_code_close(group, source->result->arena, stage, out);
+        if (group->stage_count) stage_code_close(group, source->result->arena, stage, is_conditional, out);
     }
     fprintf(out, "}\n");
     return true;

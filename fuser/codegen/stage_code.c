@@ -7,6 +7,7 @@
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t box(const struct group *group, const struct group_stage *stage, int d)
 {
@@ -25,13 +26,75 @@ void stage_code_tiles(const struct group *group, FILE *out)
                 box_cells(group, group_stage_of(group, group->tiles[i].member)));
 }
 
-void stage_code_open(const struct group *group, uint32_t index, FILE *out)
+/* Threads of the member that the stage's cells stand for, wherever they are. */
+static __isl_give isl_set *running_cells(const struct group *group, uint32_t member)
+{
+    const struct remap *remap = &group->remaps[member];
+    return remap->coordinates ? isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates)) : NULL;
+}
+
+/* [bz,by,bx,tz,ty,tx] of cells -> [bz,by,bx,0,0,0] of the blocks that have them in their boxes. */
+static __isl_give isl_map *blocks_of_cells(const struct group *group, const struct group_stage *stage,
+                                           isl_ctx *ctx)
+{
+    char text[512];
+    int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
+    for (int d = 0; d < 3; d++) {
+        char axis = "xyz"[d];
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "%s%u b%c - %u <= t%c < %u b%c + %u and 0 <= b%c < %u", d ? " and " : "",
+                           group->tile[d], axis, stage->low[d], axis, group->tile[d], axis,
+                           group->tile[d] + stage->high[d], axis, group->grid[d]);
+    }
+    snprintf(text + length, sizeof text - (size_t)length, " }");
+    return isl_map_read_from_str(ctx, text);
+}
+
+/* The condition under which a block has cells of the stage to run: boundary members concern few blocks. NULL
+ * when all have, or too much is to be asked. */
+static char *busy_blocks(const struct group *group, const struct group_stage *stage)
+{
+    enum { LONGEST = 400 };
+    isl_set *cells = NULL;
+    for (uint32_t i = 0; i < stage->member_count; i++) {
+        isl_set *run = running_cells(group, stage->first_member + i);
+        if (!run) {
+            isl_set_free(cells);
+            return NULL;
+        }
+        cells = cells ? isl_set_union(cells, run) : run;
+    }
+    if (!cells) return NULL;
+    isl_map *blocks = blocks_of_cells(group, stage, isl_set_get_ctx(cells));
+    isl_set *all = remap_code_set_by_name(isl_map_range(isl_map_copy(blocks)));
+    isl_set *busy = isl_set_apply(cells, blocks);
+    isl_set *named = isl_set_coalesce(isl_set_gist(remap_code_set_by_name(busy), isl_set_copy(all)));
+    isl_set_free(busy);
+    char *text = NULL;
+    if (isl_set_plain_is_universe(named) != isl_bool_true) {
+        isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(all));
+        text = remap_code_text(isl_ast_build_expr_from_set(build, isl_set_copy(named)));
+        isl_ast_build_free(build);
+    }
+    isl_set_free(named);
+    isl_set_free(all);
+    if (text && strlen(text) <= LONGEST) return text;
+    free(text);
+    return NULL;
+}
+
+bool stage_code_open(const struct group *group, uint32_t index, FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
     uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1);
-    fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n#pragma unroll 1\n", index, x, y,
-            box(group, stage, 2));
-    fprintf(out, "    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
+    char *busy = busy_blocks(group, stage);
+    fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n", index, x, y, box(group, stage, 2));
+    if (busy)
+        fprintf(out,
+                "    {\n    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
+                "    (void)bx, (void)by, (void)bz;\n    if (%s) {\n",
+                busy);
+    fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
             box_cells(group, stage), threads);
     fprintf(out, "    const int lx = cell %% %uu, ly = cell / %uu %% %uu, lz = cell / %uu;\n", x, x, y,
             x * y);
@@ -39,9 +102,12 @@ void stage_code_open(const struct group *group, uint32_t index, FILE *out)
         fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
                 group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
+    free(busy);
+    return busy;
 }
 
-void stage_code_close(const struct group *group, struct arena *arena, uint32_t index, FILE *out)
+void stage_code_close(const struct group *group, struct arena *arena, uint32_t index, bool is_conditional,
+                      FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
     for (uint32_t i = 0; i < group->tile_count; i++) {
@@ -52,6 +118,7 @@ void stage_code_close(const struct group *group, struct arena *arena, uint32_t i
     }
     fprintf(out, "    }\n");
     if (index + 1 < group->stage_count) fprintf(out, "    __syncthreads();\n");
+    if (is_conditional) fprintf(out, "    }\n    }\n");
 }
 
 /* --- the thread that a cell runs
