@@ -12,7 +12,7 @@
 static void axpydot_limit(const struct data<float> &d)
 {
     float *const *f = d.of;
-    int blocks = blocks_for(d.n, VECTOR_BLOCK);
+    int blocks = blocks_for(d.n, VECTOR_TILE);
     hand_axpydot<<<blocks, VECTOR_BLOCK>>>(d.n, alpha, f[W], f[V], f[U], f[Z],
                                            blocks == 1 ? f[R] : d.partial[0]);
     dot_finish(d.n, d.partial[0], f[R]);
@@ -21,20 +21,20 @@ static void axpydot_limit(const struct data<float> &d)
 static void vadd_limit(const struct data<float> &d)
 {
     float *const *f = d.of;
-    hand_add_three<<<blocks_for(d.n, VECTOR_BLOCK), VECTOR_BLOCK>>>(d.n, f[W], f[Y], f[Z], f[X]);
+    hand_add_three<<<blocks_for(d.n, VECTOR_TILE), VECTOR_BLOCK>>>(d.n, f[W], f[Y], f[Z], f[X]);
 }
 
 static void waxpby_limit(const struct data<float> &d)
 {
     float *const *f = d.of;
-    hand_waxpby<<<blocks_for(d.n, VECTOR_BLOCK), VECTOR_BLOCK>>>(d.n, alpha, f[X], beta, f[Y], f[W]);
+    hand_waxpby<<<blocks_for(d.n, VECTOR_TILE), VECTOR_BLOCK>>>(d.n, alpha, f[X], beta, f[Y], f[W]);
 }
 
 static void madd_limit(const struct data<float> &d)
 {
     float *const *f = d.of;
     int n = d.rows * d.columns;
-    hand_add<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, f[A], f[B], f[C]);
+    hand_add<<<blocks_for(n, VECTOR_TILE), VECTOR_BLOCK>>>(n, f[A], f[B], f[C]);
 }
 
 /* cuBLAS has a routine for the whole. */

@@ -6,13 +6,16 @@
 
 __global__ void axpy_kernel(int n, float alpha, const float *x, float *y)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = alpha * x[i] + y[i];
+    float added[VECTOR_EACH], values[VECTOR_EACH];
+    vector_load(added, x, n);
+    vector_load(values, y, n);
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = alpha * added[j] + values[j];
+    vector_store(values, y, n);
 }
 
 static void axpy(int n, float alpha, const float *x, float *y)
 {
-    axpy_kernel<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, alpha, x, y);
+    axpy_kernel<<<blocks_for(n, VECTOR_TILE), VECTOR_BLOCK>>>(n, alpha, x, y);
 }
 
 #endif

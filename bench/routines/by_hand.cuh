@@ -7,33 +7,45 @@
 __global__ void hand_axpydot(int n, float alpha, const float *w, const float *v, const float *u, float *z,
                              float *partial)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float product = 0;
-    if (i < n) {
-        float value = alpha * v[i] + w[i];
-        z[i] = value;
-        product = value * u[i];
+    float added[VECTOR_EACH], values[VECTOR_EACH], factors[VECTOR_EACH], sum = 0;
+    vector_load(added, v, n);
+    vector_load(values, w, n);
+    vector_load(factors, u, n);
+    for (int j = 0; j < VECTOR_EACH; j++) {
+        values[j] = alpha * added[j] + values[j];
+        sum += values[j] * factors[j];
     }
-    float sum = block_sum(product);
+    vector_store(values, z, n);
+    sum = block_sum(sum);
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
 __global__ void hand_add(int n, const float *a, const float *b, float *sum)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) sum[i] = a[i] + b[i];
+    float values[VECTOR_EACH], added[VECTOR_EACH];
+    vector_load(values, a, n);
+    vector_load(added, b, n);
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = values[j] + added[j];
+    vector_store(values, sum, n);
 }
 
 __global__ void hand_add_three(int n, const float *w, const float *y, const float *z, float *x)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = (w[i] + y[i]) + z[i];
+    float values[VECTOR_EACH], second[VECTOR_EACH], third[VECTOR_EACH];
+    vector_load(values, w, n);
+    vector_load(second, y, n);
+    vector_load(third, z, n);
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = (values[j] + second[j]) + third[j];
+    vector_store(values, x, n);
 }
 
 __global__ void hand_waxpby(int n, float alpha, const float *x, float beta, const float *y, float *w)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) w[i] = fmaf(beta, y[i], alpha * x[i]);
+    float values[VECTOR_EACH], added[VECTOR_EACH];
+    vector_load(values, x, n);
+    vector_load(added, y, n);
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = fmaf(beta, added[j], alpha * values[j]);
+    vector_store(values, w, n);
 }
 
 /* Partial sums of q = A p a row of tiles, and of s = A' r a column of tiles. */

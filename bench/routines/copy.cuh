@@ -6,13 +6,14 @@
 
 __global__ void copy_kernel(int n, const float *x, float *y)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
+    float values[VECTOR_EACH];
+    vector_load(values, x, n);
+    vector_store(values, y, n);
 }
 
 static void copy(int n, const float *x, float *y)
 {
-    copy_kernel<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, x, y);
+    copy_kernel<<<blocks_for(n, VECTOR_TILE), VECTOR_BLOCK>>>(n, x, y);
 }
 
 __global__ void copy_matrix_kernel(int rows, int columns, const float *__restrict__ a, float *__restrict__ b)

@@ -6,13 +6,15 @@
 
 __global__ void scal_kernel(int n, float alpha, float *x)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = alpha * x[i];
+    float values[VECTOR_EACH];
+    vector_load(values, x, n);
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = alpha * values[j];
+    vector_store(values, x, n);
 }
 
 static void scal(int n, float alpha, float *x)
 {
-    scal_kernel<<<blocks_for(n, VECTOR_BLOCK), VECTOR_BLOCK>>>(n, alpha, x);
+    scal_kernel<<<blocks_for(n, VECTOR_TILE), VECTOR_BLOCK>>>(n, alpha, x);
 }
 
 #endif

@@ -5,7 +5,9 @@
 #define BENCH_ROUTINES_SUMS_CUH
 
 enum {
-    VECTOR_BLOCK = 256, /* threads of a block, one element each */
+    VECTOR_BLOCK = 256, /* threads of a block that works on VECTOR_TILE elements of vectors */
+    VECTOR_EACH = 4,
+    VECTOR_TILE = VECTOR_BLOCK * VECTOR_EACH,
     TILE = 128,         /* rows and columns of a tile */
     TILE_X = 32,        /* the block that works on a tile: a warp takes a row of it, */
     TILE_Y = 8,         /* and so many rows at once */
@@ -34,6 +36,24 @@ __device__ static float block_sum(float value)
     __syncthreads();
     if (warp == 0) value = warp_sum(lane < blockDim.x / 32 ? sums[lane] : 0);
     return value;
+}
+
+/* A thread's part of its block's elements of a vector, VECTOR_BLOCK apart. What lies beyond the end is 0, and
+ * not stored. */
+__device__ static int vector_element(int j)
+{
+    return blockIdx.x * VECTOR_TILE + threadIdx.x + j * VECTOR_BLOCK;
+}
+
+__device__ static void vector_load(float *values, const float *x, int n)
+{
+    for (int j = 0; j < VECTOR_EACH; j++) values[j] = vector_element(j) < n ? x[vector_element(j)] : 0;
+}
+
+__device__ static void vector_store(const float *values, float *x, int n)
+{
+    for (int j = 0; j < VECTOR_EACH; j++)
+        if (vector_element(j) < n) x[vector_element(j)] = values[j];
 }
 
 /* A thread's part of a row of its block's tile: columns TILE_X apart. What lies outside of the matrix is 0,
