@@ -269,7 +269,7 @@ static void check_foreign(const void *pointer)
     if (is_in_library(pointer) || !dladdr(pointer, &info) || !info.dli_fname) return;
     const char *slash = strrchr(info.dli_fname, '/');
     if (!strncmp(slash ? slash + 1 : info.dli_fname, "libcuda.so", 10))
-        shim_latch("a second copy of libcuda is in use");
+        shim_latch_format("a second copy of libcuda is in use: %s", info.dli_fname);
 }
 
 static void *dlsym_driver(void *handle, const char *name, const void *caller)
