@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tiles are powers of two along each dimension, of at least a half warp along x: the one with the least work,
- * which is the cells that its stages run, and the parts of sectors that the ends of its rows move for nothing.
+ * which is the cells that its stages run, and what its ends move for nothing.
  * Large ones as long as there are blocks for the whole device, but where no stage runs a cell twice one of
  * as many cells as threads. */
 #include "fuser/analysis/halo_tile.h"
@@ -18,7 +18,9 @@ enum {
     TILE_MOST_GRID_YZ = 65535,
 };
 static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
-static const double ROW_END = 2;       /* elements of 8 bytes: half a sector at each end of a row */
+/* What members read of neighbours from memory, in cells: half a sector at each end of a row of 8-byte elements;
+ * of rows and layers beside the tile, as the shared cache may have them, half of one. */
+static const double ROW_END = 2, SIDE = 0.5;
 
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
@@ -54,13 +56,23 @@ static double stage_members(const struct group *group, const struct group_stage 
     return members;
 }
 
+static bool has_border(const struct group *group, int d)
+{
+    for (uint32_t s = 0; s < group->stage_count; s++)
+        if (group->stages[s].low[d] || group->stages[s].high[d]) return true;
+    return false;
+}
+
 /* Cells run for each cell of the tile, by all members, and what their rows move beyond. */
 static double work(const struct group *group, const uint32_t tile[3])
 {
     double cells = 0, own = (double)tile[0] * tile[1] * tile[2];
     for (uint32_t s = 0; s < group->stage_count; s++)
         cells += (double)stage_cells(&group->stages[s], tile) * stage_members(group, &group->stages[s]);
-    return cells / own * (1 + ROW_END / tile[0]);
+    double ends = 1 + ROW_END / tile[0];
+    for (int d = 1; d < 3; d++)
+        if (has_border(group, d)) ends *= 1 + SIDE / tile[d];
+    return cells / own * ends;
 }
 
 /* A member that runs in a good part of the cells has cells beyond the tile. */

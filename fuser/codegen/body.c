@@ -35,12 +35,6 @@ const char *body_covered_name(const struct body *body, uint32_t index)
                         index);
 }
 
-static uint32_t fetch_bits(const struct body *body, uint32_t index)
-{
-    const struct ptx_instruction *load = &body->function->instructions[body->fetches[index]->to_instruction];
-    return ptx_type_bytes(body->function->registers[load->operands[0].reg].type) * 8;
-}
-
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch)
 {
     return body->group->tiles[fetch->tile].bytes;
@@ -238,7 +232,6 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         operand = write_flag(writer, "covered", i, operand);
         body_code_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
                        body->member, i);
-        body_code_line(writer, ".reg .b%u %%m%u_fetched_%u;", fetch_bits(body, i), body->member, i);
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
@@ -550,40 +543,30 @@ static const char *flagged_guard(struct body_writer *writer, const struct ptx_in
     return arena_printf(arena, "@%s_guard ", flag);
 }
 
-static void write_fetch(struct body_writer *writer, uint32_t index, const char *guard, const char *target)
-{
-    const struct body *body = writer->body;
-    const struct group_fetch *fetch = body->fetches[index];
-    body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard, body_fetch_bytes(body, fetch) * 8, target,
-                   body_tile_name(body->arena, body, fetch->tile), stage_code_distance(body, fetch));
-}
-
 /* The value from the tile that has it; where none has, the load itself, first: its address may lie in the
- * register that it loads. Each into a register of its own: a load waits for those before it that have the
- * same target, even where these do not run. */
+ * register that it loads. */
 static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t first)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
-    const char *target = body->registers[instruction->operands[0].reg];
-    if (!body->fetches[first]->covered) {
-        write_fetch(writer, first, body_code_guard(writer, instruction), target);
-        return;
-    }
     uint32_t end = first;
     while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
-    const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
-    body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
-    for (uint32_t i = first + 1; i < end; i++)
-        body_code_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
-    write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
-    for (uint32_t i = first; i < end; i++)
-        write_fetch(writer, i, flagged_guard(writer, instruction, "covered", i, true),
-                    arena_printf(body->arena, "%%m%u_fetched_%u", body->member, i));
-    for (uint32_t i = first; i < end; i++)
-        body_code_line(writer, "%sselp.b%u %s, %%m%u_fetched_%u, %s, %%m%u_covered_%u;",
-                       body_code_guard(writer, instruction), fetch_bits(body, i), target, body->member, i,
-                       target, body->member, i);
+    if (body->fetches[first]->covered) {
+        const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
+        body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
+        for (uint32_t i = first + 1; i < end; i++)
+            body_code_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
+        write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
+    }
+    for (uint32_t i = first; i < end; i++) {
+        const char *guard = body->fetches[i]->covered ? flagged_guard(writer, instruction, "covered", i, true)
+                                                      : body_code_guard(writer, instruction);
+        body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
+                       body_fetch_bytes(body, body->fetches[i]) * 8,
+                       body->registers[instruction->operands[0].reg],
+                       body_tile_name(body->arena, body, body->fetches[i]->tile),
+                       stage_code_distance(body, body->fetches[i]));
+    }
 }
 
 /* It goes to global memory; other stores are the thread's own. */

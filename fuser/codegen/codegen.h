@@ -30,7 +30,7 @@ struct codegen_request {
     const struct group *group;
     const char *name;       /* of the kernel: a C identifier that contains the members' names */
     uint32_t sm;            /* 90 */
-    uint32_t max_registers; /* 0: no cap beyond the block's size */
+    uint32_t least_blocks;  /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */

@@ -203,7 +203,7 @@ void codegen_compile(const struct codegen_request *request, struct codegen_resul
     codegen_write(request, result);
     if (result->error) return;
     nvrtc_compile(result->arena, arena_printf(result->arena, "group-%s.cu", request->name), result->source,
-                  architecture_of(request, result->arena), request->max_registers, &output);
+                  architecture_of(request, result->arena), 0, &output);
     result->error = output.error;
     result->has_no_compiler = output.is_missing;
     if (result->error) return;

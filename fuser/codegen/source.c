@@ -158,6 +158,7 @@ static void write_signature(const struct source *source, FILE *out)
     const struct codegen_result *result = source->result;
     const struct group *group = source->request->group;
     uint32_t least = least_blocks(group);
+    if (least < source->request->least_blocks) least = source->request->least_blocks;
     fprintf(out, "extern \"C\" __global__ void __launch_bounds__(%u", block_threads(group->block));
     if (least) fprintf(out, ", %u", least);
     fprintf(out, ")\n%s(", source->request->name);

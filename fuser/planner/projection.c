@@ -104,8 +104,9 @@ double projection_cached(const struct projection *projection, uint64_t block_byt
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
                                   uint32_t count, const struct projection_kernel *kernel)
 {
-    /* Memory-bound kernels lose bandwidth below about a quarter of the threads. */
-    const double enough_occupancy = 0.25;
+    /* Memory-bound kernels lose bandwidth below about half of the threads: of two kernels in one each thread
+     * waits for the loads of both, one after the other. */
+    const double enough_occupancy = 0.5;
     struct projected projected = {0};
     double body = 0;
     for (uint32_t i = 0; i < count; i++) {
