@@ -665,11 +665,11 @@ static void write_word_operand(const struct body_writer *writer, const struct bo
                 extended[word->register_bytes], name);
 }
 
-const char *body_code_outputs(struct body_writer *writer, const char *separator)
+const char *body_code_outputs(struct body_writer *writer, const char *separator, char modifier)
 {
     const struct body *body = writer->body;
     for (uint32_t i = 0; i < body->output_count; i++, separator = ",")
-        fprintf(writer->out, "%s \"+%c\"(%s)", separator, constraint_of(body->outputs[i].bytes),
+        fprintf(writer->out, "%s \"%c%c\"(%s)", separator, modifier, constraint_of(body->outputs[i].bytes),
                 body_value_name(body->arena, &body->outputs[i]));
     return separator;
 }
@@ -741,7 +741,9 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
     write_code(&writer);
     body_code_line(&writer, "}");
     fprintf(out, "%s    :", indentation);
-    body_code_outputs(&writer, "");
+    /* A value that the body may leave undefined is used nowhere then; what it was before would need a register
+     * all the time. All operands have been copied when the first value is set. */
+    body_code_outputs(&writer, "", body->group->remaps[body->member].kind == REMAP_STRIDE ? '+' : '=');
     fprintf(out, "\n%s    :", indentation);
     body_code_inputs(&writer, " ", word_name, context);
     fprintf(out, "\n%s    : \"memory\");\n", indentation);

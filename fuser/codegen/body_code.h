@@ -36,8 +36,9 @@ const char *body_code_old(struct arena *arena, const struct body_value *value, u
 /* Of an unwound member: writes what comes before the instruction where a loop begins; true where it wrote
  * what stands in its place. */
 bool turn_code_write(struct body_writer *writer, uint32_t index);
-/* Operands in the order of their numbers; they take and return what separates them. */
-const char *body_code_outputs(struct body_writer *writer, const char *separator);
+/* Operands in the order of their numbers; they take and return what separates them. modifier: + for values that
+ * were set before, = for others. */
+const char *body_code_outputs(struct body_writer *writer, const char *separator, char modifier);
 const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,
                              void *context);
 

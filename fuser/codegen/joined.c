@@ -438,7 +438,7 @@ static void write_operands(struct joined *joined, body_word_name *word_name, voi
     fprintf(writer->out, "%s    :", writer->indentation);
     for (uint32_t i = 0; i < joined->join->member_count; i++) {
         select_body(joined, i);
-        separator = body_code_outputs(&joined->writer, separator);
+        separator = body_code_outputs(&joined->writer, separator, '+');
     }
     fprintf(writer->out, "\n%s    :", writer->indentation);
     separator = " ";
