@@ -30,24 +30,32 @@ __device__ static float gaussian(float square_a, float square_b, float product, 
     return expf(-scale * (square_a + square_b - 2 * product));
 }
 
-/* In place: from scalar products to the kernel's values, a tile a block. */
-__global__ void evaluate_kernel(int m, int n, float scale, const float *__restrict__ squares_a,
-                                const float *__restrict__ squares_b, float *__restrict__ c)
+/* In place: from scalar products to the kernel's values, a tile a block, a thread the elements that it has in
+ * the product. */
+__global__ void __launch_bounds__(GEMM_THREADS)
+    evaluate_kernel(int m, int n, float scale, const float *__restrict__ squares_a,
+                    const float *__restrict__ squares_b, float *__restrict__ c)
 {
-    float squares[TILE_COLUMNS];
-    tile_load(squares, squares_b, 0, 1, n);
-    for (int k = 0; k < TILE; k += TILE_Y) {
-        int row = blockIdx.y * TILE + threadIdx.y + k;
-        float values[TILE_COLUMNS], square = row < m ? squares_a[row] : 0;
-        tile_load(values, c, row, m, n);
-        for (int j = 0; j < TILE_COLUMNS; j++) values[j] = gaussian(square, squares[j], values[j], scale);
-        tile_store(values, c, row, m, n);
+    float squares[GEMM_SIDE];
+    for (int j = 0; j < GEMM_SIDE; j++) {
+        int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
+        squares[j] = column < n ? squares_b[column] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < GEMM_SIDE; i++) {
+        int row = blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
+        float square = row < m ? squares_a[row] : 0;
+        for (int j = 0; j < GEMM_SIDE; j++) {
+            int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
+            if (row < m && column < n)
+                c[row * n + column] = gaussian(square, squares[j], c[row * n + column], scale);
+        }
     }
 }
 
 static void evaluate(int m, int n, float scale, const float *squares_a, const float *squares_b, float *c)
 {
-    dim3 grid(blocks_for(n, TILE), blocks_for(m, TILE)), block(TILE_X, TILE_Y);
+    dim3 grid(blocks_for(n, TILE), blocks_for(m, TILE)), block(GEMM_BLOCK, GEMM_BLOCK);
     evaluate_kernel<<<grid, block>>>(m, n, scale, squares_a, squares_b, c);
 }
 

@@ -9,17 +9,16 @@ plan_options="--keep-losing --store-all"
 sort >"$work/expected" <<END
 tiles apart gemv_tiles, add_tiles: gemv_tiles writes array 7 in block (1,0,0) thread (0,7,0), add_tiles reads it in block (0,0,0) thread (7,1,0), both byte 1228 (element 307 of 4 bytes)
 tiles apart squares, gemm: blocks stay whole, of other shapes: a warp collective
-tiles fused evaluate, gemv_tiles: inner-block, 8 loads from shared memory
-tiles fused gemm, evaluate: inner-block, a barrier between them, 4 loads from shared memory, 64 stores left out
+tiles fused evaluate, gemv_tiles: inner-block, a barrier between them, 8 loads from shared memory
+tiles fused gemm, evaluate: inner-block, 64 values in registers, 64 stores left out
 tiles fused squares, squares: inner-thread
-tiles handed array 5, 128 rows of 512 bytes: 12 loads take what 68 stores leave, 64 of which go nowhere else
+tiles handed array 5, 128 rows of 512 bytes: 8 loads take what 64 stores leave, 0 of which go nowhere else
 tiles group gemm+evaluate+gemv_tiles
 tiles group squares+squares
-rows apart evaluate, gemv: evaluate writes array 5 in block (0,0,0) thread (31,7,0), gemv reads it in block (15,0,0) thread (31,7,0), both byte 101724 (element 25431 of 4 bytes)
+rows apart evaluate, gemv: evaluate writes array 5 in block (0,0,0) thread (0,15,0), gemv reads it in block (15,0,0) thread (0,0,0), both byte 96000 (element 24000 of 4 bytes)
 rows apart squares, gemm: blocks stay whole, of other shapes: a warp collective
-rows fused gemm, evaluate: inner-block, a barrier between them, 4 loads from shared memory, 64 stores left out
+rows fused gemm, evaluate: inner-thread, 64 values in registers, 64 stores left out
 rows fused squares, squares: inner-thread
-rows handed array 5, 128 rows of 512 bytes: 4 loads take what 68 stores leave, 64 of which go nowhere else
 rows group gemm+evaluate
 rows group squares+squares
 END
