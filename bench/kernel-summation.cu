@@ -32,25 +32,19 @@ __device__ static float gaussian(float square_a, float square_b, float product, 
 
 /* In place: from scalar products to the kernel's values, a tile a block, a thread the elements that it has in
  * the product. */
-__global__ void __launch_bounds__(GEMM_THREADS)
+__global__ void __launch_bounds__(GEMM_THREADS, 2)
     evaluate_kernel(int m, int n, float scale, const float *__restrict__ squares_a,
                     const float *__restrict__ squares_b, float *__restrict__ c)
 {
-    float squares[GEMM_SIDE];
-    for (int j = 0; j < GEMM_SIDE; j++) {
-        int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
-        squares[j] = column < n ? squares_b[column] : 0;
-    }
-#pragma unroll
+    float elements[GEMM_SIDE][GEMM_SIDE], squares[GEMM_SIDE];
+    gemm_load(m, n, c, elements);
+    for (int j = 0; j < GEMM_SIDE; j++)
+        squares[j] = gemm_column(j) < n ? squares_b[gemm_column(j)] : 0;
     for (int i = 0; i < GEMM_SIDE; i++) {
-        int row = blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
-        float square = row < m ? squares_a[row] : 0;
-        for (int j = 0; j < GEMM_SIDE; j++) {
-            int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
-            if (row < m && column < n)
-                c[row * n + column] = gaussian(square, squares[j], c[row * n + column], scale);
-        }
+        float square = gemm_row(i) < m ? squares_a[gemm_row(i)] : 0;
+        for (int j = 0; j < GEMM_SIDE; j++) elements[i][j] = gaussian(square, squares[j], elements[i][j], scale);
     }
+    gemm_store(m, n, elements, c);
 }
 
 static void evaluate(int m, int n, float scale, const float *squares_a, const float *squares_b, float *c)

@@ -72,18 +72,40 @@ __device__ static void gemm_elements(int m, int n, int k, const float *a, const 
     }
 }
 
+/* Of a thread's elements. */
+__device__ static int gemm_row(int i)
+{
+    return blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
+}
+
+__device__ static int gemm_column(int j)
+{
+    return blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
+}
+
+__device__ static void gemm_load(int m, int n, const float *c, float (*elements)[GEMM_SIDE])
+{
+#pragma unroll
+    for (int i = 0; i < GEMM_SIDE; i++)
+        for (int j = 0; j < GEMM_SIDE; j++)
+            elements[i][j] = gemm_row(i) < m && gemm_column(j) < n ? c[gemm_row(i) * n + gemm_column(j)] : 0;
+}
+
+__device__ static void gemm_store(int m, int n, const float (*elements)[GEMM_SIDE], float *c)
+{
+#pragma unroll
+    for (int i = 0; i < GEMM_SIDE; i++)
+        for (int j = 0; j < GEMM_SIDE; j++)
+            if (gemm_row(i) < m && gemm_column(j) < n) c[gemm_row(i) * n + gemm_column(j)] = elements[i][j];
+}
+
 __global__ void __launch_bounds__(GEMM_THREADS, 2)
     gemm_kernel(int m, int n, int k, const float *__restrict__ a, const float *__restrict__ b,
                 float *__restrict__ c)
 {
     float elements[GEMM_SIDE][GEMM_SIDE] = {};
     gemm_elements(m, n, k, a, b, elements);
-    for (int i = 0; i < GEMM_SIDE; i++)
-        for (int j = 0; j < GEMM_SIDE; j++) {
-            int row = blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
-            int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
-            if (row < m && column < n) c[row * n + column] = elements[i][j];
-        }
+    gemm_store(m, n, elements, c);
 }
 
 static void gemm(int m, int n, int k, const float *a, const float *b, float *c)
