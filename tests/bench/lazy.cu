@@ -70,7 +70,7 @@ static void tell(const char *name, const float *array)
 
 static void write(float *array, size_t from, size_t count, int step)
 {
-    for (size_t i = 0; i < count; i++) host[i] = (float)(step + i % 11);
+    for (size_t i = 0; i < count; i++) host[i] = (float)(step + (int)(i % 11));
     CHECK(cudaMemcpy(array + from, host, count * sizeof *host, cudaMemcpyHostToDevice));
 }
 
