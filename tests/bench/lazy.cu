@@ -57,6 +57,22 @@ __global__ void scatter(int n, const float *at, float *x)
     if (i < n) x[(unsigned)at[i] % n] = 1;
 }
 
+/* But for the middle. */
+__global__ void ends(int n, const float *x, const float *y, float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n / 4 || (i >= n - n / 4 && i < n)) z[i] = x[i] + y[i];
+}
+
+/* Both ends at once, where data say so. */
+__global__ void turn(int n, const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, k = n - 1 - i;
+    if (i >= n / 2 || x[i] + x[k] < 4) return;
+    y[i] += x[k];
+    y[k] += x[i];
+}
+
 #define ON(stream, kernel, ...) kernel<<<(n + 127) / 128, 128, 0, stream>>>(n, __VA_ARGS__)
 #define RUN(kernel, ...)        ON(0, kernel, __VA_ARGS__)
 
@@ -121,14 +137,48 @@ static void make_arena(int step)
     CHECK(cudaDeviceSynchronize());
 }
 
+/* A launch that no fused kernel can have as a member comes between the members, and reads what they make. */
+static void make_peek(int)
+{
+    RUN(add, a, b, t1);
+    RUN(turn, t1, spare);
+    RUN(multiply, t1, b, t2);
+    RUN(subtract, t2, a, out);
+}
+
+/* It changes what t1 is made of. */
+static void make_spoil(int)
+{
+    RUN(add, a, b, t1);
+    RUN(turn, b, a);
+    RUN(multiply, t1, b, t2);
+    RUN(subtract, t2, b, out);
+}
+
+/* It does so before the members. */
+static void make_before(int step)
+{
+    RUN(turn, b, a);
+    make_plain(step);
+}
+
+/* Another group makes the ends of t1 alone. */
+static void make_ends(int)
+{
+    RUN(add, a, b, t1);
+    RUN(subtract, t1, b, out);
+    CHECK(cudaDeviceSynchronize());
+    RUN(ends, b, b, t1);
+    RUN(ends, t1, a, second);
+    CHECK(cudaDeviceSynchronize());
+}
+
 static const struct form {
     const char *name;
     void (*make)(int step);
-} forms[] = {{"plain", make_plain},
-             {"both", make_both},
-             {"update", make_update},
-             {"alternate", make_alternate},
-             {"arena", make_arena}};
+} forms[] = {{"plain", make_plain},         {"both", make_both},     {"update", make_update},
+             {"alternate", make_alternate}, {"arena", make_arena},   {"peek", make_peek},
+             {"spoil", make_spoil},         {"before", make_before}, {"ends", make_ends}};
 
 static void then(char letter, int step)
 {
@@ -190,6 +240,12 @@ static void then(char letter, int step)
         CHECK(cudaFree(t2));
         CHECK(cudaMalloc((void **)&t2, bytes));
         CHECK(cudaMemset(t2, 1, bytes));
+        break;
+    case 'G': /* what t1 and t2 are made of */
+        CHECK(cudaFree(b));
+        tell("t2", t2);
+        CHECK(cudaMalloc((void **)&b, bytes));
+        write(b, 0, n, step);
         break;
     case 's':
         CHECK(cudaDeviceSynchronize());
@@ -259,7 +315,8 @@ int main(int argc, char **argv)
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
-        {"form", NULL, &name, NULL, "of a step: plain, both, update, alternate or arena"},
+        {"form", NULL, &name, NULL,
+         "of a step: plain, both, update, alternate, arena, peek, spoil, before or ends"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
         {NULL, NULL, NULL, NULL, NULL},
     };

@@ -29,7 +29,7 @@ stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
 stale k 1 1     # nor once there is another stream
 stale sT 1 1    # or another thread
-for letters in A B U P z d c f F w g x h H At Bt gu fb fut cF Et Eb; do
+for letters in A B U P z d c f F G w g x h H At Bt gu fb fut cF Et Eb; do
     original "$lazy" --then $letters
     run_planned "$lazy" --then $letters
     [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
@@ -62,6 +62,19 @@ for form in both update alternate; do
         case $form$letters in
         update | alternates) [ "$(stat_of stale)" -gt 0 ] || fail "$form: nothing is left stale" ;;
         esac
+    done
+done
+
+# a launch that is passed over reads what the members make, or changes what they read; another group overwrites a part
+for form in peek spoil before ends; do
+    between=s
+    [ $form != before ] || between=
+    record_and_plan "$lazy" --form $form --then "$between"
+    [ $form = ends ] || grep -q '"role"' "$work/app.kfplan/plan.json" || fail "$form: nothing is passed over"
+    for letters in '' t u; do
+        original "$lazy" --form $form --then "$letters"
+        run_planned "$lazy" --form $form --then "$letters"
+        [ "$(stat_of stale)" -gt 0 ] || fail "$form: nothing is left stale"
     done
 done
 
