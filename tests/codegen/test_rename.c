@@ -204,6 +204,15 @@ static void a_store_that_data_decide(void **state)
                    "from another");
 }
 
+/* The second writer may write more than the first, and than what is known. */
+static void a_second_store_that_data_decide(void **state)
+{
+    (void)state;
+    expect_refusal(
+        (struct scene){{FROM("clamped", 1, 0), FROM("middle", 0, 1), FROM("where_positive", 0, 2)}, ROWS},
+        "");
+}
+
 /* The second writer writes what the first has left as it was, and what it reads of that is neither old nor
  * new. */
 static void what_is_written_later(void **state)
@@ -243,6 +252,7 @@ int main(void)
         cmocka_unit_test(what_several_write),
         cmocka_unit_test(sets_are_boxes_or_not),
         cmocka_unit_test(a_store_that_data_decide),
+        cmocka_unit_test(a_second_store_that_data_decide),
         cmocka_unit_test(what_is_written_later),
         cmocka_unit_test(a_read_behind_the_write),
         cmocka_unit_test(atomics),
