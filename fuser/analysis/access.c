@@ -485,6 +485,37 @@ static void find_idle_blocks(struct analysis *analysis)
     analysis->summary->is_idle = idle;
 }
 
+static bool is_entered_otherwise(const struct analysis *analysis, uint32_t block, uint32_t from)
+{
+    const struct ptx_block *info = &analysis->cfg->blocks[block];
+    for (uint32_t p = 0; p < info->predecessor_count; p++)
+        if (info->predecessors[p] != from && !analysis->summary->is_idle[info->predecessors[p]]) return true;
+    return false;
+}
+
+/* Guards that hold for all threads, as of sizes that blocks divide: branches past what they guard. */
+static void find_untaken_branches(struct analysis *analysis)
+{
+    enum { TAKEN, OTHERWISE, WAYS }; /* successors of a block that ends so */
+    const struct ptx_function *function = analysis->function;
+    bool *untaken = arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *untaken);
+
+    affine_begin(analysis);
+    for (uint32_t b = 0; untaken && analysis->summary->is_idle && b < analysis->cfg->block_count; b++) {
+        const struct ptx_block *info = &analysis->cfg->blocks[b];
+        uint32_t last = info->first + info->count - 1;
+        if (!info->count || info->successor_count != WAYS || analysis->forest->loop_of[b] != LOOPS_NONE)
+            continue;
+        if (function->instructions[last].opcode != PTX_OP_BRA || function->instructions[last].guard < 0)
+            continue;
+        untaken[last] = isl_set_is_empty(analysis->blocks[b].edges[TAKEN].set) == isl_bool_true &&
+                        info->successors[TAKEN] != info->successors[OTHERWISE] &&
+                        is_entered_otherwise(analysis, info->successors[TAKEN], b);
+    }
+    affine_recover(analysis);
+    analysis->summary->is_untaken = untaken;
+}
+
 /* How often threads go round the outermost loops. */
 static void find_rounds(struct analysis *analysis)
 {
@@ -524,6 +555,7 @@ static bool run_passes(struct analysis *analysis)
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
+    find_untaken_branches(analysis);
     find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);

@@ -113,6 +113,8 @@ struct access_summary {
     isl_set **rounds;
     uint32_t round_count;        /* of blocks */
     bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
+    bool *is_untaken; /* instruction -> a branch, in no loop, that no thread takes, to where others come anyway; NULL: not
+                         known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
     struct unwound **unwound; /* a place for what unwind.h finds */
 };

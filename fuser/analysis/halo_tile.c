@@ -18,8 +18,8 @@ enum {
     TILE_MOST_GRID_YZ = 65535,
 };
 static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
-/* What members read of neighbours from memory, in cells: half a sector at each end of a row of 8-byte elements;
- * of rows and layers beside the tile, as the shared cache may have them, half of one. */
+/* What members read of neighbours from memory, in cells: half a sector at each end of a row of 8-byte
+ * elements; of rows and layers beside the tile, as the shared cache may have them, half of one. */
 static const double ROW_END = 2, SIDE = 0.5;
 
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])

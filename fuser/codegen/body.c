@@ -596,6 +596,12 @@ static void write_departure(struct body_writer *writer)
     body_code_line(writer, "@!%%m%u_all_gone bra m%u_leave;", member, member);
 }
 
+static bool is_untaken(const struct body *body, uint32_t instruction)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    return body->drops_idle && summary->is_untaken && summary->is_untaken[instruction];
+}
+
 void body_code_instruction(struct body_writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
@@ -609,6 +615,8 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
     if (leave) {
         if (leave->kind == GROUP_EXIT_ALL)
             body_code_line(writer, "%sexit;", body_code_guard(writer, instruction));
+    } else if (is_untaken(body, index)) {
+        return;
     } else if (ptx_is_return(instruction)) {
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last)
@@ -741,8 +749,8 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
     write_code(&writer);
     body_code_line(&writer, "}");
     fprintf(out, "%s    :", indentation);
-    /* A value that the body may leave undefined is used nowhere then; what it was before would need a register
-     * all the time. All operands have been copied when the first value is set. */
+    /* A value that the body may leave undefined is used nowhere then; what it was before would need a
+     * register all the time. All operands have been copied when the first value is set. */
     body_code_outputs(&writer, "", body->group->remaps[body->member].kind == REMAP_STRIDE ? '+' : '=');
     fprintf(out, "\n%s    :", indentation);
     body_code_inputs(&writer, " ", word_name, context);

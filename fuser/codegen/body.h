@@ -62,7 +62,8 @@ struct body {
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
-    bool drops_idle; /* leaves out blocks that no thread comes by: sums and products are not counted then */
+    bool drops_idle; /* leaves out blocks that no thread comes by, branches that none takes: sums and products
+                        are not counted then */
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
