@@ -105,8 +105,8 @@ struct projected projection_group(const struct projection *projection, const uin
                                   uint32_t count, const struct projection_kernel *kernel)
 {
     /* Memory-bound kernels lose bandwidth below about half of the threads: of two kernels in one each thread
-     * waits for the loads of both, one after the other. */
-    const double enough_occupancy = 0.5;
+     * waits for the loads of both, one after the other. Loops have more loads under way. */
+    const double enough_occupancy = kernel->has_loops ? 0.25 : 0.5;
     struct projected projected = {0};
     double body = 0;
     for (uint32_t i = 0; i < count; i++) {

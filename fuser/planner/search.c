@@ -76,12 +76,20 @@ static uint32_t shared_of(const struct search_group *planned)
     return planned->code.static_shared + planned->code.dynamic_shared;
 }
 
+static bool has_loops(const struct search_group *planned)
+{
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        if (planned->bound[m].summary->has_loop) return true;
+    return false;
+}
+
 /* What its blocks need of a multiprocessor: before it is compiled, what its members do, each alone. */
 static struct projection_kernel kernel_of(struct search *search, const struct search_group *planned)
 {
     const uint32_t *block = planned->group->block;
     struct projection_kernel kernel = {.registers = planned->code.registers,
                                        .static_shared = shared_of(planned),
+                                       .has_loops = has_loops(planned),
                                        .threads = block[0] * block[1] * block[2]};
     for (uint32_t m = 0; !planned->is_compiled && m < planned->member_count; m++) {
         const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
@@ -138,7 +146,8 @@ static struct projected project(struct search *search, const struct search_group
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = {.registers = planned->code.registers,
-                                       .static_shared = shared_of(planned)};
+                                       .static_shared = shared_of(planned),
+                                       .has_loops = has_loops(planned)};
     if (planned->group) {
         const uint32_t *block = planned->group->block;
         kernel.threads = block[0] * block[1] * block[2];
