@@ -38,7 +38,7 @@ chain_of_two(unsigned long long m0_at_0_8, unsigned int m0_at_8_4, unsigned int 
         "m0_L0:\n"
         "m0_end:\n"
         "}\n"
-        : "+r"(m0_value_15_0)
+        : "=r"(m0_value_15_0)
         : "l"((unsigned long long)m0_at_0_8), "r"((unsigned int)m0_at_8_4), "r"((unsigned int)m0_at_12_4), "r"((unsigned int)m0_at_16_4)
         : "memory");
 
