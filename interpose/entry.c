@@ -3,6 +3,7 @@
 #include "interpose/entry.h"
 
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
@@ -262,13 +263,13 @@ static bool is_in_library(const void *pointer)
     return (uintptr_t)pointer >= entries.start && (uintptr_t)pointer < entries.end;
 }
 
-/* A second driver library (dlmopen, another path) is out of our sight. */
+/* A second driver library (dlmopen, another path) is out of our sight. A profiler's own only observes. */
 static void check_foreign(const void *pointer)
 {
     Dl_info info;
     if (is_in_library(pointer) || !dladdr(pointer, &info) || !info.dli_fname) return;
     const char *slash = strrchr(info.dli_fname, '/');
-    if (!strncmp(slash ? slash + 1 : info.dli_fname, "libcuda.so", 10))
+    if (!strncmp(slash ? slash + 1 : info.dli_fname, "libcuda.so", 10) && !setting_is_on("KFUSE_PROFILED"))
         shim_latch_format("a second copy of libcuda is in use: %s", info.dli_fname);
 }
 

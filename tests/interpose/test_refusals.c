@@ -4,6 +4,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "tests/interpose/replay_program.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -70,6 +71,35 @@ static void loads_ahead(void)
     OK(launch_a(0x1000, 7, NULL));
     OK(launch_b(0x1000, 0x2000, NULL));
     CHECK_LINE(0, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+}
+
+/* The program finds a function of a copy of the driver. */
+static void find_other_driver(void)
+{
+    char path[4096], command[8400];
+    Dl_info info;
+    CHECK(dladdr((void *)fake_clear, &info));
+    snprintf(path, sizeof path, "%s/libcuda.so.9", preload_folder());
+    snprintf(command, sizeof command, "cp '%s' '%s'", info.dli_fname, path);
+    CHECK(system(command) == 0);
+    void *other = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(other && dlsym(other, "cuInit"));
+    fake_clear();
+    OK(launch_a(0x1000, 1, NULL));
+}
+
+static void second_driver(void)
+{
+    start_program();
+    find_other_driver();
+    CHECK_LINE(0, A_LINE("1000 1"));
+}
+
+static void profilers_driver(void)
+{
+    start_program();
+    find_other_driver();
+    CHECK(fake_count() == 0); /* held */
 }
 
 static void second_context(void)
@@ -300,6 +330,12 @@ static void plan_disabled(void)
     setenv("KFUSE_DISABLE", "1", 1);
 }
 
+static void plan_profiled(void)
+{
+    plan_ab();
+    setenv("KFUSE_PROFILED", "1", 1);
+}
+
 /* --- afterwards --- */
 
 static void check_exit(int status)
@@ -347,6 +383,7 @@ AFTER(says_missing, "/nonexistent.kfplan/plan.bin: cannot be read")
 AFTER(says_disabled, "KFUSE_DISABLE is set")
 AFTER(says_registers, "a:8,4 has other attributes than when it was recorded")
 AFTER(says_unverified, "group ab is off: it must be verified")
+AFTER(says_other, "a second copy of libcuda is in use: ")
 AFTER(says_load, "group ab is off: its code cannot be loaded: CUDA error 200")
 AFTER(says_table, "export table 6b010000000000000000000000000000, which nobody knows")
 AFTER(says_failed, "group ab is off: its launch failed with CUDA error 701; the originals ran")
@@ -359,6 +396,8 @@ int main(int argc, char **argv)
         {"load_fails", load_fails, plan_ab, says_load},
         {"loads_ahead", loads_ahead, plan_ab, NULL},
         {"second_context", second_context, plan_ab, NULL},
+        {"second_driver", second_driver, plan_ab, says_other},
+        {"profilers_driver", profilers_driver, plan_profiled, NULL},
         {"export_tables", export_tables, plan_ab, says_table},
         {"context_goes", context_goes, plan_ab, NULL},
         {"forks", forks, plan_ab, NULL},
