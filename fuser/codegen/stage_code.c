@@ -66,9 +66,10 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
     }
     if (!cells) return NULL;
     isl_map *blocks = blocks_of_cells(group, stage, isl_set_get_ctx(cells));
-    isl_set *all = remap_code_set_by_name(isl_map_range(isl_map_copy(blocks)));
-    isl_set *busy = isl_set_apply(cells, blocks);
+    isl_set *grid = isl_map_range(isl_map_copy(blocks)), *busy = isl_set_apply(cells, blocks);
+    isl_set *all = remap_code_set_by_name(grid);
     isl_set *named = isl_set_coalesce(isl_set_gist(remap_code_set_by_name(busy), isl_set_copy(all)));
+    isl_set_free(grid);
     isl_set_free(busy);
     char *text = NULL;
     if (isl_set_plain_is_universe(named) != isl_bool_true) {
