@@ -63,12 +63,11 @@ __global__ void __launch_bounds__(GEMM_THREADS, 2)
     float elements[GEMM_SIDE][GEMM_SIDE] = {}, squares[GEMM_SIDE], weights[GEMM_SIDE];
     gemm_elements(m, n, k, a, b, elements);
     for (int j = 0; j < GEMM_SIDE; j++) {
-        int column = blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
-        squares[j] = column < n ? squares_b[column] : 0;
-        weights[j] = column < n ? w[column] : 0;
+        squares[j] = gemm_column(j) < n ? squares_b[gemm_column(j)] : 0;
+        weights[j] = gemm_column(j) < n ? w[gemm_column(j)] : 0;
     }
     for (int i = 0; i < GEMM_SIDE; i++) {
-        int row = blockIdx.y * TILE + threadIdx.y * GEMM_SIDE + i;
+        int row = gemm_row(i);
         float sums[2] = {}, square = row < m ? squares_a[row] : 0;
         for (int j = 0; j < GEMM_SIDE; j++)
             sums[j % 2] += gaussian(square, squares[j], elements[i][j], scale) * weights[j];
