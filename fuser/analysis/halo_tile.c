@@ -43,8 +43,8 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
 static double share_of_cells(const struct group *group, uint32_t member)
 {
     const struct access_summary *summary = group->members[member].summary;
-    double cells = (double)group->cells[0] * group->cells[1] * group->cells[2], threads = 1;
-    for (int d = 0; d < 3; d++) threads *= (double)summary->grid[d] * summary->block[d];
+    double cells = (double)group->cells[0] * group->cells[1] * group->cells[2];
+    double threads = (double)remap_threads(summary->grid, summary->block);
     return threads < SMALL_SHARE * cells ? threads / cells : 1;
 }
 
@@ -56,10 +56,15 @@ static double stage_members(const struct group *group, const struct group_stage 
     return members;
 }
 
+static bool stage_has_border(const struct group_stage *stage, int d)
+{
+    return stage->low[d] || stage->high[d];
+}
+
 static bool has_border(const struct group *group, int d)
 {
     for (uint32_t s = 0; s < group->stage_count; s++)
-        if (group->stages[s].low[d] || group->stages[s].high[d]) return true;
+        if (stage_has_border(&group->stages[s], d)) return true;
     return false;
 }
 
@@ -80,9 +85,9 @@ static bool repeats(const struct group *group)
 {
     for (uint32_t s = 0; s < group->stage_count; s++) {
         const struct group_stage *stage = &group->stages[s];
-        bool has_border = false;
-        for (int d = 0; d < 3; d++) has_border |= stage->low[d] || stage->high[d];
-        if (has_border && stage_members(group, stage) >= 1) return true;
+        bool is_wide = false;
+        for (int d = 0; d < 3; d++) is_wide |= stage_has_border(stage, d);
+        if (is_wide && stage_members(group, stage) >= 1) return true;
     }
     return false;
 }

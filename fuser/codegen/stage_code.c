@@ -170,7 +170,7 @@ static void write_related(const struct body *body, const struct group_stage *sta
 {
     const struct group *group = body->group;
     const struct remap *remap = &group->remaps[body->member];
-    isl_set *run = isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates));
+    isl_set *run = running_cells(group, body->member);
     isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
     char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
     isl_set_free(run);

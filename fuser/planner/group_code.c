@@ -81,24 +81,24 @@ static bool find_exactness(struct search *search, struct search_group *planned,
 
 /* Blocks for half the threads of a multiprocessor: memory-bound kernels lose bandwidth with less. 0: these
  * registers have room for so many, or shared memory has not. */
-static uint32_t blocks_to_ask_for(const struct trace_device *device, const struct group *group,
+static uint32_t blocks_to_ask_for(const struct projection *projection, const struct group *group,
                                   const struct codegen_result *code)
 {
-    enum { REGISTER_UNIT = 8, SHARED_RESERVED = 1024 };
-    uint32_t threads = group->block[0] * group->block[1] * group->block[2];
-    uint32_t wanted = threads ? device->threads_per_multiprocessor / 2 / threads : 0;
-    uint32_t shared = code->static_shared + code->dynamic_shared + SHARED_RESERVED;
-    uint32_t registers = (code->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT * threads;
-    bool has_room = registers && device->registers_per_multiprocessor / registers >= wanted;
-    return has_room || device->shared_per_multiprocessor / shared < wanted ? 0 : wanted;
+    uint32_t most;
+    struct projection_kernel kernel = {.threads = group->block[0] * group->block[1] * group->block[2],
+                                       .static_shared = code->static_shared + code->dynamic_shared};
+    uint32_t without = projection_blocks(projection, &kernel, &most);
+    kernel.registers = code->registers;
+    uint32_t with = projection_blocks(projection, &kernel, &most);
+    return with < most / 2 && without >= most / 2 ? most / 2 : 0;
 }
 
 /* With fewer registers, if it does not spill then. */
-static void compile_for_more_blocks(struct codegen_request *request, const struct trace_device *device,
+static void compile_for_more_blocks(struct codegen_request *request, const struct projection *projection,
                                     struct codegen_result *code)
 {
     struct codegen_result other;
-    request->least_blocks = blocks_to_ask_for(device, request->group, code);
+    request->least_blocks = blocks_to_ask_for(projection, request->group, code);
     if (!request->least_blocks) return;
     codegen_compile(request, &other);
     struct codegen_result *worse = other.error ? &other : code;
@@ -128,7 +128,7 @@ void group_code_compile_form(struct search *search, struct search_group *planned
         .references = references,
     };
     codegen_compile(&request, code);
-    if (!code->error) compile_for_more_blocks(&request, device, code);
+    if (!code->error) compile_for_more_blocks(&request, &search->projection, code);
     if (!planned->unproven && !device->is_emulated) planned->unproven = code->unproven;
 }
 

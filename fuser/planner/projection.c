@@ -65,9 +65,8 @@ struct projection projection_calibrate(const struct program *program)
     return projection;
 }
 
-/* Blocks that are resident on a multiprocessor at a time, at most so many as threads allow: *most. */
-static uint32_t resident_blocks(const struct projection *projection, const struct projection_kernel *kernel,
-                                uint32_t *most)
+uint32_t projection_blocks(const struct projection *projection, const struct projection_kernel *kernel,
+                           uint32_t *most)
 {
     enum { WARP = 32, REGISTER_UNIT = 256, SHARED_RESERVED = 1024 };
     uint32_t warps = (kernel->threads + WARP - 1) / WARP;
@@ -85,7 +84,7 @@ static uint32_t resident_blocks(const struct projection *projection, const struc
 /* Share of a multiprocessor's threads that can be resident. */
 static double occupancy(const struct projection *projection, const struct projection_kernel *kernel)
 {
-    uint32_t most, blocks = resident_blocks(projection, kernel, &most);
+    uint32_t most, blocks = projection_blocks(projection, kernel, &most);
     return most && blocks < most ? (double)blocks / most : 1;
 }
 
@@ -93,7 +92,7 @@ double projection_cached(const struct projection *projection, uint64_t block_byt
                          const struct projection_kernel *kernel)
 {
     uint32_t most;
-    double resident = (double)projection->multiprocessors * resident_blocks(projection, kernel, &most);
+    double resident = (double)projection->multiprocessors * projection_blocks(projection, kernel, &most);
     double live = (double)block_bytes * (resident < (double)blocks ? resident : (double)blocks);
     double room = projection->cache_bytes * fallback.cache_share;
     double held =

@@ -32,6 +32,9 @@ struct projection_kernel { /* a fused kernel */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
 };
+/* Blocks that are resident on a multiprocessor at a time, at most so many as its threads allow: *most. */
+uint32_t projection_blocks(const struct projection *projection, const struct projection_kernel *kernel,
+                           uint32_t *most);
 /* Of traffic that a block repeats, the share that a cache saves: none where what the resident blocks touch
  * does not fit. block_bytes: of one of the blocks. */
 double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
