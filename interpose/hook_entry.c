@@ -3,6 +3,7 @@
 #include "interpose/hook.h"
 
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/queue.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ static const char *const harmless_tables[] = {
     "da9151d33ae6cc41a5c04f26d533e328", /* NVRTC, nvJitLink */
 };
 
-/* The functions behind any other table could launch or observe without our knowing. */
+/* The functions behind any other table could launch or observe without our knowing. A profiler's only observe. */
 static void check_table(const CUuuid *id)
 {
     char text[33];
@@ -56,6 +57,7 @@ static void check_table(const CUuuid *id)
     for (size_t i = 0; i < sizeof harmless_tables / sizeof harmless_tables[0]; i++)
         if (!strcmp(text, harmless_tables[i])) return;
     log_write(LOG_INFO, "entry", "export table %s is not one of the CUDA runtime's", text);
+    if (setting_is_on("KFUSE_PROFILED")) return;
     if (!record_is_on())
         shim_latch_format("a library uses the driver's export table %s, which nobody knows", text);
     queue_owe_nothing("a library may work with the device by ways that nobody knows");

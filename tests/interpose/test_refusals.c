@@ -135,6 +135,18 @@ static void export_tables(void)
     CHECK_LINE(0, A_LINE("1000 1"));
 }
 
+/* A profiler's may not. */
+static void profilers_table(void)
+{
+    static const unsigned char unknown[16] = {0x6b, 2};
+    const void *table = NULL;
+    start_program();
+    OK(cuGetExportTable(&table, (const CUuuid *)unknown));
+    fake_clear();
+    OK(launch_a(0x1000, 1, NULL));
+    CHECK(fake_count() == 0); /* held */
+}
+
 static void context_goes(void)
 {
     start_program();
@@ -399,6 +411,7 @@ int main(int argc, char **argv)
         {"second_driver", second_driver, plan_ab, says_other},
         {"profilers_driver", profilers_driver, plan_profiled, NULL},
         {"export_tables", export_tables, plan_ab, says_table},
+        {"profilers_table", profilers_table, plan_profiled, NULL},
         {"context_goes", context_goes, plan_ab, NULL},
         {"forks", forks, plan_ab, NULL},
         {"modules_come_and_go", modules_come_and_go, plan_ab, NULL},
