@@ -161,6 +161,11 @@ static bool is_uneven(const struct body *body)
     return body->group->members[body->member].summary->is_uneven;
 }
 
+static const char *negated_name(const struct body *body, enum ptx_type type)
+{
+    return arena_printf(body->arena, "%%m%u_negated_%s", body->member, ptx_type_name(type));
+}
+
 void body_code_declarations(struct body_writer *writer)
 {
     const struct body *body = writer->body;
@@ -183,6 +188,10 @@ void body_code_declarations(struct body_writer *writer)
     }
     if (body->variable_count || body->distances)
         body_code_line(writer, ".reg .b64 %%m%u_place;", body->member);
+    if (contraction_needs_scratch(body->function, body->contractions)) {
+        body_code_line(writer, ".reg .f32 %s;", negated_name(body, PTX_F32));
+        body_code_line(writer, ".reg .f64 %s;", negated_name(body, PTX_F64));
+    }
     if (is_uneven(body)) {
         uint32_t member = body->member;
         body_code_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
@@ -444,11 +453,29 @@ void body_code_print(struct body_writer *writer, const struct ptx_instruction *i
     free(line);
 }
 
+/* A sum with a product contracted into it. */
+static void write_contracted(struct body_writer *writer, uint32_t index, const char *guard)
+{
+    const struct body *body = writer->body;
+    struct ptx_operand scratch = {.kind = PTX_OPERAND_SYMBOL,
+                                  .reg = -1,
+                                  .label = -1,
+                                  .symbol = negated_name(body, body->function->instructions[index].types[0])};
+    struct ptx_instruction parts[2];
+    uint32_t count =
+        contraction_parts(body->arena, body->function, body->contractions, index, &scratch, parts);
+    for (uint32_t i = 0; i < count; i++) body_code_print(writer, &parts[i], guard);
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
     const struct body *body = writer->body;
     struct ptx_instruction instruction = body->function->instructions[index];
+    if (body->contractions && body->contractions[index].summand) {
+        write_contracted(writer, index, guard);
+        return;
+    }
     if (body->variable_count) write_variable_sums(writer, &instruction);
     if (body->distances && body->distances[index])
         write_distance(writer, &instruction, body->distances[index]);

@@ -89,6 +89,7 @@ struct body {
     const char *kernel;     /* name of the fused kernel: a prefix for tables and the shared array */
     const char **registers; /* new names; NULL: not used */
     bool *round;            /* an instruction: give it .rn */
+    const struct contraction *contractions; /* one an instruction, NULL: not known; round has theirs */
     const char *error;
 };
 

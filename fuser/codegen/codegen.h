@@ -6,12 +6,13 @@
 #define KFUSE_FUSER_CODEGEN_CODEGEN_H
 
 #include "fuser/analysis/group.h"
+#include "fuser/codegen/contraction.h"
 
 struct codegen_parameter { /* one parameter of the fused kernel, copied from a member's parameter buffer */
     uint32_t member, source_offset, size, alignment;
     uint32_t destination_offset; /* in the fused kernel's parameter buffer */
-    bool is_distance; /* of the group's i-th rename, at 16 i what is added to an address in the array for its old
-                         contents, at 16 i + 8 for the new; member and source_offset mean nothing */
+    bool is_distance; /* of the group's i-th rename, at 16 i what is added to an address in the array for its
+                         old contents, at 16 i + 8 for the new; member and source_offset mean nothing */
 };
 /* Parameters that are known to be equal by a guard need only be passed once: the caller's table, may be NULL.
  */
@@ -24,13 +25,15 @@ struct codegen_reference {
     const void *cubin; /* NULL: none is known */
     size_t cubin_size;
     const char *kernel;
-    const bool *round; /* one flag an instruction of the member: it gets .rn (settle.h); NULL: none */
+    const struct contraction
+        *contractions; /* one an instruction of the member (settle.h); NULL: none are known */
 };
 struct codegen_request {
     const struct group *group;
-    const char *name;       /* of the kernel: a C identifier that contains the members' names */
-    uint32_t sm;            /* 90 */
-    uint32_t least_blocks;  /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
+    const char *name; /* of the kernel: a C identifier that contains the members' names */
+    uint32_t sm;      /* 90 */
+    uint32_t
+        least_blocks; /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */

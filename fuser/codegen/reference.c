@@ -2,7 +2,6 @@
  * NVRTC takes no PTX. So the module's text is carried by an assembly statement that closes the function
  * around it and opens another one at its end: the assembler sees the text as it was. */
 #include "fuser/codegen/reference.h"
-#include "fuser/codegen/body.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,20 +60,16 @@ static bool print_body(const struct ptx_module *module, FILE *out)
     return body;
 }
 
-/* The kernel's text with .rn at its flags, and the other name behind .entry. */
-static bool print_rounded(struct arena *arena, const struct ptx_function *kernel, const bool *round,
-                          const char *name, FILE *out)
+/* The kernel's text with these choices, and the other name behind .entry. */
+static bool print_form(struct arena *arena, const struct ptx_function *kernel,
+                       const struct contraction *contractions, const char *name, FILE *out)
 {
-    struct ptx_function changed = *kernel;
-    size_t size = kernel->instruction_count * sizeof *kernel->instructions, length;
+    struct ptx_function changed;
     char *text = NULL;
-    changed.instructions = arena_alloc(arena, size + 1);
-    FILE *whole = changed.instructions && name ? open_memstream(&text, &length) : NULL;
+    size_t length;
+    if (!name || !contraction_apply(arena, kernel, contractions, &changed)) return false;
+    FILE *whole = open_memstream(&text, &length);
     if (!whole) return false;
-    memcpy(changed.instructions, kernel->instructions, size);
-    for (uint32_t i = 0; i < kernel->instruction_count; i++)
-        if (round[i])
-            changed.instructions[i].mnemonic = body_round_mnemonic(arena, kernel->instructions[i].mnemonic);
     ptx_print_function(whole, &changed);
     bool is_written = !fclose(whole);
     const char *entry = is_written ? strstr(text, ".entry") : NULL,
@@ -97,26 +92,26 @@ static char *carry(const char *body)
     return fclose(out) ? NULL : source;
 }
 
-struct rounded_forms {
+struct forms {
     const struct ptx_function *kernel;
-    const bool *const *rounds;
+    const struct contraction *const *of;
     uint32_t count;
 };
 
-static bool print_all(struct arena *arena, const struct ptx_module *selected,
-                      const struct rounded_forms *forms, FILE *out)
+static bool print_all(struct arena *arena, const struct ptx_module *selected, const struct forms *forms,
+                      FILE *out)
 {
     bool is_printed = selected->functions && print_body(selected, out);
     for (uint32_t i = 0; is_printed && i < forms->count; i++)
-        is_printed = print_rounded(arena, forms->kernel, forms->rounds[i],
-                                   reference_rounded_name(arena, forms->kernel, i), out);
+        is_printed =
+            print_form(arena, forms->kernel, forms->of[i], reference_form_name(arena, forms->kernel, i), out);
     return is_printed;
 }
 
 /* Compiles these kernels of the module as they are, and forms of one of its kernels. */
 static void compile_all(struct arena *arena, const struct ptx_module *module,
                         const struct ptx_function *const *kernels, uint32_t kernel_count,
-                        const struct rounded_forms *forms, uint32_t sm, uint32_t max_registers,
+                        const struct forms *forms, uint32_t sm, uint32_t max_registers,
                         struct nvrtc_output *output)
 {
     struct ptx_module selected = select_kernels(arena, module, kernels, kernel_count);
@@ -137,19 +132,19 @@ void reference_compile(struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output)
 {
-    const struct rounded_forms none = {0};
+    const struct forms none = {0};
     compile_all(arena, module, kernels, kernel_count, &none, sm, max_registers, output);
 }
 
-const char *reference_rounded_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
+const char *reference_form_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
 {
-    return arena_printf(arena, "%s_rounded_%u", kernel->name, form);
+    return arena_printf(arena, "%s_form_%u", kernel->name, form);
 }
 
-void reference_compile_rounded(struct arena *arena, const struct ptx_function *kernel,
-                               const bool *const *rounds, uint32_t count, uint32_t sm, uint32_t max_registers,
-                               struct nvrtc_output *output)
+void reference_compile_forms(struct arena *arena, const struct ptx_function *kernel,
+                             const struct contraction *const *forms, uint32_t count, uint32_t sm,
+                             uint32_t max_registers, struct nvrtc_output *output)
 {
-    const struct rounded_forms forms = {kernel, rounds, count};
-    compile_all(arena, kernel->module, NULL, 0, &forms, sm, max_registers, output);
+    const struct forms all = {kernel, forms, count};
+    compile_all(arena, kernel->module, NULL, 0, &all, sm, max_registers, output);
 }

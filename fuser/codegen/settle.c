@@ -1,59 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each candidate is rounded alone, all forms in one compilation; then those that changed nothing together. */
+ * Guesses what assemblers do, each sum with a product in it contracted, and looks at the code. Where no guess
+ * is right, each candidate is tried alone, all forms in one compilation; then those that changed nothing
+ * together. */
 #include "fuser/codegen/settle.h"
 
+#include "fuser/analysis/product.h"
 #include "fuser/codegen/reference.h"
 
-#include "fuser/analysis/product.h"
+#include <string.h>
 
-enum { MOST_CANDIDATES = 64 };
+enum { MOST_FORMS = 64 };
 
 struct settling {
     struct arena *arena;
     const struct ptx_function *function;
     const struct cubin *loaded;
     uint32_t sm, max_registers;
+    uint32_t *definitions; /* a register: the only instruction that writes it, or PRODUCT_NOWHERE */
+    const struct contraction *forms[MOST_FORMS];
+    uint32_t form_count;
 };
 
-/* Compiles the kernel once for each set of flags; same[i]: its code is the loaded one. */
-static bool try_rounding(const struct settling *settling, const bool *const *rounds, uint32_t count,
-                         bool *same)
+/* --- forms: the kernel with these choices --- */
+
+static struct contraction *new_form(const struct settling *settling, const struct contraction *like)
+{
+    size_t count = settling->function->instruction_count + 1;
+    struct contraction *form = arena_calloc(settling->arena, count, sizeof *form);
+    if (form && like) memcpy(form, like, count * sizeof *form);
+    return form;
+}
+
+static bool add_form(struct settling *settling, const struct contraction *form)
+{
+    if (!form || settling->form_count == MOST_FORMS) return false;
+    settling->forms[settling->form_count++] = form;
+    return true;
+}
+
+/* Compiles the forms and forgets them; same[i]: the code of form i is the loaded one. */
+static bool try_forms(struct settling *settling, bool *same)
 {
     struct nvrtc_output output;
     struct cubin ours;
-    reference_compile_rounded(settling->arena, settling->function, rounds, count, settling->sm,
-                              settling->max_registers, &output);
+    uint32_t count = settling->form_count;
+    settling->form_count = 0;
+    if (!count) return true;
+    reference_compile_forms(settling->arena, settling->function, settling->forms, count, settling->sm,
+                            settling->max_registers, &output);
     if (output.error || !cubin_open(&ours, output.cubin, output.cubin_size)) return false;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = reference_rounded_name(settling->arena, settling->function, i);
+        const char *name = reference_form_name(settling->arena, settling->function, i);
         same[i] = name &&
                   !cubin_difference(settling->arena, settling->loaded, settling->function->name, &ours, name);
     }
     return true;
 }
 
-const bool *settle_rounding(struct arena *arena, const struct ptx_function *function,
-                            const struct cubin *loaded, uint32_t sm, uint32_t max_registers)
+/* --- sums with a product in them --- */
+
+static void note_definition(struct settling *settling, const struct ptx_operand *operand,
+                            uint32_t instruction)
 {
-    const struct settling settling = {arena, function, loaded, sm, max_registers};
-    const bool *rounds[MOST_CANDIDATES];
-    uint32_t candidates[MOST_CANDIDATES], count = 0, settled = 0;
-    bool same[MOST_CANDIDATES],
-        *together = arena_calloc(arena, function->instruction_count + 1, sizeof(bool));
-    for (uint32_t i = 0; together && i < function->instruction_count; i++) {
-        if (!product_may_contract(&function->instructions[i])) continue;
-        bool *alone = arena_calloc(arena, function->instruction_count + 1, sizeof(bool));
-        if (!alone || count == MOST_CANDIDATES) return NULL;
-        alone[i] = true;
-        candidates[count] = i;
-        rounds[count++] = alone;
+    if (operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0) {
+        uint32_t *definition = &settling->definitions[operand->reg];
+        *definition = *definition == UINT32_MAX - 1 ? instruction : PRODUCT_NOWHERE;
     }
-    if (!together || (count && !try_rounding(&settling, rounds, count, same))) return NULL;
+    for (uint32_t i = 0; i < operand->element_count; i++)
+        note_definition(settling, &operand->elements[i], instruction);
+}
+
+static bool find_definitions(struct settling *settling)
+{
+    const struct ptx_function *function = settling->function;
+    settling->definitions = arena_calloc(settling->arena, function->register_count + 1, sizeof(uint32_t));
+    if (!settling->definitions) return false;
+    for (uint32_t r = 0; r < function->register_count; r++) settling->definitions[r] = UINT32_MAX - 1;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &function->instructions[i];
+        if (instruction->operand_count && ptx_opcode_info(instruction->opcode)->has_destination)
+            note_definition(settling, &instruction->operands[0], i);
+    }
+    return true;
+}
+
+static bool is_free_sum(const struct ptx_instruction *instruction)
+{
+    return product_may_contract(instruction) && instruction->opcode != PTX_OP_MUL;
+}
+
+/* Contracts the product that is this operand of the sum, if it is one. other_factor: where a sign has to
+ * change, it is the second factor's. The code is compared, so a product whose factors have changed meanwhile
+ * does no harm. */
+static bool contract(const struct settling *settling, uint32_t sum, uint8_t summand, bool other_factor,
+                     struct contraction *form)
+{
+    const struct ptx_function *function = settling->function;
+    const struct ptx_instruction *instruction = &function->instructions[sum];
+    if (instruction->operand_count != 3) return false;
+    const struct ptx_operand *operand = &instruction->operands[summand];
+    if (operand->kind != PTX_OPERAND_REGISTER || operand->reg < 0) return false;
+    uint32_t product = settling->definitions[operand->reg];
+    if (product >= function->instruction_count) return false;
+    const struct ptx_instruction *factors = &function->instructions[product];
+    if (factors->opcode != PTX_OP_MUL || !product_may_contract(factors) ||
+        !contraction_fits(factors, instruction))
+        return false;
+    uint8_t negated = 0;
+    if (instruction->opcode == PTX_OP_SUB) negated = summand == 1 ? 3 : 1 + other_factor;
+    form[sum] = (struct contraction){.summand = summand, .negated = negated, .product = product};
+    return true;
+}
+
+/* --- the whole kernel at once --- */
+
+/* Every sum with a product in it is contracted, by this operand (0: none is) or else the other; all else is
+ * rounded. */
+static struct contraction *guess(const struct settling *settling, uint8_t preferred, bool other_factor)
+{
+    struct contraction *form = new_form(settling, NULL);
+    for (uint32_t i = 0; form && i < settling->function->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &settling->function->instructions[i];
+        if (!product_may_contract(instruction)) continue;
+        bool is_contracted = preferred && is_free_sum(instruction) &&
+                             (contract(settling, i, preferred, other_factor, form) ||
+                              contract(settling, i, 3 - preferred, other_factor, form));
+        form[i].round = !is_contracted;
+    }
+    return form;
+}
+
+static const struct contraction *guess_whole(struct settling *settling)
+{
+    static const struct {
+        uint8_t preferred;
+        bool other_factor;
+    } guesses[] = {{1, false}, {2, false}, {1, true}, {2, true}, {0, false}};
+    enum { GUESSES = sizeof guesses / sizeof guesses[0] };
+    const struct contraction *forms[GUESSES];
+    bool same[GUESSES] = {false};
+    for (uint32_t i = 0; i < GUESSES; i++) {
+        forms[i] = guess(settling, guesses[i].preferred, guesses[i].other_factor);
+        if (!add_form(settling, forms[i])) return NULL;
+    }
+    if (!try_forms(settling, same)) return NULL;
+    for (uint32_t i = 0; i < GUESSES; i++)
+        if (same[i]) return forms[i];
+    return NULL;
+}
+
+/* --- one by one --- */
+
+/* Each product and sum rounded alone, then together those that changed nothing. */
+static const struct contraction *round_apart(struct settling *settling)
+{
+    uint32_t candidates[MOST_FORMS], count = 0, settled = 0;
+    bool same[MOST_FORMS];
+    struct contraction *together = new_form(settling, NULL);
+    for (uint32_t i = 0; together && i < settling->function->instruction_count; i++) {
+        if (!product_may_contract(&settling->function->instructions[i])) continue;
+        struct contraction *alone = new_form(settling, NULL);
+        if (!add_form(settling, alone)) return NULL;
+        alone[i].round = true;
+        candidates[count++] = i;
+    }
+    if (!together || !try_forms(settling, same)) return NULL;
     for (uint32_t i = 0; i < count; i++) {
-        together[candidates[i]] = same[i];
+        together[candidates[i]].round = same[i];
         settled += same[i];
     }
-    rounds[0] = together;
-    if (settled > 1 && (!try_rounding(&settling, rounds, 1, same) || !same[0])) return NULL;
-    return together;
+    if (settled < 2) return together;
+    return add_form(settling, together) && try_forms(settling, same) && same[0] ? together : NULL;
+}
+
+/* Every sum that rounded leaves free, with each product that may be contracted into it; the first form that
+ * changes nothing goes into whole. False when there is none for a sum. */
+static bool contract_apart(struct settling *settling, const struct contraction *rounded,
+                           struct contraction *whole)
+{
+    const struct ptx_function *function = settling->function;
+    uint32_t sums[MOST_FORMS], count = 0;
+    bool same[MOST_FORMS];
+    const struct contraction *forms[MOST_FORMS];
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        if (!is_free_sum(&function->instructions[i]) || rounded[i].round) continue;
+        for (int choice = 0; choice < 4; choice++) {
+            struct contraction *alone = new_form(settling, rounded);
+            if (!alone) return false;
+            if (!contract(settling, i, 1 + choice / 2, choice % 2, alone)) continue;
+            if (choice % 2 && alone[i].negated != 2) continue; /* as with the first factor */
+            if (count == MOST_FORMS || !add_form(settling, alone)) return false;
+            sums[count] = i;
+            forms[count++] = alone;
+        }
+    }
+    if (!try_forms(settling, same)) return false;
+    for (uint32_t k = 0; k < count; k++)
+        if (same[k] && !whole[sums[k]].summand) whole[sums[k]] = forms[k][sums[k]];
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &function->instructions[i];
+        if (!product_may_contract(instruction) || rounded[i].round) continue;
+        if (is_free_sum(instruction) && !whole[i].summand) return false;
+        whole[i].round = !whole[i].summand;
+    }
+    return true;
+}
+
+const struct contraction *settle_kernel(struct arena *arena, const struct ptx_function *function,
+                                        const struct cubin *loaded, uint32_t sm, uint32_t max_registers)
+{
+    struct settling settling = {
+        .arena = arena, .function = function, .loaded = loaded, .sm = sm, .max_registers = max_registers};
+    if (!find_definitions(&settling)) return NULL;
+    const struct contraction *guessed = guess_whole(&settling), *rounded;
+    if (guessed) return guessed;
+    settling.form_count = 0;
+    rounded = round_apart(&settling);
+    if (!rounded) return NULL;
+    bool same = false;
+    struct contraction *whole = new_form(&settling, rounded);
+    settling.form_count = 0;
+    if (!whole || !contract_apart(&settling, rounded, whole)) return rounded;
+    settling.form_count = 0;
+    return add_form(&settling, whole) && try_forms(&settling, &same) && same ? whole : rounded;
 }

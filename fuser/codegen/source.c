@@ -85,7 +85,9 @@ static bool leaves_choice(const struct body *body)
 {
     struct product_choice choice;
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
-        if (product_may_contract(&body->function->instructions[i]) && !body->round[i]) return true;
+        if (product_may_contract(&body->function->instructions[i]) && !body->round[i] &&
+            !(body->contractions && body->contractions[i].summand))
+            return true;
     return !product_find_choice(body->function, &choice) || choice.expansion != PRODUCT_NOWHERE;
 }
 
@@ -112,8 +114,10 @@ static bool collect(struct source *source)
             return false;
         }
         bool has_choice = !take_choice(body);
-        const bool *round = source->request->references ? source->request->references[member].round : NULL;
-        for (uint32_t i = 0; round && i < body->function->instruction_count; i++) body->round[i] |= round[i];
+        if (source->request->references)
+            body->contractions = source->request->references[member].contractions;
+        for (uint32_t i = 0; body->contractions && i < body->function->instruction_count; i++)
+            body->round[i] |= body->contractions[i].round;
         source->result->may_contract |= has_choice && leaves_choice(body);
         source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
         if (!source->word_parameter[member]) return false;

@@ -108,17 +108,17 @@ static const char *loaded_difference(struct program *program, const struct progr
 
 /* --- kernels that call ------------------------------------------------------------------------------ */
 
-/* Which instruction of the kernel this one of its copy is; PRODUCT_NOWHERE: one of a function that it calls.
- */
-static uint32_t origin_of(const struct ptx_function *original, const struct ptx_instruction *instruction)
+/* A kernel and its copy without calls have the text of their instructions in common. PRODUCT_NOWHERE: this
+ * one is not in the function: one of a function that the kernel calls. */
+static uint32_t find_in(const struct ptx_function *function, const struct ptx_instruction *instruction)
 {
-    for (uint32_t i = 0; i < original->instruction_count; i++)
-        if (original->instructions[i].text.text == instruction->text.text) return i;
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (function->instructions[i].text.text == instruction->text.text) return i;
     return PRODUCT_NOWHERE;
 }
 
-/* Whether a product may reach a sum, once these are rounded, or the compiler expands something. */
-static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *round)
+/* Whether a product may reach a sum, once some have no choice any more, or the compiler expands something. */
+static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *settled)
 {
     struct product_choice choice;
     struct ptx_function rounded = *function;
@@ -127,42 +127,46 @@ static bool leaves_choice(struct arena *arena, const struct ptx_function *functi
     if (!rounded.instructions) return true;
     memcpy(rounded.instructions, function->instructions, size);
     for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (round[i]) rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
+        if (settled[i]) rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
     return !product_find_choice(&rounded, &choice) || choice.sum != PRODUCT_NOWHERE ||
            choice.expansion != PRODUCT_NOWHERE;
 }
 
-/* The kernel's flags (settle.h) for its copy without calls. NULL where the program's code does not tell how
+/* The kernel's choices (settle.h) for its copy without calls. NULL where the program's code does not tell how
  * the copy rounds: the functions have products of their own, or a product of the kernel reaches a sum of
  * theirs. */
-static const bool *settle_copy(struct arena *arena, const struct program_kernel *kernel, const bool *settled)
+static const struct contraction *settle_copy(struct arena *arena, const struct program_kernel *kernel,
+                                             const struct contraction *settled)
 {
     const struct ptx_function *copy = kernel->function;
-    bool *round = arena_calloc(arena, copy->instruction_count + 1, sizeof *round);
-    bool *own_sums = arena_calloc(arena, copy->instruction_count + 1, sizeof *own_sums);
-    if (!settled || !round || !own_sums) return NULL;
+    struct contraction *own = arena_calloc(arena, copy->instruction_count + 1, sizeof *own);
+    bool *is_settled = arena_calloc(arena, copy->instruction_count + 1, sizeof *is_settled);
+    if (!settled || !own || !is_settled) return NULL;
     for (uint32_t i = 0; i < copy->instruction_count; i++) {
         const struct ptx_instruction *instruction = &copy->instructions[i];
         if (!product_may_contract(instruction)) continue;
-        uint32_t origin = origin_of(kernel->original, instruction);
+        uint32_t origin = find_in(kernel->original, instruction);
         bool is_product = instruction->opcode == PTX_OP_MUL;
         if (origin == PRODUCT_NOWHERE && is_product) return NULL;
         if (origin == PRODUCT_NOWHERE) continue;
-        round[i] = settled[origin];
-        own_sums[i] = round[i] || !is_product;
+        own[i] = settled[origin];
+        if (own[i].summand)
+            own[i].product = find_in(copy, &kernel->original->instructions[settled[origin].product]);
+        if (own[i].summand && own[i].product == PRODUCT_NOWHERE) return NULL;
+        is_settled[i] = own[i].round || !is_product;
     }
-    return leaves_choice(arena, copy, own_sums) ? NULL : round;
+    return leaves_choice(arena, copy, is_settled) ? NULL : own;
 }
 
-/* exactness->round: of the original. The code is no measure for the copy: it has functions apart. */
+/* exactness->contractions: of the original. The code is no measure for the copy: it has functions apart. */
 static void settle_calls(struct arena *arena, const struct program_kernel *kernel,
                          struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
-    exactness->round = settle_copy(arena, kernel, exactness->round);
+    exactness->contractions = settle_copy(arena, kernel, exactness->contractions);
     exactness->text =
         "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice";
-    if (exactness->round) return;
+    if (exactness->contractions) return;
     exactness->kind = EXACTNESS_UNPROVEN;
     exactness->text =
         arena_printf(arena, "to be verified: %s, and it calls functions, which become part of it", choice);
@@ -192,16 +196,16 @@ static void compare_code(struct program *program, struct program_module *module,
     if (!cubin_open(&cubin, exactness->cubin, exactness->cubin_size) ||
         !cubin_find_code(&cubin, kernel->name, &code))
         return;
-    exactness->round =
-        settle_rounding(arena, kernel->original, &cubin, device_sm(program), most_registers(module));
+    exactness->contractions =
+        settle_kernel(arena, kernel->original, &cubin, device_sm(program), most_registers(module));
     if (kernel->function != kernel->original) {
         settle_calls(arena, kernel, exactness, choice);
         return;
     }
-    exactness->text =
-        arena_printf(arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
-                     code.size / CUBIN_INSTRUCTION_BYTES,
-                     exactness->round ? "" : "; in the group, contraction is compared by its counts alone");
+    exactness->text = arena_printf(
+        arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
+        code.size / CUBIN_INSTRUCTION_BYTES,
+        exactness->contractions ? "" : "; in the group, contraction is compared by its counts alone");
 }
 
 static void decide(struct program *program, const struct program_kernel *kernel, struct exactness *exactness)

@@ -20,7 +20,8 @@ struct exactness {
     const char *kernel; /* SAME_CODE: the name of its code in cubin */
     const void *cubin;
     size_t cubin_size;
-    const bool *round; /* SAME_CODE: what every group rounds (fuser/codegen/settle.h), or NULL */
+    const struct contraction
+        *contractions; /* SAME_CODE: what is known of its code (fuser/codegen/settle.h), or NULL */
 };
 
 /* The kernel has a function (program_function). Never NULL except when memory is out. */

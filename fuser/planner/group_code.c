@@ -72,7 +72,7 @@ static bool find_exactness(struct search *search, struct search_group *planned,
         if (!exactness) return false;
         planned->exactness[m] = exactness;
         references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
-                                                   exactness->round};
+                                                   exactness->contractions};
         if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
             planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
     }

@@ -11,6 +11,9 @@
 #include "tests/codegen/hand.h"
 #include "tests/codegen/scene.h"
 
+#include "fuser/codegen/reference.h"
+#include "fuser/codegen/settle.h"
+
 #include <isl/options.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,11 +291,16 @@ static uint32_t find_aliases(const struct scene *scene, const struct scene_run *
     return count;
 }
 
-bool scene_compare(struct scene_run *run, const struct scene *scene)
+/* module: the originals. False when the compiled kernel was rejected, as scene_compare's. */
+static bool compare_with(struct scene_run *run, const struct scene *scene, const char *module_text,
+                         const struct codegen_reference *references)
 {
     struct codegen_alias aliases[SCENE_LAUNCHES * 8];
-    struct codegen_request request = {
-        .group = run->group, .name = "fused", .sm = the_device()->open(), .aliases = aliases};
+    struct codegen_request request = {.group = run->group,
+                                      .name = "fused",
+                                      .sm = the_device()->open(),
+                                      .aliases = aliases,
+                                      .references = references};
     struct codegen_result result;
     unsigned char *saved[SCENE_ARRAYS];
     if (run->group->refusal) fail_msg("%s", run->group->refusal);
@@ -303,7 +311,7 @@ bool scene_compare(struct scene_run *run, const struct scene *scene)
         return false;
     }
     if (result.error) fail_msg("%s\n%s", result.error, result.source ? result.source : "");
-    void *module = the_device()->load(run->module->text, NULL);
+    void *module = the_device()->load(module_text, NULL);
     for (uint32_t i = 0; i < SCENE_ARRAYS; i++)
         saved[i] = arena_alloc(run->arena, scene->arrays[i].bytes + 1);
     set_arrays(run, scene);
@@ -317,6 +325,62 @@ bool scene_compare(struct scene_run *run, const struct scene *scene)
     the_device()->unload(module);
     codegen_result_clear(&result);
     return true;
+}
+
+bool scene_compare(struct scene_run *run, const struct scene *scene)
+{
+    return compare_with(run, scene, run->module->text, NULL);
+}
+
+/* --- as an assembler contracts --- */
+
+static const struct contraction *settle_member(struct scene_run *run, const struct ptx_function *function)
+{
+    struct nvrtc_output output;
+    struct cubin cubin;
+    reference_compile(run->arena, run->module, &function, 1, the_device()->open(), 0, &output);
+    if (output.error || !cubin_open(&cubin, output.cubin, output.cubin_size)) return NULL;
+    return settle_kernel(run->arena, function, &cubin, the_device()->open(), 0);
+}
+
+/* The module with the functions of the references so that nothing is left to an assembler. */
+static char *contracted_text(struct scene_run *run, const struct codegen_reference *references)
+{
+    struct ptx_module module = *run->module;
+    size_t size = module.function_count * sizeof *module.functions;
+    char *text = NULL;
+    module.functions = arena_alloc(run->arena, size);
+    memcpy(module.functions, run->module->functions, size);
+    for (uint32_t f = 0; f < module.function_count; f++)
+        for (uint32_t i = 0; i < run->launch_count; i++) {
+            const struct ptx_function *function = run->members[i].summary->function;
+            if (run->module->functions[f] != function) continue;
+            module.functions[f] = arena_alloc(run->arena, sizeof *function);
+            assert_true(
+                contraction_apply(run->arena, function, references[i].contractions, module.functions[f]));
+        }
+    FILE *out = open_memstream(&text, &size);
+    ptx_print_module(out, &module);
+    fclose(out);
+    return text;
+}
+
+bool scene_compare_contracted(struct scene_run *run, const struct scene *scene)
+{
+    struct codegen_reference references[SCENE_LAUNCHES] = {{0}};
+    bool contracts = false;
+    for (uint32_t i = 0; i < run->launch_count; i++) {
+        const struct ptx_function *function = run->members[i].summary->function;
+        references[i].contractions = settle_member(run, function);
+        if (!references[i].contractions) return false;
+        for (uint32_t k = 0; k < function->instruction_count; k++)
+            contracts |= references[i].contractions[k].summand != 0;
+    }
+    if (!contracts) return false;
+    char *text = contracted_text(run, references);
+    bool is_compared = compare_with(run, scene, text, references);
+    free(text);
+    return is_compared;
 }
 
 void scene_close(struct scene_run *run)

@@ -72,6 +72,9 @@ void scene_open(struct scene_run *run, const struct scene *scene);
 /* Compiles the group, runs originals and fused kernel, compares all arrays. False when the compiled kernel
  * was rejected because its contraction is not certain to be that of its members. */
 bool scene_compare(struct scene_run *run, const struct scene *scene);
+/* The same where an assembler contracts products into sums, originals and members alike
+ * (fuser/codegen/contraction.h). False also when there is nothing to contract, or it could not be settled. */
+bool scene_compare_contracted(struct scene_run *run, const struct scene *scene);
 void scene_close(struct scene_run *run);
 
 #endif

@@ -29,9 +29,10 @@ static uint32_t pick(struct random *random, uint32_t count)
 static const struct {
     const char *kernel, *arguments;
 } kernels[] = {
-    {"add", "aaan"},      {"add_to", "aan"},   {"multiply", "aaan"},   {"chain_step", "axxn"},
-    {"clear_even", "an"}, {"clip", "axn"},     {"read_only", "aAn"},   {"square_and_shift", "aAxn"},
-    {"stencil", "aAn"},   {"reversed", "aAn"}, {"chain_step", "axxn"}, {"add_to", "aan"},
+    {"add", "aaan"},       {"add_to", "aan"},     {"multiply", "aaan"},   {"chain_step", "axxn"},
+    {"clear_even", "an"},  {"clip", "axn"},       {"read_only", "aAn"},   {"square_and_shift", "aAxn"},
+    {"stencil", "aAn"},    {"reversed", "aAn"},   {"chain_step", "axxn"}, {"add_to", "aan"},
+    {"take_away", "aAxn"}, {"take_away", "aAxn"},
 };
 
 static struct scene_launch random_launch(struct random *random)
@@ -82,7 +83,7 @@ static struct scene_launch random_plane(struct random *random)
     uint32_t first = pick(random, ARRAYS), second = (first + 1 + pick(random, ARRAYS - 1)) % ARRAYS;
     int32_t length = box->nx * box->ny;
     uint32_t threads = 32 * (1 + pick(random, 8)), blocks = ((uint32_t)length + threads - 1) / threads;
-    switch (pick(random, 4)) {
+    switch (pick(random, 5)) {
     case 0:
     case 1:
         return (struct scene_launch){
@@ -93,6 +94,9 @@ static struct scene_launch random_plane(struct random *random)
     case 2:
         return (struct scene_launch){
             "line", {blocks, 1, 1}, {threads, 1, 1}, {POINTER(first), POINTER(second), INT(length)}};
+    case 3:
+        return (struct scene_launch){
+            "line_away", {blocks, 1, 1}, {threads, 1, 1}, {POINTER(first), POINTER(second), INT(length)}};
     default:
         return (struct scene_launch){"grid_stride",
                                      {1 + pick(random, 4), 1, 1},
@@ -110,7 +114,8 @@ static uint32_t setting(const char *name, uint32_t otherwise)
 static void run_scenes(struct scene_launch (*make)(struct random *random), struct scene_array array,
                        uint32_t count)
 {
-    uint32_t seed = setting("KFUSE_TEST_SEED", 1), fused = 0, forwards = 0, kinds[REMAP_CELLS + 1] = {0};
+    uint32_t seed = setting("KFUSE_TEST_SEED", 1), fused = 0, forwards = 0, contracted = 0,
+             kinds[REMAP_CELLS + 1] = {0};
     for (uint32_t index = seed; index < seed + count; index++) {
         struct random random = {index * 0x9e3779b97f4a7c15u};
         struct scene scene = {0};
@@ -122,16 +127,19 @@ static void run_scenes(struct scene_launch (*make)(struct random *random), struc
         scene_open(&run, &scene);
         if (!run.group->refusal && scene_compare(&run, &scene)) {
             fused++;
+            contracted += scene_compare_contracted(&run, &scene);
             forwards += run.group->forward_count;
             for (uint32_t i = 0; i < run.launch_count; i++) kinds[run.group->remaps[i].kind]++;
         }
         scene_close(&run);
     }
-    print_message(
-        "%u of %u scenes fused, %u forwards; remaps: %u same, %u global, %u linear, %u stride, %u affine\n",
-        fused, count, forwards, kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
+    print_message("%u of %u scenes fused, %u with products contracted, %u forwards; remaps: %u same, %u "
+                  "global, %u linear, "
+                  "%u stride, %u affine\n",
+                  fused, count, contracted, forwards, kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
     assert_true(fused > count / 10);
     assert_true(forwards > 0);
+    assert_true(contracted > 0);
 }
 
 static void vectors(void **state)

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels in which the assembler has a choice, assembled as they are: settle.h finds what it chose, and
+ * leaves nothing free. With files of PTX as arguments: prints for each of their kernels how far it is
+ * settled. */
+#include "fuser/analysis/product.h"
+#include "fuser/codegen/reference.h"
+#include "fuser/codegen/settle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SM = 90 };
+
+/* Five values come from memory, %x9 goes back. */
+#define KERNEL(name, type, bytes, body)                                                                      \
+    ".visible .entry " name "(.param .u64 p)\n{\n.reg .u64 %p; .reg ." type " %x<16>; .reg .pred %q;\n"      \
+    ".reg .u32 %n;\nld.param.u64 %p, [p];\ncvta.to.global.u64 %p, %p;\n"                                     \
+    "ld.global." type " %x1, [%p+" #bytes "];\nld.global." type " %x2, [%p+2*" #bytes "];\n"                 \
+    "ld.global." type " %x3, [%p+3*" #bytes "];\nld.global." type " %x4, [%p+4*" #bytes "];\n"               \
+    "ld.global." type " %x5, [%p+5*" #bytes "];\nld.global.u32 %n, [%p+512];\n" body "\nst.global." type     \
+    " [%p], %x9;\nret;\n}\n"
+#define LOOP(body)                                                                                           \
+    "setp.eq.u32 %q, %n, 0; @%q bra END;\nTURN:\n" body                                                      \
+    "\nsub.u32 %n, %n, 1; setp.ne.u32 %q, %n, 0; @%q bra TURN;\nEND:"
+
+static const struct {
+    const char *name, *text;
+    int contracted; /* sums into which a product goes */
+    int rounded;    /* products and sums that have no part in that, and products whose sums they are */
+} cases[] = {
+    /* clang-format off */
+    {"sum", KERNEL("sum", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x3;"), 1, 1},
+    {"less", KERNEL("less", "f64", 8, "mul.f64 %x6, %x1, %x2; sub.f64 %x9, %x6, %x3;"), 1, 1},
+    {"from", KERNEL("from", "f64", 8, "mul.f64 %x6, %x1, %x2; sub.f64 %x9, %x3, %x6;"), 1, 1},
+    {"single", KERNEL("single", "f32", 4, "mul.f32 %x6, %x1, %x2; sub.f32 %x9, %x3, %x6;"), 1, 1},
+    {"flushed", KERNEL("flushed", "f32", 4, "mul.ftz.f32 %x6, %x1, %x2; add.ftz.f32 %x9, %x3, %x6;"), 1, 1},
+    {"constant", KERNEL("constant", "f64", 8, "mul.f64 %x6, %x1, 0d3FD5555555555555; sub.f64 %x9, %x3, %x6;"), 1, 1},
+    {"two", KERNEL("two", "f64", 8, "mul.f64 %x6, %x1, %x2; mul.f64 %x7, %x3, %x4; add.f64 %x9, %x6, %x7;"), 1, 2},
+    {"two_less", KERNEL("two_less", "f64", 8, "mul.f64 %x6, %x1, %x2; mul.f64 %x7, %x3, %x4; sub.f64 %x9, %x6, %x7;"), 1, 2},
+    {"twice", KERNEL("twice", "f32", 4, "mul.f32 %x6, %x1, %x2; add.f32 %x7, %x6, %x3; sub.f32 %x8, %x4, %x6;\n"
+                                        "mul.f32 %x9, %x7, %x8;"), 2, 2},
+    {"beside_a_division", KERNEL("beside_a_division", "f64", 8, "div.rn.f64 %x7, %x4, %x5; mul.f64 %x6, %x1, %x7;\n"
+                                                                "sub.f64 %x9, %x3, %x6;"), 1, 1},
+    {"in_a_loop", KERNEL("in_a_loop", "f32", 4, "mov.f32 %x9, %x5;\n"
+                                                LOOP("mul.f32 %x6, %x9, %x2; add.f32 %x9, %x6, %x3;")), 1, 1},
+    {"nothing_feeds", KERNEL("nothing_feeds", "f64", 8, "add.f64 %x6, %x1, %x2; mul.f64 %x9, %x6, %x3;"), 0, 2},
+    {"no_choice", KERNEL("no_choice", "f64", 8, "mul.rn.f64 %x6, %x1, %x2; add.rn.f64 %x9, %x6, %x3;"), 0, 0},
+    /* clang-format on */
+};
+
+struct settled {
+    struct arena *arena;
+    struct ptx_module *module;
+    const struct ptx_function *kernel;
+    const struct contraction *contractions;
+};
+
+static struct ptx_module *parse(const char *name, const char *text)
+{
+    const char *error;
+    struct ptx_module *module = ptx_parse(name, text, strlen(text), &error);
+    if (!module || error) fail_msg("%s: %s", name, error ? error : "out of memory");
+    return module;
+}
+
+/* False where there is no compiler. */
+static bool assemble(struct arena *arena, const struct ptx_module *module, const struct ptx_function *kernel,
+                     struct cubin *cubin)
+{
+    struct nvrtc_output output;
+    reference_compile(arena, module, &kernel, 1, SM, 0, &output);
+    if (output.is_missing) return false;
+    if (output.error || !cubin_open(cubin, output.cubin, output.cubin_size))
+        fail_msg("%s: %s", kernel->name, output.error ? output.error : "no cubin");
+    return true;
+}
+
+static struct settled settle(const char *text, const char *loaded_text)
+{
+    static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    struct settled settled = {.arena = arena_create()};
+    struct cubin loaded;
+    struct ptx_module *other = parse("loaded", arena_printf(settled.arena, "%s%s", head, loaded_text));
+    settled.module = parse("kernel", arena_printf(settled.arena, "%s%s", head, text));
+    settled.kernel = settled.module->functions[0];
+    if (!assemble(settled.arena, other, other->functions[0], &loaded)) skip();
+    settled.contractions = settle_kernel(settled.arena, settled.kernel, &loaded, SM, 0);
+    ptx_module_free(other);
+    return settled;
+}
+
+static void release(struct settled *settled)
+{
+    ptx_module_free(settled->module);
+    arena_free(settled->arena);
+}
+
+struct counts {
+    int contracted, rounded, free;
+};
+static struct counts count(const struct settled *settled)
+{
+    struct counts counts = {0};
+    for (uint32_t i = 0; i < settled->kernel->instruction_count; i++) {
+        const struct contraction *own = &settled->contractions[i];
+        counts.contracted += own->summand != 0;
+        counts.rounded += own->round;
+        counts.free +=
+            product_may_contract(&settled->kernel->instructions[i]) && !own->round && !own->summand;
+    }
+    return counts;
+}
+
+static void nothing_is_left_free(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct settled settled = settle(cases[i].text, cases[i].text);
+        if (!settled.contractions) fail_msg("%s: not settled", cases[i].name);
+        struct counts counts = count(&settled);
+        if (counts.free || counts.contracted != cases[i].contracted || counts.rounded != cases[i].rounded)
+            fail_msg("%s: %d contracted, %d rounded, %d free", cases[i].name, counts.contracted,
+                     counts.rounded, counts.free);
+        release(&settled);
+    }
+}
+
+/* A program whose compiler contracted nothing, or only one of two. */
+static void the_code_decides(void **state)
+{
+    static const char text[] = KERNEL("k", "f64", 8,
+                                      "mul.f64 %x6, %x1, %x2; add.f64 %x7, %x6, %x3;\n"
+                                      "mul.f64 %x8, %x7, %x4; add.f64 %x9, %x8, %x5;");
+    static const struct {
+        const char *loaded;
+        struct counts counts;
+        bool may_be_missed; /* two choices at once: nothing is claimed, then */
+    } programs[] = {
+        {KERNEL("k", "f64", 8,
+                "mul.rn.f64 %x6, %x1, %x2; add.rn.f64 %x7, %x6, %x3;\n"
+                "mul.rn.f64 %x8, %x7, %x4; add.rn.f64 %x9, %x8, %x5;"),
+         {0, 4, 0},
+         false},
+        {KERNEL("k", "f64", 8,
+                "fma.rn.f64 %x7, %x1, %x2, %x3;\n"
+                "mul.rn.f64 %x8, %x7, %x4; add.rn.f64 %x9, %x8, %x5;"),
+         {1, 3, 0},
+         true},
+        {KERNEL("k", "f64", 8,
+                "mul.rn.f64 %x6, %x1, %x2; add.rn.f64 %x7, %x6, %x3;\n"
+                "fma.rn.f64 %x9, %x7, %x4, %x5;"),
+         {1, 3, 0},
+         true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        struct settled settled = settle(text, programs[i].loaded);
+        struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
+        bool is_right = counts.contracted == programs[i].counts.contracted &&
+                        counts.rounded == programs[i].counts.rounded && !counts.free;
+        bool is_missed = programs[i].may_be_missed && !counts.contracted && !counts.rounded;
+        if (!is_right && !is_missed)
+            fail_msg("program %zu: %d contracted, %d rounded, %d free", i, counts.contracted, counts.rounded,
+                     counts.free);
+        release(&settled);
+    }
+}
+
+/* Code of another kernel settles nothing. */
+static void other_code_settles_nothing(void **state)
+{
+    (void)state;
+    struct settled settled = settle(KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x3;"),
+                                    KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x4;"));
+    struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
+    assert_int_equal(counts.contracted + counts.rounded, 0);
+    release(&settled);
+}
+
+static void tell(const char *name)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *file = fopen(name, "r"), *whole = open_memstream(&text, &length);
+    if (!file || !whole) exit(2);
+    for (int c; (c = getc(file)) != EOF;) putc(c, whole);
+    fclose(file);
+    fclose(whole);
+    struct ptx_module *module = parse(name, text);
+    for (uint32_t k = 0; k < module->function_count; k++) {
+        struct settled settled = {arena_create(), module, module->functions[k], NULL};
+        struct cubin loaded;
+        if (!settled.kernel->is_entry || settled.kernel->unreadable) continue;
+        if (!assemble(settled.arena, module, settled.kernel, &loaded)) exit(77);
+        settled.contractions = settle_kernel(settled.arena, settled.kernel, &loaded, SM, 0);
+        struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
+        printf("%s %s: %d contracted, %d rounded, %d free\n", settled.kernel->name,
+               !settled.contractions ? "unsettled"
+               : counts.free         ? "in part"
+                                     : "whole",
+               counts.contracted, counts.rounded, counts.free);
+        arena_free(settled.arena);
+    }
+    ptx_module_free(module);
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_left_free),
+        cmocka_unit_test(the_code_decides),
+        cmocka_unit_test(other_code_settles_nothing),
+    };
+    for (int i = 1; i < argc; i++) tell(argv[i]);
+    return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+}
