@@ -250,12 +250,28 @@ static bool is_stub(const void *pointer)
            ours.dli_fbase == theirs.dli_fbase;
 }
 
+/* Functions that a profiler puts before the driver's: the newest of that name, which is what programs ask
+ * for. */
+static void *profiled_stub(const char *name)
+{
+    static const char *const suffixes[] = {"_v4", "_v3", "_v2", ""};
+    size_t length = name ? strlen(name) : 0;
+    if (!length || !setting_is_on("KFUSE_PROFILED")) return NULL;
+    for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++)
+        for (unsigned i = 0; i < ENTRY_COUNT; i++)
+            if (!strncmp(entry_names[i], name, length) && !strcmp(entry_names[i] + length, suffixes[s]))
+                return entry_classes[i] == ENTRY_IS_PASS ? NULL : entry_stubs[i];
+    return NULL;
+}
+
 void *entry_route(void *pointer, const char *name)
 {
     if (!pointer || !entry_resolve()) return pointer;
     void *stub = route_find(pointer);
     if (stub) return stub;
-    return is_stub(pointer) ? pointer : unknown_stub(pointer, name);
+    if (is_stub(pointer)) return pointer;
+    stub = profiled_stub(name);
+    return stub ? stub : unknown_stub(pointer, name);
 }
 
 static bool is_in_library(const void *pointer)

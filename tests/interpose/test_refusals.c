@@ -147,6 +147,14 @@ static void profilers_table(void)
     CHECK(fake_count() == 0); /* held */
 }
 
+static void profilers_function(void)
+{
+    void *function = NULL;
+    start_program();
+    OK(cuGetProcAddress_v2("cuLaunchKernel", &function, 13000, 0, NULL));
+    CHECK(function == (void *)cuLaunchKernel);
+}
+
 static void context_goes(void)
 {
     start_program();
@@ -412,6 +420,7 @@ int main(int argc, char **argv)
         {"profilers_driver", profilers_driver, plan_profiled, NULL},
         {"export_tables", export_tables, plan_ab, says_table},
         {"profilers_table", profilers_table, plan_profiled, NULL},
+        {"profilers_function", profilers_function, plan_profiled, NULL},
         {"context_goes", context_goes, plan_ab, NULL},
         {"forks", forks, plan_ab, NULL},
         {"modules_come_and_go", modules_come_and_go, plan_ab, NULL},
