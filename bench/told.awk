@@ -12,7 +12,7 @@
     sub(/,/, "", one)
     if (one in alone || two in alone || /: between them: /) next
     sub(/^[^(]*\([0-9]+ times\): /, "")
-    if (how == "apart") sub(/.*: /, "")
+    if (how == "apart" && !/ \(projected: /) sub(/.*: /, "")
     sub(/ in group [^, ]*/, "")
     if (/ — /) sub(/.* — /, "blocks stay whole, of other shapes: ")
     gsub(/ line [0-9]+/, "")
