@@ -275,6 +275,10 @@ static void other_streams(void)
     OK(launch_b(0x1000, 7, CU_STREAM_PER_THREAD));
     CHECK_LINE(4, A_LINE("1000 6"));
     CHECK_LINE(5, "launch b 4,1,1 32,1,1 0 2 1000 7");
+    OK(launch_a(0x1000, 8, stream));
+    OK(cuStreamDestroy_v2(stream));
+    CHECK_LINE(6, "launch a 4,1,1 32,1,1 0 70 1000 8");
+    CHECK_LINE(7, "cuStreamDestroy_v2 70");
 }
 
 static void attributes_are_not_held(void)
