@@ -366,10 +366,11 @@ static void variables(int round)
     restore<<<BLOCKS, THREADS>>>(x, N);
 }
 
-/* What another thread has written. */
+/* What another thread has written, other values in every round. */
 static void variables_of_neighbours(int round)
 {
-    (void)round;
+    fill<<<BLOCKS, THREADS>>>(x, (float)round, N);
+    CHECK(cudaDeviceSynchronize());
     save<<<BLOCKS, THREADS>>>(x, N);
     restore_neighbour<<<BLOCKS, THREADS>>>(y, N);
     CHECK(cudaDeviceSynchronize());
