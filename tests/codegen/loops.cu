@@ -54,6 +54,19 @@ extern "C" __global__ void column_scale(float *y, const float *x, const float *s
     LEVELS AT(y) = AT(x) * scale;
 }
 
+/* loads behind the loop */
+extern "C" __global__ void column_then_copy(float *y, const float *x, float *to, const float *from, int n, int levels)
+{
+    COLUMN LEVELS AT(y) = AT(x) + AT(x);
+    to[i] = from[i];
+}
+
+/* no loop */
+extern "C" __global__ void surface(float *z, const float *y, int n)
+{
+    COLUMN z[i] = y[i] + 1.0f;
+}
+
 /* from the top: other iterations meet */
 extern "C" __global__ void downwards(float *z, const float *y, int n, int levels)
 {

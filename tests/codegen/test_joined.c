@@ -179,12 +179,44 @@ static void a_sum_that_is_needed_before_the_loop(void **state)
     expect(&scene, "", "", 1);
 }
 
+static void a_sum_that_is_needed_in_the_loop(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"column_sum", ROW, {POINTER(0), POINTER(1), POINTER(2), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(3), POINTER(1), POINTER(0), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "", "", 0);
+}
+
 static void code_before_and_behind_the_loop(void **state)
 {
     (void)state;
     const struct scene scene = {
         {{"column_scale", ROW, {POINTER(1), POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
          {"column_sum", ROW, {POINTER(0), POINTER(3), POINTER(1), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "2", "+", 2);
+}
+
+/* The second has no value yet that the first loads behind its loop. */
+static void a_load_behind_the_loop(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"column_then_copy", ROW, {POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(N), INT(LEVELS)}},
+         {"column_scale", ROW, {POINTER(4), POINTER(1), POINTER(3), INT(N), INT(LEVELS)}}},
+        ARRAYS};
+    expect(&scene, "2", "+", 1);
+}
+
+static void a_member_without_a_loop_comes_last(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"add_column", ROW, {POINTER(2), POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
+         {"surface", ROW, {POINTER(4), POINTER(3), INT(N)}}},
         ARRAYS};
     expect(&scene, "2", "+", 2);
 }
@@ -328,7 +360,10 @@ int main(void)
         cmocka_unit_test(other_iterations_are_not_joined),
         cmocka_unit_test(a_level_that_is_overwritten_later),
         cmocka_unit_test(a_sum_that_is_needed_before_the_loop),
+        cmocka_unit_test(a_sum_that_is_needed_in_the_loop),
         cmocka_unit_test(code_before_and_behind_the_loop),
+        cmocka_unit_test(a_load_behind_the_loop),
+        cmocka_unit_test(a_member_without_a_loop_comes_last),
         cmocka_unit_test(a_number_of_levels_that_depends_on_data),
         cmocka_unit_test(a_loop_in_the_loop_and_levels_passed_over),
         cmocka_unit_test(two_loops_each),
