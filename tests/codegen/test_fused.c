@@ -388,6 +388,22 @@ static void an_offset_pointer_is_seen(void **state)
     expect_refusal(&scene, "from another thread");
 }
 
+/* What the second works on begins inside the last pair. */
+static void half_of_the_last_element_is_seen(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"pairs", ROW(2, 256), {POINTER(0), POINTER(1), INT(500)}},
+         {"chain_step", ROW(1, 256), {POINTER_AT(0, 3996), FLOAT(2.0), FLOAT(1.0), INT(20)}}},
+        {FLOATS, FLOATS}};
+    struct scene_run run;
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_non_null(run.group->barriers);
+    assert_true(run.group->barriers[1]);
+    scene_close(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_missing_compiler_is_named),
         cmocka_unit_test(a_shift_in_place_is_refused),
         cmocka_unit_test(an_offset_pointer_is_seen),
+        cmocka_unit_test(half_of_the_last_element_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
