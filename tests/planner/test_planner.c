@@ -170,6 +170,17 @@ static void test_plan_can_be_mapped(void **state)
     plan_unmap(&plan);
 }
 
+/* It needs the first, and the last needs it: it can stand on no side of a fused kernel. */
+static void test_needed_in_between(void **state)
+{
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_BARRIER, A, 1.0f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCALE, A, 3.0f, WRITTEN_N);
+    assert_planned(3, 3);
+}
+
 static void test_windows(void **state)
 {
     (void)state;
@@ -368,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_same_trace_same_plan),
         TEST(test_plan_can_be_mapped),
+        TEST(test_needed_in_between),
         TEST(test_windows),
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_loading_must_pay),
