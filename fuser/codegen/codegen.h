@@ -33,7 +33,8 @@ struct codegen_request {
     const char *name; /* of the kernel: a C identifier that contains the members' names */
     uint32_t sm;      /* 90 */
     uint32_t
-        least_blocks; /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
+        least_blocks;     /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
+    bool frees_registers; /* of the least that its members asked for themselves (.minnctapersm) */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */
@@ -57,7 +58,8 @@ struct codegen_result {
 };
 /* Writes the source only. */
 void codegen_write(const struct codegen_request *request, struct codegen_result *result);
-/* codegen_write, then NVRTC. A group that spills is an error. */
+/* codegen_write, then NVRTC. Where a member asked for more blocks at once than the group's registers leave
+ * room for, it does not get them. A group that spills nevertheless is an error. */
 void codegen_compile(const struct codegen_request *request, struct codegen_result *result);
 void codegen_result_clear(struct codegen_result *result);
 

@@ -197,7 +197,7 @@ static const char *check_contraction(const struct codegen_request *request, stru
     return parts.error ? parts.error : compare_counts(result, &parts, alone, count);
 }
 
-void codegen_compile(const struct codegen_request *request, struct codegen_result *result)
+static void compile(const struct codegen_request *request, struct codegen_result *result)
 {
     struct nvrtc_output output;
     codegen_write(request, result);
@@ -221,4 +221,14 @@ void codegen_compile(const struct codegen_request *request, struct codegen_resul
                          result->registers, result->spill_bytes);
     else if (result->may_contract)
         result->error = check_contraction(request, result);
+}
+
+void codegen_compile(const struct codegen_request *request, struct codegen_result *result)
+{
+    compile(request, result);
+    if (!result->spill_bytes || request->frees_registers || !source_least_blocks(request->group)) return;
+    struct codegen_request freed = *request;
+    freed.frees_registers = true;
+    codegen_result_clear(result);
+    compile(&freed, result);
 }

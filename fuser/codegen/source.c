@@ -145,8 +145,7 @@ static uint32_t block_threads(const uint32_t block[3])
     return block[0] * block[1] * block[2];
 }
 
-/* The most blocks an SM that a member asked for, with blocks of the fused size. */
-static uint32_t least_blocks(const struct group *group)
+uint32_t source_least_blocks(const struct group *group)
 {
     uint32_t least = 0;
     for (uint32_t member = 0; member < group->member_count; member++) {
@@ -161,7 +160,7 @@ static void write_signature(const struct source *source, FILE *out)
 {
     const struct codegen_result *result = source->result;
     const struct group *group = source->request->group;
-    uint32_t least = least_blocks(group);
+    uint32_t least = source->request->frees_registers ? 0 : source_least_blocks(group);
     if (least < source->request->least_blocks) least = source->request->least_blocks;
     fprintf(out, "extern \"C\" __global__ void __launch_bounds__(%u", block_threads(group->block));
     if (least) fprintf(out, ", %u", least);

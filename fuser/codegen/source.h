@@ -7,5 +7,7 @@
 
 /* Writes one kernel and fills the result's parameters; needs result->arena. False with result->error set. */
 bool source_write_kernel(const struct codegen_request *request, struct codegen_result *result, FILE *out);
+/* The most blocks a multiprocessor that a member asked for, with blocks of the fused size; 0: none did. */
+uint32_t source_least_blocks(const struct group *group);
 
 #endif

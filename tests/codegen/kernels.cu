@@ -237,3 +237,23 @@ extern "C" __global__ void line_away(double *u, double *w, int n)
     int i = INDEX;
     if (i < n) w[i] = u[i] * 0.3 - w[i] * u[i] * w[i];
 }
+
+/* Wants registers; the other leaves few of them. */
+extern "C" __global__ void many_values(float *x, const float *w, int n)
+{
+    float values[64];
+    int i = INDEX;
+    if (i >= n) return;
+#pragma unroll
+    for (int k = 0; k < 64; k++) values[k] = w[(i + k) % n];
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 64; k++) sum = sum * values[63 - k] + values[k];
+    x[i] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256, 8) in_many_blocks(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] + 1;
+}

@@ -404,6 +404,16 @@ static void half_of_the_last_element_is_seen(void **state)
     scene_close(&run);
 }
 
+/* With 32 registers a thread, as the second was made, the first would spill. */
+static void blocks_that_a_member_asked_for_are_given_up(void **state)
+{
+    (void)state;
+    const struct scene scene = {{{"many_values", ROW(4, 256), {POINTER(0), POINTER(1), INT(1000)}},
+                                 {"in_many_blocks", ROW(4, 256), {POINTER(2), POINTER(0), INT(1000)}}},
+                                {FLOATS, FLOATS, FLOATS}};
+    expect(&scene, 1, 0, "SS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_shift_in_place_is_refused),
         cmocka_unit_test(an_offset_pointer_is_seen),
         cmocka_unit_test(half_of_the_last_element_is_seen),
+        cmocka_unit_test(blocks_that_a_member_asked_for_are_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
