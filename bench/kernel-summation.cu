@@ -31,20 +31,21 @@ __device__ static float gaussian(float square_a, float square_b, float product, 
 }
 
 /* In place: from scalar products to the kernel's values, a tile a block, a thread the elements that it has in
- * the product. */
-__global__ void __launch_bounds__(GEMM_THREADS, 2)
+ * the product, row by row, so that many threads have room. */
+__global__ void __launch_bounds__(GEMM_THREADS, 4)
     evaluate_kernel(int m, int n, float scale, const float *__restrict__ squares_a,
                     const float *__restrict__ squares_b, float *__restrict__ c)
 {
-    float elements[GEMM_SIDE][GEMM_SIDE], squares[GEMM_SIDE];
-    gemm_load(m, n, c, elements);
+    float squares[GEMM_SIDE];
     for (int j = 0; j < GEMM_SIDE; j++)
         squares[j] = gemm_column(j) < n ? squares_b[gemm_column(j)] : 0;
+#pragma unroll
     for (int i = 0; i < GEMM_SIDE; i++) {
-        float square = gemm_row(i) < m ? squares_a[gemm_row(i)] : 0;
-        for (int j = 0; j < GEMM_SIDE; j++) elements[i][j] = gaussian(square, squares[j], elements[i][j], scale);
+        float elements[GEMM_SIDE], square = gemm_row(i) < m ? squares_a[gemm_row(i)] : 0;
+        gemm_load_row(m, n, c, i, elements);
+        for (int j = 0; j < GEMM_SIDE; j++) elements[j] = gaussian(square, squares[j], elements[j], scale);
+        gemm_store_row(m, n, elements, i, c);
     }
-    gemm_store(m, n, elements, c);
 }
 
 static void evaluate(int m, int n, float scale, const float *squares_a, const float *squares_b, float *c)

@@ -83,20 +83,17 @@ __device__ static int gemm_column(int j)
     return blockIdx.x * TILE + threadIdx.x + j * GEMM_BLOCK;
 }
 
-__device__ static void gemm_load(int m, int n, const float *c, float (*elements)[GEMM_SIDE])
+/* Row i of a thread's elements. */
+__device__ static void gemm_load_row(int m, int n, const float *c, int i, float *elements)
 {
-#pragma unroll
-    for (int i = 0; i < GEMM_SIDE; i++)
-        for (int j = 0; j < GEMM_SIDE; j++)
-            elements[i][j] = gemm_row(i) < m && gemm_column(j) < n ? c[gemm_row(i) * n + gemm_column(j)] : 0;
+    for (int j = 0; j < GEMM_SIDE; j++)
+        elements[j] = gemm_row(i) < m && gemm_column(j) < n ? c[gemm_row(i) * n + gemm_column(j)] : 0;
 }
 
-__device__ static void gemm_store(int m, int n, const float (*elements)[GEMM_SIDE], float *c)
+__device__ static void gemm_store_row(int m, int n, const float *elements, int i, float *c)
 {
-#pragma unroll
-    for (int i = 0; i < GEMM_SIDE; i++)
-        for (int j = 0; j < GEMM_SIDE; j++)
-            if (gemm_row(i) < m && gemm_column(j) < n) c[gemm_row(i) * n + gemm_column(j)] = elements[i][j];
+    for (int j = 0; j < GEMM_SIDE; j++)
+        if (gemm_row(i) < m && gemm_column(j) < n) c[gemm_row(i) * n + gemm_column(j)] = elements[j];
 }
 
 __global__ void __launch_bounds__(GEMM_THREADS, 2)
@@ -105,7 +102,8 @@ __global__ void __launch_bounds__(GEMM_THREADS, 2)
 {
     float elements[GEMM_SIDE][GEMM_SIDE] = {};
     gemm_elements(m, n, k, a, b, elements);
-    gemm_store(m, n, elements, c);
+#pragma unroll
+    for (int i = 0; i < GEMM_SIDE; i++) gemm_store_row(m, n, elements[i], i, c);
 }
 
 static void gemm(int m, int n, int k, const float *a, const float *b, float *c)
