@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse plan: makes a plan folder from a trace, or from each trace in the user's cache folder that has none
  * yet. */
+#include "fuser/analysis/group.h"
 #include "fuser/planner/planner.h"
 #include "common/cache.h"
 #include "tools/commands.h"
@@ -25,6 +26,8 @@ static void print_help(void)
         "      --max-members N   launches in one group, at most [16]\n"
         "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
         "      --store-all       fused kernels store all that their members do\n"
+        "      --only KINDS      of inner-thread, joined loops, inner-block, halo, halo in each iteration, "
+        "between commas\n"
         "  -q, --quiet           print nothing but errors\n"
         "  -h, --help            print this text\n\n"
         "Next: kfuse run -p DIR -- PROGRAM\n");
@@ -101,14 +104,29 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
     return status;
 }
 
+/* Names of group_fusions between commas. */
+static bool are_kinds(const char *names)
+{
+    for (size_t length; names; names = names[length] ? names + length + 1 : NULL) {
+        int kind = 0;
+        length = strcspn(names, ",");
+        while (group_fusions[kind] &&
+               (strlen(group_fusions[kind]) != length || strncmp(group_fusions[kind], names, length)))
+            kind++;
+        if (!group_fusions[kind]) return false;
+    }
+    return true;
+}
+
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, KEEP_LOSING, STORE_ALL };
+    enum { MAX_MEMBERS = 256, KEEP_LOSING, STORE_ALL, ONLY };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
                                                  {"keep-losing", no_argument, NULL, KEEP_LOSING},
                                                  {"store-all", no_argument, NULL, STORE_ALL},
+                                                 {"only", required_argument, NULL, ONLY},
                                                  {"quiet", no_argument, NULL, 'q'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -135,6 +153,10 @@ int command_plan(int argc, char **argv)
             break;
         case STORE_ALL:
             options.stores_all = true;
+            break;
+        case ONLY:
+            if (!are_kinds(optarg)) return command_usage("plan", "%s: no such kind of fusion", optarg);
+            options.only = optarg;
             break;
         case 'q':
             is_quiet = true;

@@ -284,10 +284,14 @@ void group_free(struct group *group)
     arena_free(group->arena);
 }
 
+enum { INNER_THREAD, JOINED_LOOPS, INNER_BLOCK, HALO, HALO_IN_ITERATIONS };
+const char *const group_fusions[] = {"inner-thread", "joined loops",           "inner-block",
+                                     "halo",         "halo in each iteration", NULL};
+
 const char *group_fusion(const struct group *group)
 {
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
-        if (group->barriers[member]) return "inner-block";
-    if (group->unwound) return "halo in each iteration";
-    return group->stage_count ? "halo" : group->join_count ? "joined loops" : "inner-thread";
+        if (group->barriers[member]) return group_fusions[INNER_BLOCK];
+    if (group->unwound) return group_fusions[HALO_IN_ITERATIONS];
+    return group_fusions[group->stage_count ? HALO : group->join_count ? JOINED_LOOPS : INNER_THREAD];
 }

@@ -226,7 +226,9 @@ const struct group_join *group_join_of(const struct group *group, uint32_t membe
 /* The value passes in each iteration of a joined loop. */
 bool group_is_repeated(const struct group *group, const struct group_forward *forward);
 bool group_caches(const struct group *group, uint32_t member, uint32_t instruction);
-/* inner-thread, joined loops, inner-block, halo or halo in each iteration */
+/* One of group_fusions: inner-thread, joined loops, inner-block, halo or halo in each iteration; the last is
+ * NULL. */
+extern const char *const group_fusions[];
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);

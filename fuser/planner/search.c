@@ -231,6 +231,16 @@ static uint64_t most_uses(const struct search *search, const struct search_group
     return most;
 }
 
+static bool is_wanted(const struct search *search, const struct group *group)
+{
+    const char *fusion = group_fusion(group), *names = search->options->only;
+    for (size_t length; names; names = names[length] ? names + length + 1 : NULL) {
+        length = strcspn(names, ",");
+        if (length == strlen(fusion) && !strncmp(names, fusion, length)) return true;
+    }
+    return !search->options->only;
+}
+
 /* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
  * saves, taken as the most that this one can; out, what this one does. */
 static const char *decide_whole(struct search *search, struct search_group *planned, int64_t *bytes_saved)
@@ -247,6 +257,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     search->settled += search->pairs->decided - decided;
     if (!planned->group) return "out of memory";
     if (planned->group->refusal) return planned->group->refusal;
+    if (!is_wanted(search, planned->group)) return "it is a fusion of a kind that the plan is to do without";
     choose_block_tiles(search, planned);
     if (!repeats(search, planned)) planned->copying_ns = copying_ns(search, planned->group, 1, 1);
     planned->projected = project(search, planned, saved_by(search, planned, planned->group));
