@@ -11,7 +11,9 @@ static const struct { /* measured on an H100 (80 GB HBM3); used where the trace 
     double load_ns;         /* to load the code of one group */
     double cache_share;     /* of the shared cache that data stay in until they are used again */
     double cached_gain; /* of the time of memory traffic, what is saved where the shared cache serves it */
-} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3, 0.5, 0.5};
+    double either_cost; /* of a member's time, what it costs that loads look first whether a tile has their
+                           value */
+} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3, 0.5, 0.5, 0.15};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -118,6 +120,7 @@ struct projected projection_group(const struct projection *projection, const uin
     double saved = body * (kernel->share_saved < most_saved ? kernel->share_saved : most_saved);
     double share = occupancy(projection, kernel);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
-    projected.fused_ns = projection->floor_ns + (body - saved + kernel->repeated_ns) * slower;
+    double added = kernel->repeated_ns + fallback.either_cost * kernel->either_ns;
+    projected.fused_ns = projection->floor_ns + (body - saved + added) * slower;
     return projected;
 }

@@ -28,6 +28,7 @@ struct projection projection_calibrate(const struct program *program);
 struct projection_kernel { /* a fused kernel */
     double share_saved;    /* of the members' traffic */
     double repeated_ns;    /* of computing that it does more than once */
+    double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */

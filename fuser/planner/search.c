@@ -9,10 +9,13 @@
 /* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
 enum { SEARCH_MOST_SETTLED = 3000, SEARCH_MOST_COMPILED = 256 };
 
+/* What may start in a situation: the group that gains most, and where that is a halo fusion, one that gets
+ * along without. */
+enum { CANDIDATES = 2 };
 struct search_memo {
     struct hash128 key;
-    struct search_group *group;
-    const char *reason;
+    struct search_group *groups[CANDIDATES];
+    const char *reason; /* why the first is no larger, or is none */
     UT_hash_handle hh;
 };
 
@@ -67,6 +70,20 @@ static double repeated_ns(const struct search *search, const struct search_group
             (double)traffic_of_launch(planned->bound[m].summary) / search->projection.bytes_per_ns;
         double computing = (double)times[m] - search->projection.floor_ns - traffic_ns;
         if (computing > 0) sum += traffic_repeated(planned->group, m) * computing;
+    }
+    return sum;
+}
+
+/* Of members some of whose loads take what lies in a tile, or else in memory. */
+static double either_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    double sum = 0;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        bool looks = false;
+        for (uint32_t i = 0; i < group->fetch_count; i++)
+            looks |= group->fetches[i].to_member == m && group->fetches[i].covered;
+        if (looks && (double)times[m] > search->projection.floor_ns)
+            sum += (double)times[m] - search->projection.floor_ns;
     }
     return sum;
 }
@@ -152,6 +169,7 @@ static struct projected project(struct search *search, const struct search_group
         const uint32_t *block = planned->group->block;
         kernel.threads = block[0] * block[1] * block[2];
         kernel.repeated_ns = repeated_ns(search, planned, times);
+        kernel.either_ns = either_ns(search, planned->group, times);
     }
     kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
     struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
@@ -341,23 +359,38 @@ static struct search_group *known_group(struct search *search, const struct sear
 }
 
 /* Settles a draft and files the group, or the one that is known already, in the memo. */
-static void file_draft(struct draft *draft, struct search_memo *memo)
+static void file_draft(struct draft *draft, struct search_memo *memo, uint32_t candidate)
 {
     struct search *search = draft->search;
     struct search_group *planned = settle(draft), *known = planned ? known_group(search, planned) : NULL;
-    memo->group = NULL;
-    memo->reason = draft->reason;
+    memo->groups[candidate] = NULL;
+    if (candidate == 0) memo->reason = draft->reason;
     if (known) {
         release_group(planned);
-        memo->group = known;
+        memo->groups[candidate] = known;
     } else if (planned && search_add_group(search, planned)) {
-        memo->group = planned;
+        memo->groups[candidate] = planned;
     }
+}
+
+/* Leaves out the first member that meets neighbouring threads of one before it, and those behind it. */
+static void cut_at_halo(struct draft *draft)
+{
+    for (uint32_t q = 1; q < draft->count; q++)
+        for (uint32_t p = 0; p < q; p++) {
+            if (!draft->is_member[p] || !draft->is_member[q]) continue;
+            const struct conflict *conflict =
+                pairs_conflict(draft->search->pairs, draft->first + p, draft->first + q);
+            if (!conflict || conflict->class != CONFLICT_HALO) continue;
+            draft->count = q;
+            draft_trim(draft);
+            return;
+        }
 }
 
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
 {
-    struct search_memo *memo = arena_alloc(search->arena, sizeof *memo);
+    struct search_memo *memo = arena_calloc(search->arena, 1, sizeof *memo);
     if (!memo) return NULL;
     memo->key = key;
     struct draft draft = {.search = search, .first = first};
@@ -365,22 +398,26 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo->reason) memo->reason = draft_why_no_step(search, first);
     if (!memo->reason) {
         draft_grow(&draft);
-        file_draft(&draft, memo);
+        struct draft other = draft;
+        file_draft(&draft, memo, 0);
+        cut_at_halo(&other);
+        if (memo->groups[0] && memo->groups[0]->group->stage_count && draft_members(&other) >= 2)
+            file_draft(&other, memo, 1);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;
 }
 
 /* A refused group loses the members from its cut on and is decided again. */
-static void shrink(struct search *search, struct search_memo *memo)
+static void shrink(struct search *search, struct search_memo *memo, uint32_t candidate)
 {
-    const struct search_group *planned = memo->group;
+    const struct search_group *planned = memo->groups[candidate];
     struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->cut};
     for (uint32_t m = 0; m < planned->member_count; m++)
         if (planned->member_steps[m] < planned->cut) draft.is_member[planned->member_steps[m]] = true;
     draft_trim(&draft);
     draft.reason = planned->refusal;
-    file_draft(&draft, memo);
+    file_draft(&draft, memo, candidate);
 }
 
 static void compile_group(struct search *search, struct search_group *planned)
@@ -419,12 +456,14 @@ static struct search_memo *look(struct search *search, uint32_t first)
     return search->memo_of[first] = memo ? memo : decide(search, first, key);
 }
 
-/* The group that starts at this launch as things stand; NULL with the reason in the memo. */
-static struct search_group *group_at(struct search *search, struct search_memo *memo)
+/* A group that may start in this situation as things stand; NULL, of the first with the reason in the memo.
+ */
+static struct search_group *candidate_of(struct search *search, struct search_memo *memo, uint32_t candidate)
 {
-    while (memo->group && memo->group->refusal && !memo->group->is_dropped) shrink(search, memo);
-    if (!memo->group || !memo->group->is_dropped) return memo->group;
-    memo->reason = memo->group->refusal;
+    struct search_group **group = &memo->groups[candidate];
+    while (*group && (*group)->refusal && !(*group)->is_dropped) shrink(search, memo, candidate);
+    if (!*group || !(*group)->is_dropped) return *group;
+    if (candidate == 0) memo->reason = (*group)->refusal;
     return NULL;
 }
 
@@ -441,10 +480,16 @@ static bool weigh(struct search *search)
         if (!look(search, i)) return false;
     }
     for (uint32_t i = count; i-- > 0;) {
-        const struct search_group *group = group_at(search, search->memo_of[i]);
-        double taken = group ? gain_of(group) + gain_from[i + group->step_count] : 0;
-        search->is_start[i] = group && taken >= gain_from[i + 1] * equal;
-        gain_from[i] = search->is_start[i] ? taken : gain_from[i + 1];
+        search->start_of[i] = NULL;
+        gain_from[i] = gain_from[i + 1];
+        for (uint32_t candidate = 0; candidate < CANDIDATES; candidate++) {
+            struct search_group *group = candidate_of(search, search->memo_of[i], candidate);
+            double taken = group ? gain_of(group) + gain_from[i + group->step_count] : 0;
+            bool is_better = search->start_of[i] ? taken > gain_from[i] : taken >= gain_from[i] * equal;
+            if (!group || !is_better) continue;
+            search->start_of[i] = group;
+            gain_from[i] = taken;
+        }
     }
     return true;
 }
@@ -540,14 +585,13 @@ static bool choose(struct search *search)
     }
     if (!weigh(search)) return false;
     for (uint32_t i = 0; i < program->launch_count;) {
-        struct search_group *group = group_at(search, search->memo_of[i]);
-        if (group && !search->is_start[i]) {
+        struct search_group *group = search->start_of[i];
+        if (group)
+            use_group(search, group, i);
+        else if (candidate_of(search, search->memo_of[i], 0))
             search->reason_of[i] = "groups that start with later launches gain more";
-            group = NULL;
-        } else if (!group) {
+        else
             search->reason_of[i] = search->memo_of[i]->reason;
-        }
-        if (group) use_group(search, group, i);
         i += group ? group->step_count : 1;
     }
     for (uint32_t i = 0; i < search->group_count; i++)
@@ -604,9 +648,9 @@ bool search_run(struct search *search, const struct planner_options *options, st
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
     search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
     search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
-    search->is_start = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->is_start);
+    search->start_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->start_of);
     if (!search->group_of || !search->reason_of || !search->memo_of || !search->gain_from ||
-        !search->is_start)
+        !search->start_of)
         return false;
     search->error = NULL;
     do {

@@ -58,8 +58,9 @@ struct search {
     struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     double *gain_from;                    /* launch -> most that it and those after it can gain, ns */
-    bool *is_start;                  /* launch -> a group that starts here is on the best way from here */
-    const char **reason_of;          /* launch -> why it starts no group, or NULL */
+    struct search_group *
+        *start_of;          /* launch -> the group that starts here on the best way from here, or NULL */
+    const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
     const char *error; /* after search_run failed: why, with the next step */
