@@ -352,7 +352,7 @@ static struct ptx_span change_mnemonic(struct arena *arena, struct ptx_span old,
     }
     char *dot = text && insert ? strchr(text, '.') : NULL;
     if (dot) text = arena_printf(arena, "%.*s%s%s", (int)(dot - text), text, insert, dot);
-    return text ? (struct ptx_span){text, (uint32_t)strlen(text)} : old;
+    return text ? (struct ptx_span){text, (uint32_t)strlen(text)} : (struct ptx_span){"", 0};
 }
 
 struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemonic)
@@ -465,6 +465,7 @@ static void write_contracted(struct body_writer *writer, uint32_t index, const c
     uint32_t count =
         contraction_parts(body->arena, body->function, body->contractions, index, &scratch, parts);
     for (uint32_t i = 0; i < count; i++) body_code_print(writer, &parts[i], guard);
+    if (!count) body_code_line(writer, "memory is out;"); /* does not assemble */
 }
 
 /* guard: in place of its own; NULL: its own. */

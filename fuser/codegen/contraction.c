@@ -3,6 +3,7 @@
  * next. */
 #include "fuser/codegen/contraction.h"
 
+#include "fuser/analysis/product.h"
 #include "fuser/codegen/body.h"
 
 #include <string.h>
@@ -52,6 +53,20 @@ static bool negate(struct arena *arena, const struct ptx_instruction *sum, const
     return true;
 }
 
+/* a * b + c, of the product's factors and the sum's other operand */
+static struct ptx_operand *operands_of(struct arena *arena, const struct ptx_function *function,
+                                       const struct contraction *own, const struct ptx_instruction *sum)
+{
+    const struct ptx_instruction *product = &function->instructions[own->product];
+    struct ptx_operand *operands = arena_calloc(arena, 4, sizeof *operands);
+    if (!operands) return NULL;
+    operands[0] = sum->operands[0];
+    operands[1] = product->operands[1];
+    operands[2] = product->operands[2];
+    operands[3] = sum->operands[3 - own->summand];
+    return operands;
+}
+
 uint32_t contraction_parts(struct arena *arena, const struct ptx_function *function,
                            const struct contraction *contractions, uint32_t index,
                            const struct ptx_operand *scratch, struct ptx_instruction parts[2])
@@ -61,16 +76,12 @@ uint32_t contraction_parts(struct arena *arena, const struct ptx_function *funct
     uint32_t count = 0;
     parts[0] = *sum;
     if (own->round) parts[0].mnemonic = body_round_mnemonic(arena, sum->mnemonic);
-    struct ptx_operand *operands = own->summand ? arena_calloc(arena, 4, sizeof *operands) : NULL;
-    if (!operands) return 1;
-    const struct ptx_instruction *product = &function->instructions[own->product];
-    operands[0] = sum->operands[0];
-    operands[1] = product->operands[1];
-    operands[2] = product->operands[2];
-    operands[3] = sum->operands[3 - own->summand];
-    if (own->negated && negate(arena, sum, scratch, &operands[own->negated], &parts[0])) {
+    if (!own->summand) return parts[0].mnemonic.length != 0;
+    struct ptx_operand *operands = operands_of(arena, function, own, sum);
+    if (!operands) return 0;
+    if (own->negated) {
+        if (!negate(arena, sum, scratch, &operands[own->negated], &parts[count++])) return 0;
         operands[own->negated] = *scratch;
-        count++;
     }
     struct ptx_span suffix = suffix_of(sum);
     parts[count] = *sum;
@@ -78,7 +89,16 @@ uint32_t contraction_parts(struct arena *arena, const struct ptx_function *funct
     parts[count].mnemonic = span_of(arena_printf(arena, "fma.rn%.*s", (int)suffix.length, suffix.text));
     parts[count].operands = operands;
     parts[count].operand_count = 4;
-    return count + 1;
+    return parts[count].mnemonic.length ? count + 1 : 0;
+}
+
+bool contraction_leaves_choice(const struct ptx_function *function, const struct contraction *contractions)
+{
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (product_may_contract(&function->instructions[i]) && !contractions[i].round &&
+            !contractions[i].summand)
+            return true;
+    return false;
 }
 
 bool contraction_needs_scratch(const struct ptx_function *function, const struct contraction *contractions)
@@ -122,8 +142,10 @@ bool contraction_apply(struct arena *arena, const struct ptx_function *function,
         struct ptx_operand scratch = {.kind = PTX_OPERAND_REGISTER,
                                       .reg = (int32_t)(function->register_count + is_double),
                                       .label = -1};
-        changed->instruction_count += contraction_parts(arena, function, contractions, i, &scratch,
-                                                        &changed->instructions[changed->instruction_count]);
+        uint32_t count = contraction_parts(arena, function, contractions, i, &scratch,
+                                           &changed->instructions[changed->instruction_count]);
+        if (!count) return false;
+        changed->instruction_count += count;
     }
     return true;
 }

@@ -19,11 +19,13 @@ struct contraction {
 /* Whether a fused multiply-add can stand for a product and this sum: one type, no saturation, .ftz in both or
  * in none. */
 bool contraction_fits(const struct ptx_instruction *product, const struct ptx_instruction *sum);
-/* Fills parts with the one or two instructions that stand for this one, and returns how many. scratch: of the
- * sum's type, written by the first of two. */
+/* Fills parts with the one or two instructions that stand for this one, and returns how many; 0 when memory
+ * is out. scratch: of the sum's type, written by the first of two. */
 uint32_t contraction_parts(struct arena *arena, const struct ptx_function *function,
                            const struct contraction *contractions, uint32_t index,
                            const struct ptx_operand *scratch, struct ptx_instruction parts[2]);
+/* Some product or sum is neither rounded nor part of a fused multiply-add. */
+bool contraction_leaves_choice(const struct ptx_function *function, const struct contraction *contractions);
 /* Some sign changes: scratch registers are needed. */
 bool contraction_needs_scratch(const struct ptx_function *function, const struct contraction *contractions);
 /* changed: the whole function so, for printing alone. False when memory is out. */

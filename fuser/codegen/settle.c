@@ -130,6 +130,14 @@ static struct contraction *guess(const struct settling *settling, uint8_t prefer
     return form;
 }
 
+static bool is_known(const struct settling *settling, const struct contraction *form)
+{
+    for (uint32_t i = 0; i < settling->form_count; i++)
+        if (!memcmp(settling->forms[i], form, settling->function->instruction_count * sizeof *form))
+            return true;
+    return false;
+}
+
 static const struct contraction *guess_whole(struct settling *settling)
 {
     static const struct {
@@ -140,11 +148,14 @@ static const struct contraction *guess_whole(struct settling *settling)
     const struct contraction *forms[GUESSES];
     bool same[GUESSES] = {false};
     for (uint32_t i = 0; i < GUESSES; i++) {
-        forms[i] = guess(settling, guesses[i].preferred, guesses[i].other_factor);
-        if (!add_form(settling, forms[i])) return NULL;
+        const struct contraction *form = guess(settling, guesses[i].preferred, guesses[i].other_factor);
+        if (form && is_known(settling, form)) continue;
+        forms[settling->form_count] = form;
+        if (!add_form(settling, form)) return NULL;
     }
+    uint32_t count = settling->form_count;
     if (!try_forms(settling, same)) return NULL;
-    for (uint32_t i = 0; i < GUESSES; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (same[i]) return forms[i];
     return NULL;
 }

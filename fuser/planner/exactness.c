@@ -202,10 +202,12 @@ static void compare_code(struct program *program, struct program_module *module,
         settle_calls(arena, kernel, exactness, choice);
         return;
     }
-    exactness->text = arena_printf(
-        arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
-        code.size / CUBIN_INSTRUCTION_BYTES,
-        exactness->contractions ? "" : "; in the group, contraction is compared by its counts alone");
+    bool is_whole =
+        exactness->contractions && !contraction_leaves_choice(kernel->original, exactness->contractions);
+    exactness->text =
+        arena_printf(arena, "exact: PTX compiled alone reproduces the loaded code, %zu instructions%s",
+                     code.size / CUBIN_INSTRUCTION_BYTES,
+                     is_whole ? "" : "; in the group, contraction is compared by its counts alone");
 }
 
 static void decide(struct program *program, const struct program_kernel *kernel, struct exactness *exactness)

@@ -129,7 +129,8 @@ void group_code_compile_form(struct search *search, struct search_group *planned
     };
     codegen_compile(&request, code);
     if (!code->error) compile_for_more_blocks(&request, &search->projection, code);
-    if (!planned->unproven && !device->is_emulated) planned->unproven = code->unproven;
+    if (!planned->unproven && !device->is_emulated && code->unproven)
+        planned->unproven = arena_strdup(search->arena, code->unproven);
 }
 
 void group_code_compile(struct search *search, struct search_group *planned)
