@@ -10,22 +10,93 @@
 
 #include <isl/ilp.h>
 #include <isl/val.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static char *read_text(const char *path)
+{
+    FILE *stream = fopen(path, "r");
+    char *text = NULL;
+    size_t length;
+    FILE *whole = open_memstream(&text, &length);
+    assert_true(stream && whole);
+    for (int c; (c = getc(stream)) != EOF;) putc(c, whole);
+    fclose(stream);
+    fclose(whole);
+    return text;
+}
+
+static void put_part(FILE *out, const char *line, regmatch_t part)
+{
+    if (part.rm_so >= 0) fwrite(line + part.rm_so, 1, (size_t)(part.rm_eo - part.rm_so), out);
+}
+
+enum { GUARD = 1, OPERATION, FLUSH, TYPE, RESULT, FIRST, SECOND, THIRD_TOO, THIRD, PARTS };
+
+/* a * b + c, or, of a sum, 1.25 * a + b */
+static void put_split(FILE *out, const char *line, const regmatch_t *part)
+{
+    bool is_fused = part[THIRD].rm_so >= 0, is_double = line[part[TYPE].rm_so + 1] == '6';
+    const struct {
+        const char *before;
+        int part;
+    } pieces[] = {{"\t{ .reg .", TYPE},
+                  {" %split; ", GUARD},
+                  {"mul", FLUSH},
+                  {".", TYPE},
+                  {" %split, ", FIRST},
+                  {is_fused    ? ", "
+                   : is_double ? ", 0d3FF4000000000000"
+                               : ", 0f3FA00000",
+                   is_fused ? SECOND : PARTS},
+                  {"; ", GUARD},
+                  {"", is_fused ? PARTS : OPERATION},
+                  {is_fused ? "add" : "", FLUSH},
+                  {".", TYPE},
+                  {" ", RESULT},
+                  {", %split, ", is_fused ? THIRD : SECOND}};
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        fputs(pieces[i].before, out);
+        if (pieces[i].part < PARTS) put_part(out, line, part[pieces[i].part]);
+    }
+    fputs("; }\n", out);
+}
+
+/* Each fused multiply-add, and each sum, as a product and a sum, in its line: an assembler contracts them. */
+static char *split_text(char *text)
+{
+    static const char sums[] = "^[\t ]*(@!?%p[0-9]+[\t ]+)?(fma[.]rn|add|sub)([.]ftz)?[.](f32|f64)[\t ]+"
+                               "([^,]+), ([^,]+), ([^,;]+)(, ([^;]+))?;$";
+    regex_t pattern;
+    regmatch_t part[PARTS];
+    char *split = NULL;
+    size_t length;
+    FILE *out = open_memstream(&split, &length);
+    assert_true(out && !regcomp(&pattern, sums, REG_EXTENDED));
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = '\0';
+        if (regexec(&pattern, line, PARTS, part, 0))
+            fprintf(out, "%s\n", line);
+        else
+            put_split(out, line, part);
+    }
+    regfree(&pattern);
+    fclose(out);
+    free(text);
+    return split;
+}
 
 struct ptx_module *hand_module(const char *file)
 {
     const char *top = getenv("top_srcdir"), *error = NULL;
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/codegen/%s", top ? top : ".", file);
-    FILE *stream = fopen(path, "r");
-    assert_non_null(stream);
-    char *text = malloc(1 << 20);
-    assert_non_null(text);
-    size_t length = fread(text, 1, 1 << 20, stream);
-    fclose(stream);
-    struct ptx_module *module = ptx_parse(file, text, length, &error);
+    char *text = read_text(path);
+    if (getenv("KFUSE_TEST_CONTRACTED")) text = split_text(text);
+    struct ptx_module *module = ptx_parse(file, text, strlen(text), &error);
     free(text);
     assert_non_null(module);
     assert_null(error);

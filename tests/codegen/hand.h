@@ -19,7 +19,8 @@ struct hand_launch {
     struct hand_access accesses[8]; /* ends at argument UINT32_MAX or with the kernel's accesses */
     uint32_t arrays[4];             /* of bases in order of first use */
 };
-/* Reads a PTX file of the test folder. */
+/* Reads a PTX file of the test folder. Where KFUSE_TEST_CONTRACTED is set, with products and sums for fused
+ * multiply-adds. */
 struct ptx_module *hand_module(const char *file);
 /* Fails the test when kernel and accesses do not fit. Lives as long as the arena. */
 struct bound_launch hand_bind(isl_ctx *ctx, struct arena *arena, const struct ptx_module *module,

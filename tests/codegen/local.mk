@@ -48,4 +48,4 @@ EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/s
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
 	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
-dist_check_SCRIPTS += tests/codegen/gpu.sh
+dist_check_SCRIPTS += tests/codegen/gpu.sh tests/codegen/contracted.sh
