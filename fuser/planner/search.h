@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The search. For every launch, the group that starts there and gains most is grown greedily: it sees
- * launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair is
- * then decided whole. Equal situations are decided once. Which of these groups a way through the program
- * takes is then exact (dynamic programming over the launches). Groups that do not pay over the whole run are
- * dropped, the others compiled, those that gain most first; after each the way is chosen anew. */
+ * The search. For every launch, the group that starts there and gains most (worth.h) is grown greedily: it
+ * sees launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair is
+ * then decided whole. Where that is a halo fusion, there is a second candidate without. Equal situations are
+ * decided once (search.c). Which of these groups a way through the program takes is then exact: dynamic
+ * programming over the launches (way.c). Groups that do not pay over the whole run are dropped, the others
+ * compiled, those that gain most first; after each the way is chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 

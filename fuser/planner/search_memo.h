@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What search.c (which groups there are) and way.c (which of them are taken) share. */
+#ifndef KFUSE_FUSER_PLANNER_SEARCH_MEMO_H
+#define KFUSE_FUSER_PLANNER_SEARCH_MEMO_H
+
+#include "fuser/planner/search.h"
+
+#include <uthash.h>
+
+/* What may start in a situation: the group that gains most, and where that is a halo fusion, one that gets
+ * along without. */
+enum { SEARCH_CANDIDATES = 2 };
+struct search_memo {
+    struct hash128 key;
+    struct search_group *groups[SEARCH_CANDIDATES];
+    const char *reason; /* why the first is no larger, or is none */
+    UT_hash_handle hh;
+};
+
+/* What starts at this launch: looked up by the situation of the launches that a group could reach. NULL when
+ * memory is out. */
+struct search_memo *search_look(struct search *search, uint32_t first);
+/* A group that may start in this situation as things stand; NULL, of the first with the reason in the memo.
+ */
+struct search_group *search_candidate(struct search *search, struct search_memo *memo, uint32_t candidate);
+/* Compiles the group; planned->refusal: it does not compile well, or loses then. */
+void search_compile(struct search *search, struct search_group *planned);
+/* The refusal of a group that is dropped without a smaller one in its place. */
+extern const char search_used_too_rarely[];
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The way through the program that gains most, by dynamic programming, chosen anew as groups are dropped, cut
+ * and compiled. */
+#include "fuser/planner/search_memo.h"
+#include "fuser/planner/worth.h"
+
+#include <string.h>
+
+/* gain_from[i]: the most that groups of launch i and those after it gain. Of equal ways the first group wins.
+ */
+static bool weigh(struct search *search)
+{
+    const double equal = 1 - 1e-9;
+    uint32_t count = search->program->launch_count;
+    double *gain_from = search->gain_from;
+    for (uint32_t i = 0; i < count; i++) {
+        if (search->options->progress)
+            search->options->progress(search->options->context, "searching groups", i, count);
+        if (!search_look(search, i)) return false;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        search->start_of[i] = NULL;
+        gain_from[i] = gain_from[i + 1];
+        for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
+            struct search_group *group = search_candidate(search, search->memo_of[i], candidate);
+            double taken = group ? worth_gain(group) + gain_from[i + group->step_count] : 0;
+            bool is_better = search->start_of[i] ? taken > gain_from[i] : taken >= gain_from[i] * equal;
+            if (!group || !is_better) continue;
+            search->start_of[i] = group;
+            gain_from[i] = taken;
+        }
+    }
+    return true;
+}
+
+static void extend_chain(const struct program *program, struct search_group *group, uint32_t first)
+{
+    bool goes_on = group->uses && group->chain_end == first &&
+                   program->launches[first].window == program->launches[first - 1].window;
+    if (!goes_on) {
+        group->chains++;
+        group->chain_length = 0;
+    }
+    if (++group->chain_length % 2)
+        group->restores++;
+    else
+        group->restores--;
+    group->chain_end = first + group->step_count;
+}
+
+/* As its uses have turned out. */
+static void settle_copying(const struct search *search, struct search_group *group)
+{
+    double before = group->copying_ns;
+    group->copying_ns =
+        worth_copying_ns(search, group->group, group->restores, group->chains) / (double)group->uses;
+    group->projected.fused_ns += group->copying_ns - before;
+}
+
+static void use_group(struct search *search, struct search_group *group, uint32_t first)
+{
+    extend_chain(search->program, group, first);
+    group->uses++;
+    for (uint32_t i = 0; i < group->step_count; i++) {
+        search->group_of[first + i] = group;
+        if (i == 0) continue;
+        uint32_t gap = search->program->launches[first + i].gap_ns;
+        group->gap_ns_sum[i] += gap;
+        if (gap > group->largest_gap_ns) group->largest_gap_ns = gap;
+    }
+}
+
+/* Holding the first members while the host prepares the last one must not cost more than it gains. Unfused, a
+ * use of the group ends when the host has made all its launches and the last one has run, or when the device
+ * has run them all, whichever is later; fused, the host makes one launch after the last arrival. */
+static bool holding_pays(const struct search *search, const struct search_group *group)
+{
+    double gaps = 0;
+    for (uint32_t i = 1; i < group->step_count; i++)
+        gaps += (double)group->gap_ns_sum[i] / (double)group->uses;
+    double host = search->projection.host_ns;
+    const struct projected *projected = &group->projected;
+    double unfused_host = gaps + group->step_count * host + search->projection.floor_ns;
+    double unfused_device = host + projected->original_ns;
+    double unfused = unfused_host > unfused_device ? unfused_host : unfused_device;
+    return gaps + host + projected->fused_ns <= unfused * (1 - search->options->margin);
+}
+
+/* The step that is waited for longest. */
+static uint32_t slowest_step(const struct search_group *group)
+{
+    uint32_t slowest = 1;
+    for (uint32_t i = 2; i < group->step_count; i++)
+        if (group->gap_ns_sum[i] > group->gap_ns_sum[slowest]) slowest = i;
+    return slowest;
+}
+
+static const char waits_too_long[] =
+    "holding the launches would leave the device idle for longer than the gain";
+
+static const char copied_too_often[] =
+    "what it writes into a second buffer would have to be copied back too often";
+
+static const char *why_it_loses(const struct search *search, const struct search_group *group)
+{
+    if (search->options->keeps_losing) return NULL;
+    if (group->copying_ns > 0 && !worth_enough(search, &group->projected)) return copied_too_often;
+    if (!holding_pays(search, group)) return waits_too_long;
+    return worth_loading(search, worth_gain(group), group->uses) ? NULL : search_used_too_rarely;
+}
+
+/* The way through the program that gains most; uses of groups are counted anew. */
+static bool choose(struct search *search)
+{
+    struct program *program = search->program;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        group->uses = group->chains = group->restores = group->largest_gap_ns = 0;
+        memset(group->gap_ns_sum, 0, sizeof group->gap_ns_sum);
+    }
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        search->group_of[i] = NULL;
+        search->reason_of[i] = NULL;
+    }
+    if (!weigh(search)) return false;
+    for (uint32_t i = 0; i < program->launch_count;) {
+        struct search_group *group = search->start_of[i];
+        if (group)
+            use_group(search, group, i);
+        else if (search_candidate(search, search->memo_of[i], 0))
+            search->reason_of[i] = "groups that start with later launches gain more";
+        else
+            search->reason_of[i] = search->memo_of[i]->reason;
+        i += group ? group->step_count : 1;
+    }
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->uses) settle_copying(search, search->groups[i]);
+    return true;
+}
+
+/* Drops the used group that gains least over the run among those that lose, or cuts it where it waits for the
+ * host; its launches get another chance in others. False when none loses. */
+static bool drop_least(struct search *search)
+{
+    struct search_group *least = NULL;
+    const char *refusal = NULL;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        const char *why = group->uses ? why_it_loses(search, group) : NULL;
+        if (!why) continue;
+        if (least && worth_gain(group) * (double)group->uses >= worth_gain(least) * (double)least->uses)
+            continue;
+        least = group;
+        refusal = why;
+    }
+    if (!least) return false;
+    least->refusal = refusal;
+    least->is_dropped = refusal == search_used_too_rarely;
+    least->cut =
+        refusal == waits_too_long ? slowest_step(least) : least->member_steps[least->member_count - 1];
+    return true;
+}
+
+/* Compiles the used group that gains most over the run. False when all are compiled. */
+static bool compile_most(struct search *search)
+{
+    struct search_group *most = NULL;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->uses || group->is_compiled) continue;
+        if (!most || worth_gain(group) * (double)group->uses > worth_gain(most) * (double)most->uses)
+            most = group;
+    }
+    if (most) search_compile(search, most);
+    return most != NULL;
+}
+
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
+{
+    struct program *program = pairs->classes->program;
+    *search = (struct search){.options = options,
+                              .program = program,
+                              .classes = pairs->classes,
+                              .pairs = pairs,
+                              .arena = program->arena,
+                              .error = "out of memory",
+                              .projection = projection_calibrate(program)};
+    search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
+    search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
+    search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
+    search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
+    search->start_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->start_of);
+    if (!search->group_of || !search->reason_of || !search->memo_of || !search->gain_from ||
+        !search->start_of)
+        return false;
+    search->error = NULL;
+    do {
+        if (!choose(search)) search->error = "out of memory";
+    } while (!search->error && (drop_least(search) || compile_most(search)));
+    for (uint32_t i = 0; i < search->group_count; i++)
+        search->groups[i]->is_kept = search->groups[i]->uses && search->groups[i]->is_compiled;
+    return !search->error;
+}

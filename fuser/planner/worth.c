@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The projection (projection.h) of a group from what the trace and its analysis say of its members. */
+#include "fuser/planner/worth.h"
+
+#include "fuser/analysis/traffic.h"
+
+/* Recorded device time; where there is none, the time that the launch's traffic takes. */
+uint64_t search_launch_time(struct search *search, uint32_t launch)
+{
+    uint64_t time = launch_class_time(search_class(search, launch));
+    if (time || search_class(search, launch)->refusal) return time;
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    double bytes = 0;
+    for (uint32_t i = 0; i < bound.summary->base_count; i++) {
+        const struct access_base *base = &bound.summary->bases[i];
+        int64_t extent = base->is_bounded ? base->to - base->from : bound.bindings[i].size;
+        bytes += (double)extent * (base->is_read + base->is_written);
+    }
+    return (uint64_t)(search->projection.floor_ns + bytes / search->projection.bytes_per_ns);
+}
+
+static uint64_t member_traffic(const struct search_group *planned)
+{
+    uint64_t bytes = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        const struct access_summary *summary = planned->bound[m].summary;
+        bytes += traffic_of_launch(summary);
+    }
+    return bytes;
+}
+
+/* Threads that the borders of tiles run again compute again; what they load again counts as traffic. */
+static double repeated_ns(const struct search *search, const struct search_group *planned,
+                          const uint64_t *times)
+{
+    double sum = 0;
+    for (uint32_t m = 0; planned->group && m < planned->member_count; m++) {
+        double traffic_ns =
+            (double)traffic_of_launch(planned->bound[m].summary) / search->projection.bytes_per_ns;
+        double computing = (double)times[m] - search->projection.floor_ns - traffic_ns;
+        if (computing > 0) sum += traffic_repeated(planned->group, m) * computing;
+    }
+    return sum;
+}
+
+/* Of members some of whose loads take what lies in a tile, or else in memory. */
+static double either_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    double sum = 0;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        bool looks = false;
+        for (uint32_t i = 0; i < group->fetch_count; i++)
+            looks |= group->fetches[i].to_member == m && group->fetches[i].covered;
+        if (looks && (double)times[m] > search->projection.floor_ns)
+            sum += (double)times[m] - search->projection.floor_ns;
+    }
+    return sum;
+}
+
+static uint32_t shared_of(const struct search_group *planned)
+{
+    return planned->code.static_shared + planned->code.dynamic_shared;
+}
+
+static bool has_loops(const struct search_group *planned)
+{
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        if (planned->bound[m].summary->has_loop) return true;
+    return false;
+}
+
+/* What its blocks need of a multiprocessor: before it is compiled, what its members do, each alone. */
+static struct projection_kernel kernel_of(struct search *search, const struct search_group *planned)
+{
+    const uint32_t *block = planned->group->block;
+    struct projection_kernel kernel = {.registers = planned->code.registers,
+                                       .static_shared = shared_of(planned),
+                                       .has_loops = has_loops(planned),
+                                       .threads = block[0] * block[1] * block[2]};
+    for (uint32_t m = 0; !planned->is_compiled && m < planned->member_count; m++) {
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
+        const struct trace_kernel *record = search->program->kernels[class->kernel].record;
+        if (record->registers > kernel.registers) kernel.registers = record->registers;
+        if (record->static_shared > kernel.static_shared) kernel.static_shared = record->static_shared;
+    }
+    if (!planned->is_compiled && planned->group->block_tile_count)
+        kernel.static_shared = (uint32_t)group_shared_bytes(planned->group);
+    return kernel;
+}
+
+int64_t worth_saved(struct search *search, const struct search_group *planned, const struct group *group)
+{
+    uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
+    struct projection_kernel kernel = kernel_of(search, planned);
+    double share = projection_cached(&search->projection, group->block_bytes, blocks, &kernel);
+    return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
+}
+
+double worth_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
+                        uint64_t chains)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < group->rename_count; i++) {
+        const struct group_rename *rename = &group->renames[i];
+        double one = search->projection.floor_ns + search->projection.gap_ns +
+                     2 * (double)rename->bytes / search->projection.bytes_per_ns;
+        sum += one * (double)(restores + (rename->is_partial ? chains : 0));
+    }
+    return sum;
+}
+
+bool worth_repeats(const struct search *search, const struct search_group *planned)
+{
+    const struct program *program = search->program;
+    uint32_t first = planned->launches[0], steps = planned->step_count;
+    if (first + 2 * steps > program->launch_count) return false;
+    for (uint32_t i = first; i < first + steps; i++)
+        if (search_class(search, i) != search_class(search, i + steps) ||
+            program->launches[i].window != program->launches[i + steps].window)
+            return false;
+    return true;
+}
+
+struct projected worth_of(struct search *search, const struct search_group *planned, int64_t bytes_saved)
+{
+    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
+    struct projection_kernel kernel = {.registers = planned->code.registers,
+                                       .static_shared = shared_of(planned),
+                                       .has_loops = has_loops(planned)};
+    if (planned->group) {
+        const uint32_t *block = planned->group->block;
+        kernel.threads = block[0] * block[1] * block[2];
+        kernel.repeated_ns = repeated_ns(search, planned, times);
+        kernel.either_ns = either_ns(search, planned->group, times);
+    }
+    kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
+    struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
+    projected.fused_ns += planned->copying_ns;
+    return projected;
+}
+
+/* Of the fused kernel, where its blocks need what is known so far. */
+static double resident_ns(struct search *search, const struct search_group *planned)
+{
+    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
+    struct projection_kernel kernel = kernel_of(search, planned);
+    kernel.share_saved = traffic ? (double)worth_saved(search, planned, planned->group) / (double)traffic : 0;
+    return projection_group(&search->projection, times, planned->member_count, &kernel).fused_ns;
+}
+
+void worth_choose_block_tiles(struct search *search, const struct search_group *planned)
+{
+    struct group *group = planned->group;
+    uint32_t most = search->program->device.shared_per_block_optin;
+    if (!group->found_block_tiles) return;
+    group_use_block_tiles(group, true);
+    bool fits = !most || group_shared_bytes(group) <= most;
+    double with = resident_ns(search, planned);
+    group_use_block_tiles(group, false);
+    group_use_block_tiles(group,
+                          fits && (search->options->keeps_losing || with <= resident_ns(search, planned)));
+}
+
+struct projected search_projected(struct search *search, const struct search_group *planned,
+                                  const struct group *group)
+{
+    return worth_of(search, planned, worth_saved(search, planned, group));
+}
+
+bool worth_enough(const struct search *search, const struct projected *projected)
+{
+    return search->options->keeps_losing ||
+           projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
+}
+
+double worth_gain(const struct search_group *group)
+{
+    return group ? group->projected.original_ns - group->projected.fused_ns : 0;
+}
+
+bool worth_loading(const struct search *search, double gain, uint64_t uses)
+{
+    return search->options->keeps_losing || !search->program->is_whole_run ||
+           gain * (double)uses > search->projection.load_ns;
+}
+
+uint64_t worth_most_uses(const struct search *search, const struct search_group *planned)
+{
+    uint64_t most = UINT64_MAX;
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
+        uint64_t members = 0;
+        for (uint32_t n = 0; n < planned->member_count; n++)
+            members += search_class(search, planned->launches[planned->member_steps[n]]) == class;
+        if (class->launches / members < most) most = class->launches / members;
+    }
+    return most;
+}

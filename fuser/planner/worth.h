@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a group is projected to gain, from the times of its members and the traffic that fusing saves, in ns a
+ * use. */
+#ifndef KFUSE_FUSER_PLANNER_WORTH_H
+#define KFUSE_FUSER_PLANNER_WORTH_H
+
+#include "fuser/planner/search.h"
+
+/* bytes_saved: of the group, or what it may save before it is decided (planned->group is NULL then). */
+struct projected worth_of(struct search *search, const struct search_group *planned, int64_t bytes_saved);
+double worth_gain(const struct search_group *group); /* as projected last; of NULL 0 */
+bool worth_enough(const struct search *search, const struct projected *projected); /* by the margin */
+/* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
+bool worth_loading(const struct search *search, double gain, uint64_t uses);
+/* Uses that the recorded run has room for: each takes a launch of the class of every member. */
+uint64_t worth_most_uses(const struct search *search, const struct search_group *planned);
+/* Traffic that no longer goes to memory, as far as that is known to save time. */
+int64_t worth_saved(struct search *search, const struct search_group *planned, const struct group *group);
+/* Copying renamed ranges back at the end of so many chains of uses, and forth at the beginning. */
+double worth_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
+                        uint64_t chains);
+/* The same launches follow at once: uses of the group may be a chain. */
+bool worth_repeats(const struct search *search, const struct search_group *planned);
+/* Shared memory that hands values on saves traffic, and takes room from other blocks: it is used or not. */
+void worth_choose_block_tiles(struct search *search, const struct search_group *planned);
+
+#endif
