@@ -104,8 +104,8 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
     return status;
 }
 
-/* Names of group_fusions between commas. */
-static bool are_kinds(const char *names)
+/* Names of group_fusions between commas, as planner_options.only. False: one is unknown. */
+static bool read_kinds(const char *names, uint32_t *kinds)
 {
     for (size_t length; names; names = names[length] ? names + length + 1 : NULL) {
         int kind = 0;
@@ -114,6 +114,7 @@ static bool are_kinds(const char *names)
                (strlen(group_fusions[kind]) != length || strncmp(group_fusions[kind], names, length)))
             kind++;
         if (!group_fusions[kind]) return false;
+        *kinds |= UINT32_C(1) << kind;
     }
     return true;
 }
@@ -155,8 +156,8 @@ int command_plan(int argc, char **argv)
             options.stores_all = true;
             break;
         case ONLY:
-            if (!are_kinds(optarg)) return command_usage("plan", "%s: no such kind of fusion", optarg);
-            options.only = optarg;
+            if (!read_kinds(optarg, &options.only))
+                return command_usage("plan", "%s: no such kind of fusion", optarg);
             break;
         case 'q':
             is_quiet = true;

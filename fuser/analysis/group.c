@@ -284,14 +284,18 @@ void group_free(struct group *group)
     arena_free(group->arena);
 }
 
-enum { INNER_THREAD, JOINED_LOOPS, INNER_BLOCK, HALO, HALO_IN_ITERATIONS };
 const char *const group_fusions[] = {"inner-thread", "joined loops",           "inner-block",
                                      "halo",         "halo in each iteration", NULL};
 
-const char *group_fusion(const struct group *group)
+enum group_kind group_kind(const struct group *group)
 {
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
-        if (group->barriers[member]) return group_fusions[INNER_BLOCK];
-    if (group->unwound) return group_fusions[HALO_IN_ITERATIONS];
-    return group_fusions[group->stage_count ? HALO : group->join_count ? JOINED_LOOPS : INNER_THREAD];
+        if (group->barriers[member]) return GROUP_INNER_BLOCK;
+    if (group->unwound) return GROUP_HALO_IN_ITERATIONS;
+    return group->stage_count ? GROUP_HALO : group->join_count ? GROUP_JOINED_LOOPS : GROUP_INNER_THREAD;
+}
+
+const char *group_fusion(const struct group *group)
+{
+    return group_fusions[group_kind(group)];
 }

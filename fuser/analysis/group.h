@@ -226,9 +226,16 @@ const struct group_join *group_join_of(const struct group *group, uint32_t membe
 /* The value passes in each iteration of a joined loop. */
 bool group_is_repeated(const struct group *group, const struct group_forward *forward);
 bool group_caches(const struct group *group, uint32_t member, uint32_t instruction);
-/* One of group_fusions: inner-thread, joined loops, inner-block, halo or halo in each iteration; the last is
- * NULL. */
+/* What a group is called: group_fusions has the names in this order, and a NULL behind the last. */
+enum group_kind {
+    GROUP_INNER_THREAD,
+    GROUP_JOINED_LOOPS,
+    GROUP_INNER_BLOCK,
+    GROUP_HALO,
+    GROUP_HALO_IN_ITERATIONS,
+};
 extern const char *const group_fusions[];
+enum group_kind group_kind(const struct group *group);
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);

@@ -38,7 +38,7 @@ struct planner_options {
     uint32_t max_members;  /* of one group; 16 unless told */
     bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
     bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
-    const char *only;  /* kinds of fusion (group_fusions) between commas; NULL: all */
+    uint32_t only;     /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

@@ -37,12 +37,7 @@ const char search_used_too_rarely[] =
 
 static bool is_wanted(const struct search *search, const struct group *group)
 {
-    const char *fusion = group_fusion(group), *names = search->options->only;
-    for (size_t length; names; names = names[length] ? names + length + 1 : NULL) {
-        length = strcspn(names, ",");
-        if (length == strlen(fusion) && !strncmp(names, fusion, length)) return true;
-    }
-    return !search->options->only;
+    return !search->options->only || search->options->only >> group_kind(group) & 1;
 }
 
 /* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
