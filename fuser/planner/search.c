@@ -79,10 +79,43 @@ static struct search_group *settle_whole(struct draft *draft, int64_t *bytes_sav
     }
     planned->name = group_code_name(search, draft);
     const char *refusal = decide_whole(search, planned, bytes_saved);
+    draft->is_illegal = planned->group && planned->group->refusal;
     if (!refusal) return planned;
     draft->reason = arena_strdup(search->arena, refusal);
     release_group(planned);
     return NULL;
+}
+
+static void keep_members(struct draft *draft, uint32_t count)
+{
+    for (uint32_t i = 0; i < draft->count; i++)
+        if (draft->is_member[i] && count)
+            count--;
+        else
+            draft->is_member[i] = false;
+    draft_trim(draft);
+}
+
+/* Of an illegal draft, as many of its first members as are legal together. As a rule fewer are where more
+ * are: halving finds them. */
+static void cut_to_legal(struct draft *draft)
+{
+    uint32_t legal = 1, illegal = draft_members(draft);
+    while (illegal - legal > 1) {
+        struct draft cut = *draft;
+        uint32_t members = (legal + illegal) / 2;
+        int64_t bytes_saved = INT64_MAX;
+        keep_members(&cut, members);
+        struct search_group *planned = settle_whole(&cut, &bytes_saved);
+        if (planned) release_group(planned);
+        if (cut.is_illegal) {
+            illegal = members;
+            draft->reason = cut.reason;
+        } else {
+            legal = members;
+        }
+    }
+    keep_members(draft, legal);
 }
 
 /* Decides the draft whole, then without its last member, and so on, until one pays; on from a halo fusion
@@ -104,8 +137,10 @@ static struct search_group *settle(struct draft *draft)
         if (best && !is_better) break;
         if (is_better) best = planned;
         if (best && !best->group->stage_count && !best->group->rename_count) break;
-        draft->is_member[draft->count - 1] = false;
-        draft_trim(draft);
+        if (draft->is_illegal)
+            cut_to_legal(draft);
+        else
+            keep_members(draft, draft_members(draft) - 1);
     }
     return best;
 }
