@@ -60,7 +60,7 @@ static struct {
     const char *pattern, *dump;
     long steps, size, variety;
     double since;
-    bool is_timed;
+    bool is_timed, waits;
 } options = {.pattern = "sdg", .steps = 1, .size = 1024, .variety = 1};
 
 static void fail(const char *what, CUresult result)
@@ -213,7 +213,7 @@ static int compare(const void *a, const void *b)
 static void run_loop(void)
 {
     long length = (long)strlen(options.pattern), batch = TIMED_LAUNCHES / length, batches = 0;
-    if (!batch) batch = 1;
+    if (!batch || options.waits) batch = 1;
     double *times = calloc((size_t)(options.steps / batch + 1), sizeof *times), begin = now(CLOCK_MONOTONIC);
     if (!times) exit(1);
     run_step(0);
@@ -267,6 +267,7 @@ static const char usage[] =
     "  --steps N          steps [1]\n"
     "  --size N           floats in an array [1024]\n"
     "  --variety N        sizes that take turns from step to step [1]\n"
+    "  --wait             wait for the GPU after each step\n"
     "  --time             print the host's time for a launch, and memory at the end\n"
     "  --since N          print the time to the end of the first step since N ns\n"
     "  --dump FILE        write the arrays to this file\n"
@@ -288,6 +289,7 @@ static void read_options(int argc, char **argv)
         {"steps", required_argument, NULL, 's'},
         {"size", required_argument, NULL, 'n'},
         {"variety", required_argument, NULL, 'v'},
+        {"wait", no_argument, NULL, 'w'},
         {"time", no_argument, NULL, 't'},
         {"since", required_argument, NULL, 'S'},
         {"dump", required_argument, NULL, 'd'},
@@ -299,6 +301,7 @@ static void read_options(int argc, char **argv)
         if (option == 's') options.steps = number(optarg);
         if (option == 'n') options.size = number(optarg);
         if (option == 'v') options.variety = number(optarg);
+        if (option == 'w') options.waits = true;
         if (option == 't') options.is_timed = true;
         if (option == 'S') options.since = strtod(optarg, NULL);
         if (option == 'd') options.dump = optarg;
