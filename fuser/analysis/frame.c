@@ -190,6 +190,7 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->maps[member] = isl_map_free(frame->maps[member]);
     frame->remaps[member].coordinates = isl_pw_multi_aff_free(frame->remaps[member].coordinates);
     frame->remaps[member].own = isl_set_free(frame->remaps[member].own);
+    frame->remaps[member].far = isl_set_free(frame->remaps[member].far);
     frame->accesses[member] = NULL;
 }
 

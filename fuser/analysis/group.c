@@ -37,7 +37,7 @@ static void copy_frame(struct group *group, struct frame *frame)
     for (uint32_t member = 0; member < group->member_count; member++) {
         group->remaps[member] = frame->remaps[member];
         frame->remaps[member].coordinates = NULL; /* the group owns them now */
-        frame->remaps[member].own = NULL;
+        frame->remaps[member].own = frame->remaps[member].far = NULL;
     }
 }
 
@@ -169,7 +169,7 @@ static bool decide(struct group *group, struct memo *memo)
     quota = quota_begin(ctx, EXIT_OPERATIONS);
     done = done && (group->stage_count || exit_find(group, &frame, orders));
     quota_end(&quota);
-    done = done && (group->stage_count || reuse_find(group, &frame));
+    done = done && reuse_find(group, &frame);
     copy_frame(group, &frame);
     group->found_block_tiles = group->block_tile_count;
     group->found_tile_accesses = group->tile_access_count;
@@ -279,6 +279,7 @@ void group_free(struct group *group)
     for (uint32_t member = 0; group->remaps && member < group->member_count; member++) {
         isl_pw_multi_aff_free(group->remaps[member].coordinates);
         isl_set_free(group->remaps[member].own);
+        isl_set_free(group->remaps[member].far);
     }
     halo_free(group);
     arena_free(group->arena);

@@ -256,6 +256,19 @@ static double repeats_of(const struct halo *halo, uint32_t member)
     return cells / threads;
 }
 
+static bool is_all_near(const struct spread *spread)
+{
+    return !memcmp(spread->low, spread->near_low, sizeof spread->low) &&
+           !memcmp(spread->high, spread->near_high, sizeof spread->high);
+}
+
+static double far_share(const struct halo *halo, const struct spread *spread)
+{
+    const uint32_t *all = halo->group->cells;
+    if (is_all_near(spread) || !spread->far) return 0;
+    return halo_source_set_count(spread->far) / ((double)all[0] * all[1] * all[2]);
+}
+
 /* Wide members have a stage each, narrow ones between them share one. */
 static void find_stages(struct halo *halo)
 {
@@ -267,6 +280,9 @@ static void find_stages(struct halo *halo)
             stage->first_member = m;
             memcpy(stage->low, spread->low, sizeof stage->low);
             memcpy(stage->high, spread->high, sizeof stage->high);
+            memcpy(stage->near_low, spread->near_low, sizeof stage->near_low);
+            memcpy(stage->near_high, spread->near_high, sizeof stage->near_high);
+            stage->far = far_share(halo, spread);
             if (spread->is_wide && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
         group->stages[group->stage_count - 1].member_count++;
@@ -293,6 +309,9 @@ static bool settle_remaps(struct halo *halo)
         remap->coordinates = isl_pw_multi_aff_from_map(threads);
         if (spread->is_wide && spread->threads) remap->own = own_of(halo, m);
         if (!remap->coordinates || (spread->is_wide && spread->threads && !remap->own)) return false;
+        if (is_all_near(spread)) continue;
+        remap->far = isl_set_copy(spread->far);
+        if (!remap->far) return false;
     }
     return true;
 }

@@ -25,6 +25,9 @@
  * 6. A member of at most half as many threads as the largest (a row, a column, corners) may have its threads
  * in other cells than those with their coordinates, one each: where large members write the same, or as far
  * as that is one quasi-affine function, what it reads, or what reads it.
+ * 7. In the border of p's box there run those places that lie offset away from a cell that loads there and
+ * runs itself. Where many cells load so, that is a border of p's in every tile, its near one; where few do
+ * (copies of a periodic border read only the edges), it is their places alone.
  *
  * Where that fails and members go round loops, these are unwound (unwind.h): their turns become cells along
  * z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other cells,

@@ -16,7 +16,8 @@ struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
     isl_map
         *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
-    uint32_t low[3], high[3];
+    uint32_t low[3], high[3], near_low[3], near_high[3];
+    isl_set *far; /* { F }: places that run beyond the near border, some of them within; NULL: none */
     bool is_wide, is_small;
     struct halo_served *served;
     isl_map *periodic; /* { place -> cell }: halo_serve.c */

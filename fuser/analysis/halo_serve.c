@@ -17,13 +17,41 @@ static uint32_t tile_of(struct group *group, const struct placed_access *store)
     return group->tile_count++;
 }
 
-static void widen(struct spread *p, const struct spread *q, const int64_t offset[3])
+/* low, high: of p; so much and more, as q has its border there, and what it needs lies offset away. */
+static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], const uint32_t q_high[3],
+                  const int64_t offset[3])
 {
     for (int d = 0; d < 3; d++) {
-        int64_t low = (int64_t)q->low[d] - offset[d], high = (int64_t)q->high[d] + offset[d];
-        if (low > (int64_t)p->low[d]) p->low[d] = (uint32_t)low;
-        if (high > (int64_t)p->high[d]) p->high[d] = (uint32_t)high;
+        int64_t before = (int64_t)q_low[d] - offset[d], behind = (int64_t)q_high[d] + offset[d];
+        if (before > (int64_t)low[d]) low[d] = (uint32_t)before;
+        if (behind > (int64_t)high[d]) high[d] = (uint32_t)behind;
     }
+}
+
+/* Takes cells of q that need what lies offset away from them. */
+static void add_far(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
+{
+    isl_set *far = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
+    p->far = p->far ? isl_set_coalesce(isl_set_union(p->far, far)) : far;
+}
+
+/* Rule 7. Where few cells of q need something, they are far cells of p, whichever tile they are in; else all
+ * near ones of q need near ones of p, and its far ones far ones. */
+static void spread_to(const struct halo *halo, struct spread *p, const struct spread *q,
+                      __isl_keep isl_map *needed, const int64_t offset[3])
+{
+    const double few = 1.0 / 16;
+    const uint32_t *all = halo->group->cells;
+    bool is_same = !offset[0] && !offset[1] && !offset[2];
+    isl_set *cells = isl_map_domain(isl_map_copy(needed));
+    widen(p->low, p->high, q->low, q->high, offset);
+    if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
+        if (!is_same || q->is_wide) add_far(p, isl_set_copy(cells), offset);
+    } else {
+        widen(p->near_low, p->near_high, q->near_low, q->near_high, offset);
+        if (q->far) add_far(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->far)), offset);
+    }
+    isl_set_free(cells);
 }
 
 static bool add_fetch(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
@@ -59,7 +87,7 @@ static bool serve_at(struct halo *halo, const struct placed_access *store, const
 {
     struct spread *p = &halo->spreads[store->member];
     if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
-    widen(p, &halo->spreads[load->member], offset);
+    spread_to(halo, p, &halo->spreads[load->member], needed, offset);
     return p->cells && add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
 }
 
@@ -242,6 +270,7 @@ void halo_clear_spread(struct spread *spread)
     isl_map_free(spread->cells);
     isl_map_free(spread->threads);
     isl_map_free(spread->periodic);
+    isl_set_free(spread->far);
     for (struct halo_served *served = spread->served; served; served = served->next)
         isl_map_free(served->needed);
 }

@@ -39,6 +39,14 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
     return bytes;
 }
 
+/* Cells that run, where the member runs everywhere. */
+static double run_cells(const struct group_stage *stage, const uint32_t tile[3])
+{
+    double cells = 1, own = (double)tile[0] * tile[1] * tile[2];
+    for (int d = 0; d < 3; d++) cells *= tile[d] + stage->near_low[d] + stage->near_high[d];
+    return cells + stage->far * own;
+}
+
 /* A member's share of the cells: a small one runs in few. */
 static double share_of_cells(const struct group *group, uint32_t member)
 {
@@ -58,7 +66,7 @@ static double stage_members(const struct group *group, const struct group_stage 
 
 static bool stage_has_border(const struct group_stage *stage, int d)
 {
-    return stage->low[d] || stage->high[d];
+    return stage->near_low[d] || stage->near_high[d];
 }
 
 static bool has_border(const struct group *group, int d)
@@ -73,7 +81,7 @@ static double work(const struct group *group, const uint32_t tile[3])
 {
     double cells = 0, own = (double)tile[0] * tile[1] * tile[2];
     for (uint32_t s = 0; s < group->stage_count; s++)
-        cells += (double)stage_cells(&group->stages[s], tile) * stage_members(group, &group->stages[s]);
+        cells += run_cells(&group->stages[s], tile) * stage_members(group, &group->stages[s]);
     double ends = 1 + ROW_END / tile[0];
     for (int d = 1; d < 3; d++)
         if (has_border(group, d)) ends *= 1 + SIDE / tile[d];

@@ -17,14 +17,30 @@ struct reuse {
     isl_set **blocks; /* a shape's bytes in the block; NULL: not computed, or any */
 };
 
-static uint32_t middle(const struct frame *frame, unsigned dimension) /* of bz by bx */
+static int middle(uint32_t count)
 {
-    return (frame->grid[2 - dimension] - 1) / 2;
+    return (int)((count - 1) / 2);
 }
 
-static __isl_give isl_map *of_block(const struct frame *frame, __isl_take isl_map *bytes)
+/* The block's threads: cells of a tile, where there are stages. z y x */
+static void threads_of_block(const struct reuse *reuse, unsigned d, int *first, uint32_t *count)
 {
-    for (unsigned d = 0; d < 3; d++) bytes = isl_map_fix_si(bytes, isl_dim_in, d, (int)middle(frame, d));
+    const struct group *group = reuse->group;
+    *count = group->stage_count ? group->tile[2 - d] : reuse->frame->block[2 - d];
+    *first = group->stage_count ? middle(group->grid[2 - d]) * (int)*count : 0;
+}
+
+static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_map *bytes)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        int first;
+        uint32_t count;
+        threads_of_block(reuse, d, &first, &count);
+        bytes = isl_map_fix_si(bytes, isl_dim_in, d, middle(reuse->frame->grid[2 - d]));
+        if (!reuse->group->stage_count) continue;
+        bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, first);
+        bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, first + (int)count - 1);
+    }
     return bytes;
 }
 
@@ -32,7 +48,7 @@ static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 {
     isl_map *bytes = reuse->frame->shapes[shape].touch.bytes;
     if (!reuse->blocks[shape] && bytes)
-        reuse->blocks[shape] = isl_map_range(of_block(reuse->frame, isl_map_copy(bytes)));
+        reuse->blocks[shape] = isl_map_range(of_block(reuse, isl_map_copy(bytes)));
     return reuse->blocks[shape];
 }
 
@@ -70,11 +86,13 @@ static bool sample(struct reuse *reuse, const struct placed_access *access, uint
 {
     const struct frame *frame = reuse->frame;
     if (!frame->shapes[access->shape].touch.bytes) return false;
-    isl_map *bytes = of_block(frame, isl_map_copy(frame->shapes[access->shape].touch.bytes));
+    isl_map *bytes = of_block(reuse, isl_map_copy(frame->shapes[access->shape].touch.bytes));
     for (unsigned d = 0; d < 3; d++) {
-        uint32_t extent = frame->block[2 - d];
-        bytes =
-            isl_map_fix_si(bytes, isl_dim_in, 3 + d, (int)(extent * (2 * number + 1) / (2 * REUSE_SAMPLES)));
+        int first;
+        uint32_t count;
+        threads_of_block(reuse, d, &first, &count);
+        bytes = isl_map_fix_si(bytes, isl_dim_in, 3 + d,
+                               first + (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES)));
     }
     isl_point *point = isl_set_sample_point(isl_map_range(bytes));
     bool found = point && isl_point_is_void(point) == isl_bool_false;

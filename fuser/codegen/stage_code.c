@@ -145,6 +145,17 @@ static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
     return remap_code_text(isl_ast_build_expr_from_set(build, set));
 }
 
+/* Whether it is in the tile, or in so much of the border. */
+static void write_inside(const struct group *group, const struct group_stage *stage, const uint32_t low[3],
+                         const uint32_t high[3], FILE *out)
+{
+    for (int d = 0; d < 3; d++) {
+        uint32_t first = stage->low[d] - low[d], end = stage->low[d] + group->tile[d] + high[d];
+        if (first) fprintf(out, " && l%c >= %u", "xyz"[d], first);
+        if (high[d] < stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], end);
+    }
+}
+
 /* Whether the cell is in the tile, and has its own thread. */
 static void write_own(const struct group *group, const struct remap *remap, const struct group_stage *stage,
                       isl_ast_build *build, FILE *out)
@@ -157,12 +168,19 @@ static void write_own(const struct group *group, const struct remap *remap, cons
     } else {
         fprintf(out, "gx == tx && gy == ty && gz == tz");
     }
-    for (int d = 0; d < 3; d++) {
-        uint32_t first = stage->low[d], end = first + group->tile[d];
-        if (stage->low[d]) fprintf(out, " && l%c >= %u", "xyz"[d], first);
-        if (stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], end);
-    }
+    write_inside(group, stage, (uint32_t[3]){0}, (uint32_t[3]){0}, out);
     fprintf(out, ";\n");
+}
+
+/* Of the border's outer part, the cells that somebody needs. */
+static void write_far(const struct group *group, const struct remap *remap, const struct group_stage *stage,
+                      isl_ast_build *build, FILE *out)
+{
+    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(remap->far)));
+    fprintf(out, " && ((1");
+    write_inside(group, stage, stage->near_low, stage->near_high, out);
+    fprintf(out, ") || (%s))", condition ? condition : "#error");
+    free(condition);
 }
 
 /* By the relation: a wide member, or a small one. */
@@ -174,7 +192,9 @@ static void write_related(const struct body *body, const struct group_stage *sta
     isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
     char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
     isl_set_free(run);
-    fprintf(out, "        if (%s) {\n", condition ? condition : "#error");
+    fprintf(out, "        if ((%s)", condition ? condition : "#error");
+    if (remap->far) write_far(group, remap, stage, build, out);
+    fprintf(out, ") {\n");
     for (int d = 0; d < 3; d++) {
         isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, 5 - d);
         char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));

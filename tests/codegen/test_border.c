@@ -149,6 +149,34 @@ static void walls_and_sides(void **state)
            4, 5, 15);
 }
 
+/* Of what only copies read from afar few cells run in a border, and of what those read the near border and
+ * few cells beyond it. */
+static void few_cells_are_far(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {LARGE("inside", 1, 0), LARGE("around", 2, 1), SMALL("rows", 2), SMALL("columns", 2)},
+        FOUR_FLOATS,
+        .module = "borders.ptx"};
+    struct scene_run run;
+    scene_open(&run, &scene);
+    if (run.group->refusal) fail_msg("%s", run.group->refusal);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, 3);
+    const struct group_stage *inside = &run.group->stages[0], *around = &run.group->stages[1];
+    for (int d = 0; d < 2; d++) {
+        assert_int_equal(around->near_low[d] + around->near_high[d], 0);
+        assert_int_equal(inside->near_low[d], 1);
+        assert_int_equal(inside->near_high[d], 1);
+        assert_true(around->low[d] + around->high[d] > 0);
+        assert_true(inside->low[d] + inside->high[d] > 2);
+    }
+    assert_true(around->far > 0 && around->far < 0.2);
+    assert_non_null(run.group->remaps[0].far);
+    assert_non_null(run.group->remaps[1].far);
+    scene_close(&run);
+}
+
 /* What has a border before the first large member is read from memory by those that copy. */
 static void a_border_at_first(void **state)
 {
@@ -232,13 +260,21 @@ static void another_cell_writes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_border_alone),          cmocka_unit_test(periodic_rows),
-        cmocka_unit_test(periodic_columns),        cmocka_unit_test(rows_and_columns),
-        cmocka_unit_test(a_whole_border),          cmocka_unit_test(corners_first),
-        cmocka_unit_test(copies_of_copies),        cmocka_unit_test(walls_and_sides),
-        cmocka_unit_test(a_border_at_first),       cmocka_unit_test(two_steps),
-        cmocka_unit_test(the_last_writer_counts),  cmocka_unit_test(what_data_decide),
-        cmocka_unit_test(a_state_that_is_renamed), cmocka_unit_test(another_cell_writes_again),
+        cmocka_unit_test(a_border_alone),
+        cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(periodic_columns),
+        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(a_whole_border),
+        cmocka_unit_test(corners_first),
+        cmocka_unit_test(copies_of_copies),
+        cmocka_unit_test(walls_and_sides),
+        cmocka_unit_test(a_border_at_first),
+        cmocka_unit_test(two_steps),
+        cmocka_unit_test(few_cells_are_far),
+        cmocka_unit_test(the_last_writer_counts),
+        cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(a_state_that_is_renamed),
+        cmocka_unit_test(another_cell_writes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

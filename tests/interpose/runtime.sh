@@ -29,6 +29,6 @@ fuses_all() {
 }
 launches_a_step=3
 fuses_all 12 12 --pattern sdg
-fuses_all 12 11 --pattern sdg --variety 3 # sizes that take turns
+fuses_all 12 9 --pattern sdg --variety 3 # sizes that take turns
 launches_a_step=7
 fuses_all 10 10 --pattern sdsdsgo
