@@ -145,17 +145,40 @@ static bool begins_again(const struct draft *draft, uint32_t launch)
     return false;
 }
 
+/* The launches from the first one on come again after so many. */
+static bool has_period(const struct draft *draft, uint32_t length)
+{
+    struct search *search = draft->search;
+    const struct program *program = search->program;
+    uint32_t first = draft->first, end = first + 2 * length;
+    if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
+        return false;
+    for (uint32_t i = first; i < first + length; i++)
+        if (search_class(search, i) != search_class(search, i + length)) return false;
+    return true;
+}
+
+uint32_t draft_most_members(const struct draft *draft)
+{
+    const uint32_t most = 16, told = draft->search->options->max_members;
+    uint32_t length = 1;
+    if (told) return told;
+    while (length <= SEARCH_MOST_STEPS && !has_period(draft, length)) length++;
+    return length > most && length <= SEARCH_MOST_STEPS ? length : most;
+}
+
 /* Where ranges are renamed it is the chain of uses that pays: a group ends where the program repeats itself.
  */
 void draft_grow(struct draft *draft)
 {
     struct search *search = draft->search;
-    uint32_t passed = 0, window = search->program->launches[draft->first].window;
+    uint32_t passed = 0, most = draft_most_members(draft),
+             window = search->program->launches[draft->first].window;
     draft->count = 1;
     draft->is_member[0] = true;
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
-        if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= search->options->max_members) break;
+        if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
         bool renamed = draft->renames, repeats = begins_again(draft, next);
         if (renamed && repeats) break;
         const char *obstacle = draft_why_no_step(search, next);

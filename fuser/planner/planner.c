@@ -15,7 +15,7 @@
 
 void planner_defaults(struct planner_options *options)
 {
-    *options = (struct planner_options){.margin = 0.03, .max_members = 16};
+    *options = (struct planner_options){.margin = 0.03};
 }
 
 static double now_seconds(void)

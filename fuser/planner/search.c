@@ -326,7 +326,7 @@ void search_try_longer(struct search *search, uint32_t launch, struct search_tri
     struct draft draft = {.search = search, .first = launch + 1 - steps, .count = steps + 1};
     const struct search_memo *memo = search->memo_of[draft.first];
     *trial = (struct search_trial){.given_up = memo ? memo->reason : NULL};
-    if (steps == SEARCH_MOST_STEPS || (group && group->member_count >= search->options->max_members)) {
+    if (steps == SEARCH_MOST_STEPS || (group && group->member_count >= draft_most_members(&draft))) {
         trial->refusal = "the group before it has as many members as one may have";
         return;
     }
