@@ -177,6 +177,21 @@ static void few_cells_are_far(void **state)
     scene_close(&run);
 }
 
+/* What few cells need in their own place runs where these do. */
+static void few_cells_need_the_same(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside", 1, 0),
+                           {"crest",
+                            .grid = {3, 22, 1},
+                            .block = {32, 4, 1},
+                            {POINTER(2), POINTER(1), POINTER(0), INT(NX), INT(NY)}},
+                           SMALL("rows", 2),
+                           LARGE("around", 3, 2)},
+                          FOUR_FLOATS},
+           3, 2, 8);
+}
+
 /* What has a border before the first large member is read from memory by those that copy. */
 static void a_border_at_first(void **state)
 {
@@ -260,21 +275,14 @@ static void another_cell_writes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_border_alone),
-        cmocka_unit_test(periodic_rows),
-        cmocka_unit_test(periodic_columns),
-        cmocka_unit_test(rows_and_columns),
-        cmocka_unit_test(a_whole_border),
-        cmocka_unit_test(corners_first),
-        cmocka_unit_test(copies_of_copies),
-        cmocka_unit_test(walls_and_sides),
-        cmocka_unit_test(a_border_at_first),
-        cmocka_unit_test(two_steps),
-        cmocka_unit_test(few_cells_are_far),
-        cmocka_unit_test(the_last_writer_counts),
-        cmocka_unit_test(what_data_decide),
-        cmocka_unit_test(a_state_that_is_renamed),
-        cmocka_unit_test(another_cell_writes_again),
+        cmocka_unit_test(a_border_alone),          cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(periodic_columns),        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(a_whole_border),          cmocka_unit_test(corners_first),
+        cmocka_unit_test(copies_of_copies),        cmocka_unit_test(walls_and_sides),
+        cmocka_unit_test(a_border_at_first),       cmocka_unit_test(two_steps),
+        cmocka_unit_test(few_cells_are_far),       cmocka_unit_test(few_cells_need_the_same),
+        cmocka_unit_test(the_last_writer_counts),  cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(a_state_that_is_renamed), cmocka_unit_test(another_cell_writes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
