@@ -60,6 +60,7 @@ run_program() {
     kernel-summation-shared)
         watched --m 40 --n 50 --k 9
         watched --m 40 --n 50 --k 9 --rows
+        for n in 50 52; do watched --m 40 --n $n --k 9 --variant flat; done
         watched --m 40 --n 50 --k 9 --variant limit
         ;;
     blas-shared)
