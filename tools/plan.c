@@ -6,13 +6,16 @@
 #include "common/cache.h"
 #include "tools/commands.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <glob.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void print_help(void)
@@ -80,6 +83,46 @@ static int plan_one(struct planner_options *options, bool is_quiet)
     return COMMAND_DONE;
 }
 
+/* In a process of its own: *died_of is the signal, or 0. Where there is none to be had, in this one. */
+static int plan_apart(struct planner_options *options, bool is_quiet, int *died_of)
+{
+    int status = 0;
+    *died_of = 0;
+    fflush(NULL);
+    pid_t planner = fork();
+    if (planner < 0) return plan_one(options, is_quiet);
+    if (planner == 0) {
+        status = plan_one(options, is_quiet);
+        fflush(NULL);
+        _exit(status);
+    }
+    while (waitpid(planner, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status)) *died_of = WTERMSIG(status);
+    return *died_of ? COMMAND_FAILED : WEXITSTATUS(status);
+}
+
+static bool is_fault(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGFPE || signal == SIGILL;
+}
+
+/* isl 0.25 follows a null pointer where coalescing meets constraints that depend on each other, which only
+ * the many relations of halo fusions were seen to make: then there is a plan without these. */
+static int plan_anyhow(struct planner_options *options, bool is_quiet)
+{
+    int died_of, status = plan_apart(options, is_quiet, &died_of);
+    if (is_fault(died_of)) {
+        fprintf(stderr, "kfuse plan: %s: the planner died (%s); planning again without halo fusions\n",
+                options->trace_path, strsignal(died_of));
+        options->without_halo = true;
+        status = plan_apart(options, is_quiet, &died_of);
+        options->without_halo = false;
+    }
+    if (!died_of) return status;
+    return command_error("plan", "%s: the planner died (%s); the program runs as it is", options->trace_path,
+                         strsignal(died_of));
+}
+
 static int plan_cache(struct planner_options *options, bool is_quiet)
 {
     char folder[PATH_MAX], pattern[PATH_MAX + 16], plan[PATH_MAX];
@@ -97,7 +140,7 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
         if (stat(binary, &made) == 0) continue;
         options->trace_path = traces.gl_pathv[i];
         options->plan_path = plan;
-        if (plan_one(options, is_quiet) != COMMAND_DONE) status = COMMAND_FAILED;
+        if (plan_anyhow(options, is_quiet) != COMMAND_DONE) status = COMMAND_FAILED;
         planned++;
     }
     if (planned == 0 && !is_quiet) printf("%s: nothing to plan (%zu traces)\n", folder, traces.gl_pathc);
@@ -180,5 +223,5 @@ int command_plan(int argc, char **argv)
             return command_error("plan", "%s: path too long", argv[optind]);
         options.plan_path = path;
     }
-    return plan_one(&options, is_quiet);
+    return plan_anyhow(&options, is_quiet);
 }

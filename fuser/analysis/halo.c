@@ -415,9 +415,12 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
 {
     const struct bound_launch *members = group->members;
     const char *tie = tie_of(group), *why;
-    if (tie) {
+    if (tie || memo->without_halo) {
         memset(failure, 0, sizeof *failure);
-        snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
+        if (tie)
+            snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
+        else
+            snprintf(failure->reason, sizeof failure->reason, "they are not looked for");
         return false;
     }
     if (find_cells(group, frame, memo, failure)) return true;

@@ -14,6 +14,7 @@ struct memo {
     struct memo_relation *relations; /* uthash by hash and number */
     struct memo_answer *answers;     /* uthash by question */
     uint32_t relation_count;
+    bool without_halo; /* halo fusions are not looked for */
 };
 /* words: what is asked, unused ones 0. */
 enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP };

@@ -59,9 +59,10 @@ static bool plan_program(const struct planner_options *options, struct program *
     struct search search = {0};
     char *json = NULL;
     bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
-                   pairs_open(&pairs, &classes) && search_run(&search, options, &pairs) &&
-                   lazy_choose(&search) &&
-                   (json = plan_json(&search, file_name(options->trace_path), summary));
+                   pairs_open(&pairs, &classes);
+    pairs.memo.without_halo = options->without_halo;
+    planned = planned && search_run(&search, options, &pairs) && lazy_choose(&search) &&
+              (json = plan_json(&search, file_name(options->trace_path), summary));
     if (!planned)
         snprintf(error, error_size, "%s: %s", options->trace_path,
                  search.error ? search.error : "out of memory");

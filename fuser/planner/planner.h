@@ -37,6 +37,7 @@ struct planner_options {
     double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
     uint32_t max_members;  /* of one group; 0: 16, or as many as the loop that they are in has, up to 32 */
     bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
+    bool without_halo; /* halo fusions are not even looked for, since isl died of that */
     bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
     uint32_t only;     /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
