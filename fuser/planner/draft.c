@@ -145,26 +145,35 @@ static bool begins_again(const struct draft *draft, uint32_t launch)
     return false;
 }
 
-/* The launches from the first one on come again after so many. */
-static bool has_period(const struct draft *draft, uint32_t length)
+/* So many launches from the first one on are as those that come a distance behind them. */
+static bool come_again(const struct draft *draft, uint32_t distance, uint32_t count)
 {
     struct search *search = draft->search;
     const struct program *program = search->program;
-    uint32_t first = draft->first, end = first + 2 * length;
+    uint32_t first = draft->first, end = first + distance + count;
     if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
         return false;
-    for (uint32_t i = first; i < first + length; i++)
-        if (search_class(search, i) != search_class(search, i + length)) return false;
+    for (uint32_t i = first; i < first + count; i++)
+        if (search_class(search, i) != search_class(search, i + distance)) return false;
+    return true;
+}
+
+/* A loop of so many launches, and not of turns of a shorter one. */
+static bool is_loop(const struct draft *draft, uint32_t length)
+{
+    if (!come_again(draft, length, length)) return false;
+    for (uint32_t shorter = 1; shorter < length; shorter++)
+        if (come_again(draft, shorter, length - shorter)) return false;
     return true;
 }
 
 uint32_t draft_most_members(const struct draft *draft)
 {
     const uint32_t most = 16, told = draft->search->options->max_members;
-    uint32_t length = 1;
     if (told) return told;
-    while (length <= SEARCH_MOST_STEPS && !has_period(draft, length)) length++;
-    return length > most && length <= SEARCH_MOST_STEPS ? length : most;
+    for (uint32_t length = most + 1; length <= SEARCH_MOST_STEPS; length++)
+        if (is_loop(draft, length)) return length;
+    return most;
 }
 
 /* Where ranges are renamed it is the chain of uses that pays: a group ends where the program repeats itself.

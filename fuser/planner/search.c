@@ -264,9 +264,14 @@ struct search_memo *search_look(struct search *search, uint32_t first)
         slice[count++] = i;
         if (search_class(search, i)->refusal) break;
     }
-    struct hash128 key;
+    struct {
+        struct hash128 slice;
+        uint64_t most_members; /* which launches behind the slice decide */
+    } situation;
     struct search_memo *memo;
-    if (!pairs_key(search->pairs, slice, count, &key)) return NULL;
+    if (!pairs_key(search->pairs, slice, count, &situation.slice)) return NULL;
+    situation.most_members = draft_most_members(&(struct draft){.search = search, .first = first});
+    struct hash128 key = hash_bytes(&situation, sizeof situation);
     HASH_FIND(hh, search->memo, &key, sizeof key, memo);
     return search->memo_of[first] = memo ? memo : decide(search, first, key);
 }
