@@ -45,6 +45,7 @@ void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane
     pthread_mutex_lock(&machine->lock);
     struct emu_fault *fault = machine->fault;
     if (fault->kind == EMU_FAULT_NONE || (fault->kind == EMU_FAULT_RACE && kind != EMU_FAULT_RACE)) {
+        while (!step->source) step++; /* the first steps of some kernels are of no instruction */
         const struct ptx_instruction *source = step->source;
         block_thread(machine, warp->index * LANE_COUNT + lane, thread);
         fault->kind = kind;

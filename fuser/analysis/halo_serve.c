@@ -28,30 +28,34 @@ static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], co
     }
 }
 
-/* Takes cells of q that need what lies offset away from them. */
-static void add_far(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
+/* Takes cells of q that need what lies offset away from them. False: isl gave up. */
+static bool add_far(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
 {
+    if (!cells) return false;
     isl_set *far = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
     p->far = p->far ? isl_set_coalesce(isl_set_union(p->far, far)) : far;
+    return p->far;
 }
 
 /* Rule 7. Where few cells of q need something, they are far cells of p, whichever tile they are in; else all
  * near ones of q need near ones of p, and its far ones far ones. */
-static void spread_to(const struct halo *halo, struct spread *p, const struct spread *q,
+static bool spread_to(const struct halo *halo, struct spread *p, const struct spread *q,
                       __isl_keep isl_map *needed, const int64_t offset[3])
 {
     const double few = 1.0 / 16;
     const uint32_t *all = halo->group->cells;
-    bool is_same = !offset[0] && !offset[1] && !offset[2];
+    bool is_same = !offset[0] && !offset[1] && !offset[2], is_done = true;
     isl_set *cells = isl_map_domain(isl_map_copy(needed));
     widen(p->low, p->high, q->low, q->high, offset);
     if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
-        if (!is_same || q->is_wide) add_far(p, isl_set_copy(cells), offset);
+        if (!is_same || q->is_wide) is_done = add_far(p, isl_set_copy(cells), offset);
     } else {
         widen(p->near_low, p->near_high, q->near_low, q->near_high, offset);
-        if (q->far) add_far(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->far)), offset);
+        if (q->far)
+            is_done = add_far(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->far)), offset);
     }
     isl_set_free(cells);
+    return is_done;
 }
 
 static bool add_fetch(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
@@ -87,8 +91,9 @@ static bool serve_at(struct halo *halo, const struct placed_access *store, const
 {
     struct spread *p = &halo->spreads[store->member];
     if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
-    spread_to(halo, p, &halo->spreads[load->member], needed, offset);
-    return p->cells && add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
+    bool is_spread = spread_to(halo, p, &halo->spreads[load->member], needed, offset);
+    return is_spread && p->cells &&
+           add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
 }
 
 /* --- what has been served before ----------------------------------------------------------------------- */
