@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ static int plan_apart(struct planner_options *options, bool is_quiet, int *died_
     pid_t planner = fork();
     if (planner < 0) return plan_one(options, is_quiet);
     if (planner == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* who ends the command ends the planning */
         status = plan_one(options, is_quiet);
         fflush(NULL);
         _exit(status);
