@@ -69,7 +69,8 @@ struct group_exit {
 /* Halo fusion. A cell is a thread of a launch as block * ntid + tid along each dimension, x y z; in isl it is
  * F[0, 0, 0, z, y, x]. The cells of the group are cut into tiles, one a block of the fused kernel. A stage
  * runs its members for all cells of the tile and of a border around it, in turn by the block's threads; then
- * comes a barrier. Of the border's outer part, beyond the near one, few cells run. Border cells belong to other blocks' tiles, where their global stores are made; those
+ * comes a barrier. Of the border's outer part, beyond the near one, few cells run. Border cells belong to
+ * other blocks' tiles, where their global stores are made; those
  * beyond the launch stand for the cells that a periodic or clamped index leads to. */
 struct group_stage {
     uint32_t first_member, member_count;

@@ -145,12 +145,10 @@ static bool begins_again(const struct draft *draft, uint32_t launch)
     return false;
 }
 
-/* So many launches from the first one on are as those that come a distance behind them. */
-static bool come_again(const struct draft *draft, uint32_t distance, uint32_t count)
+bool draft_come_again(const struct search *search, uint32_t first, uint32_t distance, uint32_t count)
 {
-    struct search *search = draft->search;
     const struct program *program = search->program;
-    uint32_t first = draft->first, end = first + distance + count;
+    uint32_t end = first + distance + count;
     if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
         return false;
     for (uint32_t i = first; i < first + count; i++)
@@ -161,9 +159,9 @@ static bool come_again(const struct draft *draft, uint32_t distance, uint32_t co
 /* A loop of so many launches, and not of turns of a shorter one. */
 static bool is_loop(const struct draft *draft, uint32_t length)
 {
-    if (!come_again(draft, length, length)) return false;
+    if (!draft_come_again(draft->search, draft->first, length, length)) return false;
     for (uint32_t shorter = 1; shorter < length; shorter++)
-        if (come_again(draft, shorter, length - shorter)) return false;
+        if (draft_come_again(draft->search, draft->first, shorter, length - shorter)) return false;
     return true;
 }
 

@@ -58,7 +58,9 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (planned->group->refusal) return planned->group->refusal;
     if (!is_wanted(search, planned->group)) return "it is a fusion of a kind that the plan is to do without";
     worth_choose_block_tiles(search, planned);
-    if (!worth_repeats(search, planned)) planned->copying_ns = worth_copying_ns(search, planned->group, 1, 1);
+    /* Where the same launches follow at once, uses may be a chain. */
+    if (!draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count))
+        planned->copying_ns = worth_copying_ns(search, planned->group, 1, 1);
     planned->projected = worth_of(search, planned, worth_saved(search, planned, planned->group));
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */

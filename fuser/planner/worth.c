@@ -109,18 +109,6 @@ double worth_copying_ns(const struct search *search, const struct group *group, 
     return sum;
 }
 
-bool worth_repeats(const struct search *search, const struct search_group *planned)
-{
-    const struct program *program = search->program;
-    uint32_t first = planned->launches[0], steps = planned->step_count;
-    if (first + 2 * steps > program->launch_count) return false;
-    for (uint32_t i = first; i < first + steps; i++)
-        if (search_class(search, i) != search_class(search, i + steps) ||
-            program->launches[i].window != program->launches[i + steps].window)
-            return false;
-    return true;
-}
-
 struct projected worth_of(struct search *search, const struct search_group *planned, int64_t bytes_saved)
 {
     uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);

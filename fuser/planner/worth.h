@@ -19,8 +19,6 @@ int64_t worth_saved(struct search *search, const struct search_group *planned, c
 /* Copying renamed ranges back at the end of so many chains of uses, and forth at the beginning. */
 double worth_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
                         uint64_t chains);
-/* The same launches follow at once: uses of the group may be a chain. */
-bool worth_repeats(const struct search *search, const struct search_group *planned);
 /* Shared memory that hands values on saves traffic, and takes room from other blocks: it is used or not. */
 void worth_choose_block_tiles(struct search *search, const struct search_group *planned);
 
