@@ -142,12 +142,15 @@ static void draw_kernels(struct generator *generator)
             2 * generator->theme.length, generator->number, KERNEL_CONSTANTS);
     }
     if (generator->theme.has_calls) say(generator, "%s", kernel_called);
+    bool has_bits = false;
     for (uint32_t k = 0; k < generator->kernel_count; k++) {
         generator->kernels[k] =
             kernel_draw(generator->arena, random, &generator->theme, generator->number, k);
         if (!generator->kernels[k]) abort();
-        say(generator, "%s", generator->kernels[k]->text);
+        has_bits |= kernel_looks_at_bits(generator->kernels[k]);
     }
+    say(generator, "%s", has_bits ? kernel_one_nan : kernel_any_nan);
+    for (uint32_t k = 0; k < generator->kernel_count; k++) say(generator, "%s", generator->kernels[k]->text);
     say(generator, "end\n");
 }
 

@@ -121,6 +121,28 @@ static bool says_counter(const struct writer *writer, const struct kernel_access
     return access->trips && !(has_border && random_chance(writer->random, 85));
 }
 
+/* In front of a value in parentheses that is stored: what sees to it that nobody finds out which of two NaNs
+ * a sum in double precision was. */
+const char *kernel_stored(const struct writer *writer, uint32_t pointer)
+{
+    bool is_double = writer->kernel->pointers[pointer].type == kernel_double_type();
+    return writer->kernel->value == 'd' && is_double ? "one_nan" : "";
+}
+
+const char kernel_one_nan[] =
+    "__device__ __forceinline__ double one_nan(double value) { return value == value ? value : -1.0; }\n";
+const char kernel_any_nan[] = "#define one_nan(value) (value)\n";
+
+bool kernel_looks_at_bits(const struct kernel *kernel)
+{
+    for (uint32_t a = 0; a < kernel->access_count; a++) {
+        const struct kernel_access *access = &kernel->accesses[a];
+        bool is_double = kernel->pointers[access->pointer].type == kernel_double_type();
+        if (!is_double && (!access->is_write || access->is_atomic)) return true;
+    }
+    return false;
+}
+
 void kernel_write_store(struct writer *writer, const struct kernel_access *access)
 {
     if (!access) return;
@@ -131,6 +153,7 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
                          ? writer->values - 1
                          : random_below(writer->random, writer->values);
     const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
+    const char *stored = kernel_stored(writer, access->pointer);
     if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     kernel_write_guard(writer, access);
     kernel_write_trips(writer, access);
@@ -139,7 +162,7 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
     if (is_put) kernel_say(writer, "put(&");
     kernel_write_element(writer, access);
     if (is_put)
-        kernel_say(writer, ", (%s)(v%u%s));\n", type->name, value,
+        kernel_say(writer, ", (%s)%s(v%u%s));\n", type->name, stored, value,
                    says_counter(writer, access) ? " + j" : "");
     else if (kernel_is_vector(writer, access) && type->size == 16)
         kernel_say(writer, " = make_float4(v%u, s, v%u, t);\n", value,
@@ -148,7 +171,7 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
         kernel_say(writer, " = make_float2(v%u, v%u);\n", value,
                    random_below(writer->random, writer->values));
     else
-        kernel_say(writer, " = (%s)(v%u%s);\n", type->name, value,
+        kernel_say(writer, " = (%s)%s(v%u%s);\n", type->name, stored, value,
                    says_counter(writer, access) ? " + j" : "");
 }
 
@@ -219,12 +242,13 @@ static void write_branch(struct writer *writer)
     uint32_t first = random_below(writer->random, writer->values);
     uint32_t second = random_below(writer->random, writer->values);
     bool is_wide = kernel_is_vector(writer, access);
+    const char *stored = kernel_stored(writer, access->pointer);
     if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     kernel_say(writer, "{ if (v%u > (%s)1) ", first, kernel_value_type(writer));
     kernel_write_element(writer, access);
-    kernel_say(writer, is_wide ? ".x = v%u; else " : " = v%u; else ", first);
+    kernel_say(writer, is_wide ? ".x = %s(v%u); else " : " = %s(v%u); else ", stored, first);
     kernel_write_element(writer, access);
-    kernel_say(writer, is_wide ? ".y = v%u; }\n" : " = v%u; }\n", second);
+    kernel_say(writer, is_wide ? ".y = %s(v%u); }\n" : " = %s(v%u); }\n", stored, second);
 }
 
 static void write_body(struct writer *writer)

@@ -170,6 +170,11 @@ const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
 
 /* Functions that kernels of a program may call, as CUDA C. */
 extern const char kernel_called[];
+/* What kernels of double precision store goes through one_nan(), which is one of these two: -1 in place of a
+ * NaN, for programs in which a kernel looks at bits; or the value as it is. */
+extern const char kernel_one_nan[], kernel_any_nan[];
+/* Whether it reads anything but doubles. */
+bool kernel_looks_at_bits(const struct kernel *kernel);
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);
 

@@ -18,6 +18,11 @@ const struct kernel_type *kernel_int_type(void)
     return int_type;
 }
 
+const struct kernel_type *kernel_double_type(void)
+{
+    return double_type;
+}
+
 /* --- what accesses look like in C --- */
 
 void kernel_write_element(struct writer *writer, const struct kernel_access *access)

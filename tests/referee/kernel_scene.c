@@ -279,7 +279,8 @@ static void write_handover(struct writer *writer, uint32_t slot)
     kernel_say(writer, "%s v%u = 0;\nif (threadIdx.x %s 32) {\n", type, to, is_turned ? ">=" : "<");
     for (int side = 0; side < 2; side++) {
         if (side == is_turned)
-            kernel_say(writer, "__syncthreads();\nif (in) p%u[i] = (%s)(v%u);\n", pointer, element, from);
+            kernel_say(writer, "__syncthreads();\nif (in) p%u[i] = (%s)%s(v%u);\n", pointer, element,
+                       kernel_stored(writer, pointer), from);
         else
             kernel_say(writer,
                        "if (in) v%u = (%s)p%u[i - threadIdx.x + threadIdx.x %% 32];\n__syncthreads();\n", to,

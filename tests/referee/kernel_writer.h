@@ -44,6 +44,7 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access);
 void kernel_write_compute(struct writer *writer);
 void kernel_write_inline(struct writer *writer);
 void kernel_write_store(struct writer *writer, const struct kernel_access *access);
+const char *kernel_stored(const struct writer *writer, uint32_t pointer);
 void kernel_write_atomic(struct writer *writer);
 
 /* kernel_access.c: the next access, or NULL: there is no room, or it would write a constant; the element that
@@ -53,6 +54,7 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
 void kernel_write_guard(struct writer *writer, const struct kernel_access *access);
 void kernel_write_trips(struct writer *writer, const struct kernel_access *access);
 const struct kernel_type *kernel_int_type(void);
+const struct kernel_type *kernel_double_type(void);
 bool kernel_is_vector(const struct writer *writer, const struct kernel_access *access);
 
 /* kernel_block.c */
