@@ -12,9 +12,13 @@
     sub(/,/, "", one)
     if (one in alone || two in alone || /: between them: /) next
     sub(/^[^(]*\([0-9]+ times\): /, "")
-    if (how == "apart" && !/ \(projected: /) sub(/.*: /, "")
+    if (how == "apart" && match($0, /kernel [^ ]* line [0-9]+ .* another thread: e\.g\./))
+        $0 = substr($0, RSTART, RLENGTH - 6)
+    else if (how == "apart" && !/ \(projected: /)
+        sub(/.*: /, "")
     sub(/ in group [^, ]*/, "")
     if (/ — /) sub(/.* — /, "blocks stay whole, of other shapes: ")
     gsub(/ line [0-9]+/, "")
+    gsub(/ \(its argument at byte [0-9]+\)/, "")
     print how " " one ", " two ": " $0
 }

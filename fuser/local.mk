@@ -63,6 +63,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/stale.c fuser/analysis/stale.h \
 	fuser/analysis/traffic.c fuser/analysis/traffic.h \
 	fuser/analysis/remap.c \
+	fuser/analysis/share.c fuser/analysis/share.h \
 	fuser/analysis/witness.c fuser/analysis/witness.h
 
 # fused kernels

@@ -4,6 +4,7 @@
 #include "fuser/analysis/block_tile.h"
 
 #include "fuser/analysis/join.h"
+#include "fuser/analysis/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,39 +84,44 @@ static bool keeps_blocks(const struct frame *frame, uint32_t member)
            (kind == REMAP_GLOBAL && !memcmp(summary->block, frame->block, sizeof frame->block));
 }
 
-/* { F[bz, by, bx, tz, ty, tx, counters] -> [byte] }, from { L[..] -> [byte] }. */
+/* { F[bz, by, bx, tz, ty, tx, counters] -> [byte] }, from { L[..] -> [byte] }. The passes of a share are
+ * counted, too, first. */
 static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
                                            __isl_take isl_map *bytes)
 {
     isl_size dimensions = isl_map_dim(bytes, isl_dim_in);
     if (dimensions < ACCESS_THREAD_DIMENSIONS) return isl_map_free(bytes); /* isl gave up */
     unsigned counters = (unsigned)dimensions - ACCESS_THREAD_DIMENSIONS;
-    isl_map *remap = isl_map_add_dims(isl_map_copy(frame->maps[member]), isl_dim_in, counters);
+    bool is_share = frame->remaps[member].kind == REMAP_SHARE;
+    isl_map *remap = is_share ? share_passes(frame, member, frame->remaps[member].share)
+                              : isl_map_copy(frame->maps[member]);
+    remap = isl_map_add_dims(remap, isl_dim_in, counters);
     remap = isl_map_add_dims(remap, isl_dim_out, counters);
     for (unsigned c = 0; c < counters; c++)
-        remap = isl_map_equate(remap, isl_dim_in, (int)(ACCESS_THREAD_DIMENSIONS + c), isl_dim_out,
+        remap = isl_map_equate(remap, isl_dim_in, (int)(ACCESS_THREAD_DIMENSIONS + is_share + c), isl_dim_out,
                                (int)(ACCESS_THREAD_DIMENSIONS + c));
     remap = isl_map_reset_tuple_id(isl_map_reset_tuple_id(remap, isl_dim_in), isl_dim_out);
     return isl_map_coalesce(isl_map_apply_range(remap, bytes));
 }
 
-static void open_pattern(struct tiling *tiling, struct tile_use *use)
+bool tile_pattern_open(struct pattern *pattern, struct arena *arena, const struct frame *frame,
+                       const struct placed_access *placed)
 {
-    const struct frame *frame = tiling->frame;
-    uint32_t member = use->placed->member;
+    const struct bound_launch *launch = &frame->members[placed->member];
     struct pattern_shape shape;
-    isl_map *bytes = isl_map_copy(use->placed->access->relation);
+    isl_map *bytes = isl_map_copy(placed->access->relation);
     memcpy(shape.grid, frame->grid, sizeof shape.grid);
     memcpy(shape.block, frame->block, sizeof shape.block);
-    if (!bytes) return;
+    if (!bytes) return false;
     bytes = isl_map_reset_tuple_id(bytes, isl_dim_in);
-    if (keeps_blocks(frame, member))
-        memcpy(shape.block, frame->members[member].summary->block, sizeof shape.block);
+    if (keeps_blocks(frame, placed->member))
+        memcpy(shape.block, launch->summary->block, sizeof shape.block);
     else
-        bytes = seen_from_frame(frame, member, bytes);
-    bytes = overlap_moved(bytes, binding_of(tiling, use->placed)->offset);
-    use->is_known = bytes && pattern_open(&use->pattern, tiling->uses.arena, bytes, &shape);
+        bytes = seen_from_frame(frame, placed->member, bytes);
+    bytes = overlap_moved(bytes, launch->bindings[placed->access->base].offset);
+    bool is_known = bytes && pattern_open(pattern, arena, bytes, &shape);
     isl_map_free(bytes);
+    return is_known;
 }
 
 static bool is_forwarded(const struct group *group, const struct placed_access *placed)
@@ -144,7 +150,8 @@ static bool add_use(struct tiling *tiling, const struct placed_access *placed)
     use->is_global = use->is_store;
     bool is_partly_forwarded =
         !use->is_store && group_forward_to(tiling->group, placed->member, access->instruction);
-    if (is_movable_one && !is_partly_forwarded) open_pattern(tiling, use);
+    if (is_movable_one && !is_partly_forwarded)
+        use->is_known = tile_pattern_open(&use->pattern, tiling->uses.arena, tiling->frame, placed);
     return use->is_known || !use->is_store;
 }
 

@@ -30,6 +30,10 @@
 /* Fills the group's block_tiles and tile_accesses, when forwards, drops and joins are known. False only when
  * memory is out. */
 bool block_tile_find(struct group *group, struct frame *frame);
+/* What blocks of the frame touch through an access of a placed member, from the array's start; see
+ * pattern_open. */
+bool tile_pattern_open(struct pattern *pattern, struct arena *arena, const struct frame *frame,
+                       const struct placed_access *placed);
 
 /* --- block_tile_box.c: where bytes lie in a tile ---------------------------------------------------------
  */
@@ -46,6 +50,20 @@ struct tile_uses {
     uint32_t count;
     struct pattern_classes classes;
 };
+/* Bytes without a gap; the list is to be freed. */
+struct tile_run {
+    int64_t from, to;
+};
+struct tile_runs {
+    struct tile_run *list;
+    size_t count, capacity;
+    uint32_t width; /* of the access that is looked at */
+};
+/* What the block touches, from block 0's; false when memory is out. */
+bool tile_runs_add(struct tile_runs *runs, const struct pattern *pattern, const uint32_t block[3],
+                   uint32_t width);
+/* In order, and none beside another. */
+void tile_runs_unite(struct tile_runs *runs);
 /* The place of a byte, counted from block 0, without padding; UINT32_MAX: outside. */
 uint32_t tile_place(const struct group_block_tile *tile, int64_t byte);
 /* The smallest box for what stores of members up to `last` write; false where there is none of most bytes. */

@@ -29,19 +29,10 @@ uint32_t tile_place(const struct group_block_tile *tile, int64_t byte)
 /* --- runs of bytes ---------------------------------------------------------------------------------------
  */
 
-struct run {
-    int64_t from, to;
-};
-struct runs {
-    struct run *list;
-    size_t count, capacity;
-    uint32_t width; /* of the access that is looked at */
-};
-
 static bool add_run(void *context, uint32_t thread, int64_t byte)
 {
-    struct runs *runs = context;
-    struct run *last = runs->count ? &runs->list[runs->count - 1] : NULL;
+    struct tile_runs *runs = context;
+    struct tile_run *last = runs->count ? &runs->list[runs->count - 1] : NULL;
     (void)thread;
     if (last && last->to == byte) {
         last->to += runs->width;
@@ -49,27 +40,27 @@ static bool add_run(void *context, uint32_t thread, int64_t byte)
     }
     if (runs->count == runs->capacity) {
         size_t capacity = runs->capacity * 2 + 1024;
-        struct run *list = realloc(runs->list, capacity * sizeof *list);
+        struct tile_run *list = realloc(runs->list, capacity * sizeof *list);
         if (!list) return false;
         runs->list = list;
         runs->capacity = capacity;
     }
-    runs->list[runs->count++] = (struct run){byte, byte + runs->width};
+    runs->list[runs->count++] = (struct tile_run){byte, byte + runs->width};
     return true;
 }
 
 static int compare_runs(const void *a, const void *b)
 {
-    const struct run *x = a, *y = b;
+    const struct tile_run *x = a, *y = b;
     return (x->from > y->from) - (x->from < y->from);
 }
 
-static void unite_runs(struct runs *runs)
+void tile_runs_unite(struct tile_runs *runs)
 {
     size_t count = 0;
     if (runs->count) qsort(runs->list, runs->count, sizeof *runs->list, compare_runs);
     for (size_t i = 0; i < runs->count; i++) {
-        struct run *last = count ? &runs->list[count - 1] : NULL;
+        struct tile_run *last = count ? &runs->list[count - 1] : NULL;
         if (!last || last->to < runs->list[i].from)
             runs->list[count++] = runs->list[i];
         else if (last->to < runs->list[i].to)
@@ -78,16 +69,23 @@ static void unite_runs(struct runs *runs)
     runs->count = count;
 }
 
-static bool find_runs(struct runs *runs, const struct tile_uses *uses, uint32_t last)
+bool tile_runs_add(struct tile_runs *runs, const struct pattern *pattern, const uint32_t block[3],
+                   uint32_t width)
+{
+    runs->width = width;
+    return pattern_visit(pattern, block, add_run, runs);
+}
+
+static bool find_runs(struct tile_runs *runs, const struct tile_uses *uses, uint32_t last)
 {
     for (uint32_t i = 0; i < uses->count; i++) {
         const struct tile_use *use = &uses->list[i];
         if (!use->is_store || use->placed->member > last) continue;
-        runs->width = use->placed->access->width;
         for (uint32_t class = 0; class < uses->classes.count; class ++)
-            if (!pattern_visit(&use->pattern, uses->classes.blocks[class], add_run, runs)) return false;
+            if (!tile_runs_add(runs, &use->pattern, uses->classes.blocks[class], use->placed->access->width))
+                return false;
     }
-    unite_runs(runs);
+    tile_runs_unite(runs);
     return runs->count > 0;
 }
 
@@ -95,7 +93,7 @@ static bool find_runs(struct runs *runs, const struct tile_uses *uses, uint32_t 
  */
 
 /* Rows so far apart; false where a run leaves its row. */
-static bool cut_rows(struct group_block_tile *tile, const struct runs *runs, int64_t pitch)
+static bool cut_rows(struct group_block_tile *tile, const struct tile_runs *runs, int64_t pitch)
 {
     uint32_t width = 0;
     int64_t rows = 1;
@@ -122,7 +120,7 @@ uint64_t group_tile_bytes(const struct group_block_tile *tile)
 
 /* The pitch is the distance of two runs that lie further apart than all before. Rows cost arithmetic: they
  * must save something. */
-static bool choose_rows(struct group_block_tile *tile, const struct runs *runs)
+static bool choose_rows(struct group_block_tile *tile, const struct tile_runs *runs)
 {
     struct group_block_tile trial = *tile;
     int64_t widest = 0;
@@ -144,8 +142,8 @@ static bool choose_rows(struct group_block_tile *tile, const struct runs *runs)
 
 /* The runs of all layers, one over the other, and how many layers there are; false where a run leaves its
  * layer, or memory is out. */
-static bool stack_layers(const struct runs *runs, int64_t origin, int64_t pitch, struct runs *stacked,
-                         int64_t *layers)
+static bool stack_layers(const struct tile_runs *runs, int64_t origin, int64_t pitch,
+                         struct tile_runs *stacked, int64_t *layers)
 {
     *layers = 1;
     for (size_t i = 0; i < runs->count; i++) {
@@ -155,12 +153,12 @@ static bool stack_layers(const struct runs *runs, int64_t origin, int64_t pitch,
         stacked->width = (uint32_t)length;
         if (!add_run(stacked, 0, origin + from % pitch)) return false;
     }
-    unite_runs(stacked);
+    tile_runs_unite(stacked);
     return true;
 }
 
 /* Layers where rows alone leave much of the tile empty: their pitch is found as that of rows is. */
-static void choose_layers(struct group_block_tile *tile, const struct runs *runs)
+static void choose_layers(struct group_block_tile *tile, const struct tile_runs *runs)
 {
     int64_t widest = 0;
     uint32_t tried = 0;
@@ -172,7 +170,7 @@ static void choose_layers(struct group_block_tile *tile, const struct runs *runs
         tried++;
         if (pitch > (int64_t)1 << 28) continue;
         struct group_block_tile trial = *tile;
-        struct runs stacked = {0};
+        struct tile_runs stacked = {0};
         bool is_fine =
             stack_layers(runs, tile->origin, pitch, &stacked, &layers) && choose_rows(&trial, &stacked);
         free(stacked.list);
@@ -194,7 +192,7 @@ static uint32_t widest_access(const struct tile_uses *uses)
 
 bool tile_box_find(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t last, uint32_t most)
 {
-    struct runs runs = {0};
+    struct tile_runs runs = {0};
     bool found = find_runs(&runs, uses, last);
     if (found) {
         tile->origin = runs.list[0].from - floor_modulo(runs.list[0].from, widest_access(uses));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Forwards and drops. Members with REMAP_STRIDE run several times a fused thread and take no part. Accesses
+ * Forwards and drops. Members of which a fused thread runs several threads take no part. Accesses
  * of other threads need no look: the group is legal, so whatever touches these bytes in another member is the
  * same thread. */
 #include "fuser/analysis/forward.h"
@@ -29,7 +29,7 @@ static bool is_exact(const struct frame *frame, const struct placed_access *acce
 {
     return access->access->address_is_exact && access->access->domain_is_exact &&
            !access->access->is_uncached_order && access->access->relation &&
-           frame->remaps[access->member].kind != REMAP_STRIDE;
+           !remap_is_repeated(&frame->remaps[access->member]);
 }
 
 bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
@@ -257,7 +257,7 @@ static void find_forwards(struct group *group, struct frame *frame, const struct
                           struct joining *joining)
 {
     for (uint32_t member = 1; member < frame->member_count; member++) {
-        if (frame->remaps[member].kind == REMAP_STRIDE) continue;
+        if (remap_is_repeated(&frame->remaps[member])) continue;
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
             const struct placed_access *load = &frame->accesses[member][i];
             const struct access *access = load->access;
@@ -339,7 +339,7 @@ bool forward_may_leave_out(const struct ptx_function *function, const struct acc
 static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
                      struct joining *joining, const struct placed_access *store)
 {
-    if (frame->remaps[store->member].kind == REMAP_STRIDE ||
+    if (remap_is_repeated(&frame->remaps[store->member]) ||
         !forward_may_leave_out(function_of(frame, store->member), store->access))
         return false;
     if (is_overwritten_in_iteration(group, frame, joining, store)) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Members seen from the threads of a fused launch; every answer is kept per pair of access shapes. */
-#include "fuser/analysis/frame.h"
+#include "fuser/analysis/share.h"
 
 #include <string.h>
 
@@ -166,6 +166,9 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
         if (!affine_is_legal(summary, map)) map = isl_map_free(map);
         quota_end(&quota);
         if (map) remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(map));
+    } else if (kind == REMAP_SHARE) {
+        remap->share = share_find(frame, member);
+        map = remap->share ? share_map(frame, member, remap->share) : NULL;
     } else {
         map = remap_relation(frame->memo, kind, frame->grid, frame->block, summary);
     }

@@ -8,6 +8,8 @@
 
 #include "fuser/analysis/group.h"
 
+#include <stdio.h>
+
 enum overlap {
     OVERLAP_UNTESTED,
     OVERLAP_NONE,  /* no common byte */
@@ -46,6 +48,7 @@ struct frame {
     uint32_t member_count;
     uint32_t grid[3], block[3];
     enum overlap reach;              /* of conflicts between members: SAME, or BLOCK with barriers between */
+    bool has_shares;                 /* members may be placed by SHARE, in place of AFFINE */
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
@@ -66,8 +69,9 @@ bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
                 const uint32_t block[3]);
 void frame_clear(struct frame *frame);
-/* Places a member by a remap of this kind; AFFINE is derived from its conflicts with the members that are
- * placed. False when the kind does not fit the shapes or would not run each effective thread exactly once. */
+/* Places a member by a remap of this kind; AFFINE and SHARE are derived from its conflicts with the members
+ * that are placed. False when the kind does not fit the shapes or would not run each effective thread exactly
+ * once. */
 bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
 /* Places it anew, so. */
 bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map);
@@ -99,6 +103,9 @@ struct frame_failure { /* of the first way that was tried: the conflict that is 
  * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
 bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure);
+/* The same within a block, where members may be run by shares (share.h). */
+bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
+                       const struct bound_launch *members, uint32_t member_count);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */
@@ -119,13 +126,18 @@ struct quota quota_begin(isl_ctx *ctx, unsigned long operations);
 void quota_end(const struct quota *quota);
 
 /* --- remap.c */
-uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
                         const uint32_t block[3]);
 /* The linear id over the whole launch keeps blocks together, and warps. */
 bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3],
                         const uint32_t block[3]);
-/* { F -> L } of every kind but AFFINE; NULL when the kind does not fit the shapes. */
+/* As isl text, with coordinates' names before x, y, z: " and 0 <= bx < 4 ..", and the number of a thread in
+ * the launch, x fastest, all threads of a block before the next block. */
+void remap_write_bounds(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3]);
+void remap_write_linear(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3]);
+/* { F -> L } of every kind but AFFINE, SHARE and CELLS; NULL when the kind does not fit the shapes. */
 __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary);
 

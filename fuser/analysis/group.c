@@ -89,10 +89,12 @@ static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
     return false;
 }
 
-/* An uneven member ends with a barrier, in the blocks that run it. */
-static bool ends_with_barrier(const struct frame *frame, const struct access_summary *summary)
+/* An uneven member ends with a barrier, in the blocks that run it: here, all of them. */
+static bool ends_with_barrier(const struct frame *frame, uint32_t member)
 {
-    return summary->is_uneven && !memcmp(summary->grid, frame->grid, sizeof frame->grid);
+    const struct access_summary *summary = frame->members[member].summary;
+    return summary->is_uneven && frame->remaps[member].kind != REMAP_SHARE &&
+           !memcmp(summary->grid, frame->grid, sizeof frame->grid);
 }
 
 /* Members that run in turns, one after the other: a join's, or one alone. The one behind them. */
@@ -122,7 +124,7 @@ static bool find_barriers(struct group *group, struct frame *frame)
         group->is_tied |= is_needed;
         had_shared = has_shared || (had_shared && !is_needed);
         if (is_needed) since = first;
-        if (!ends_with_barrier(frame, group->members[end - 1].summary)) continue;
+        if (!ends_with_barrier(frame, end - 1)) continue;
         had_shared = false;
         since = end;
     }

@@ -15,6 +15,7 @@ enum remap_kind {
     REMAP_LINEAR, /* the linear id over the whole launch is equal, and the member runs once a fused thread */
     REMAP_STRIDE, /* fused thread f of F runs the member's linear threads f, f + F, f + 2F, ... in turn */
     REMAP_AFFINE, /* a quasi-affine function from the conflict relation: coordinates */
+    REMAP_SHARE,  /* a fused block runs a box of the member's threads, or of its blocks, in passes: share.h */
     REMAP_CELLS,  /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
 };
 enum remap_guard { /* what becomes of fused threads that have no thread of the member to run */
@@ -22,8 +23,20 @@ enum remap_guard { /* what becomes of fused threads that have no thread of the m
                    REMAP_GUARD_LEAVE, /* they have nothing to do later either: they leave the fused kernel */
                    REMAP_GUARD_NONE,  /* there are none */
 };
+/* The member's launch as cells, x y z: its threads, or its blocks. A line of them may be cut in rows of
+ * extents[0], and in layers of extents[1] rows. */
+struct share {
+    bool of_blocks;
+    uint32_t extents[3];
+    uint64_t cells;     /* in all: fewer than the extents say where the last row is not full */
+    uint32_t box[3];    /* of one fused block */
+    int64_t origin[3];  /* of fused block 0's box */
+    int64_t step[3][3]; /* [d]: from block to block along d, in cells x y z */
+    uint32_t passes;
+};
 struct remap {
     enum remap_kind kind;
+    const struct share *share;     /* SHARE */
     isl_pw_multi_aff *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member;
                                       CELLS: from cells to the member's threads, as cells of its own launch,
                                       or NULL where they are the same; else NULL */
@@ -33,6 +46,13 @@ struct remap {
     isl_set *far; /* CELLS, wide: of the cells beyond the near border, those that run */
     enum remap_guard guard;
 };
+/* Of a launch. */
+uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
+/* A fused thread may run several threads of the member. */
+static inline bool remap_is_repeated(const struct remap *remap)
+{
+    return remap->kind == REMAP_STRIDE || remap->kind == REMAP_SHARE;
+}
 
 struct group_forward { /* the load gets its value in a register from an earlier access of the group, same
                           bytes */
@@ -74,7 +94,7 @@ struct group_exit {
  * beyond the launch stand for the cells that a periodic or clamped index leads to. */
 struct group_stage {
     uint32_t first_member, member_count;
-    uint32_t low[3], high[3]; /* cells of the border before and behind the tile */
+    uint32_t low[3], high[3];           /* cells of the border before and behind the tile */
     uint32_t near_low[3], near_high[3]; /* of the part of it that runs in every tile: at most those */
     double far;                         /* cells that run beyond it, as a share of all */
     double repeats; /* of a wide small member: how often its threads run again, as time goes; 0: the border

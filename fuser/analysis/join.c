@@ -123,8 +123,8 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
 static const char *bar_of(const struct joining *joining, uint32_t member)
 {
     const struct access_summary *summary = joining->frame->members[member].summary;
-    enum remap_kind kind = joining->frame->remaps[member].kind;
-    if (kind == REMAP_STRIDE || kind == REMAP_CELLS) return "a thread runs several of its threads";
+    const struct remap *remap = &joining->frame->remaps[member];
+    if (remap_is_repeated(remap) || remap->kind == REMAP_CELLS) return "a thread runs several of its threads";
     return summary->is_uneven ? "some of its threads may leave before a barrier that others wait at" : NULL;
 }
 

@@ -92,7 +92,7 @@ static __isl_give isl_set *settle_guard(const struct group *group, struct frame 
     remap->guard = REMAP_GUARD_SKIP;
     if (is_within(arrive, run)) {
         remap->guard = REMAP_GUARD_NONE;
-    } else if (remap->kind != REMAP_STRIDE) {
+    } else if (!remap_is_repeated(remap)) {
         isl_set *skip = isl_set_subtract(isl_set_copy(arrive), isl_set_copy(run));
         if (!is_busy_later(group, frame, member, skip)) {
             remap->guard = REMAP_GUARD_LEAVE;
@@ -149,7 +149,7 @@ bool exit_find(struct group *group, struct frame *frame, const struct order *ord
     isl_set *arrive = all_threads(frame);
     for (uint32_t member = 0; member < frame->member_count; member++) {
         arrive = settle_guard(group, frame, member, arrive);
-        if (frame->remaps[member].kind != REMAP_STRIDE)
+        if (!remap_is_repeated(&frame->remaps[member]))
             arrive = settle_exits(group, frame, member, &orders[member], arrive);
     }
     isl_set_free(arrive);

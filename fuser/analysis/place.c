@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, or
  * within one fused block. */
-#include "fuser/analysis/frame.h"
+#include "fuser/analysis/share.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,12 @@ static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind 
     return true;
 }
 
+/* What conflicts with a thread is run by it, or what conflicts with a block is run by that, in any order. */
+static bool place_by_conflicts(struct frame *frame, uint32_t member, struct frame_failure *failure)
+{
+    return place_legally(frame, member, frame->has_shares ? REMAP_SHARE : REMAP_AFFINE, failure);
+}
+
 /* A block of the member is a block of the frame; what blocks the frame has beyond them skips the member. */
 static bool place_whole_blocks(struct frame *frame, uint32_t member, struct frame_failure *failure)
 {
@@ -36,8 +42,9 @@ static bool place_whole_blocks(struct frame *frame, uint32_t member, struct fram
         return place_legally(frame, member, REMAP_SAME, failure);
     if (remap_keeps_blocks(summary, frame->grid, frame->block))
         return place_legally(frame, member, REMAP_LINEAR, failure);
-    return !memcmp(summary->block, frame->block, sizeof summary->block) &&
-           place_legally(frame, member, REMAP_GLOBAL, failure);
+    return (!memcmp(summary->block, frame->block, sizeof summary->block) &&
+            place_legally(frame, member, REMAP_GLOBAL, failure)) ||
+           (frame->has_shares && place_by_conflicts(frame, member, failure));
 }
 
 static bool place_member(struct frame *frame, uint32_t member, struct frame_failure *failure)
@@ -45,11 +52,11 @@ static bool place_member(struct frame *frame, uint32_t member, struct frame_fail
     if (frame->members[member].summary->whole_block) return place_whole_blocks(frame, member, failure);
     if (remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block))
         return place_legally(frame, member, REMAP_SAME, failure) ||
-               place_legally(frame, member, REMAP_AFFINE, failure);
-    static const enum remap_kind kinds[] = {REMAP_GLOBAL, REMAP_LINEAR, REMAP_STRIDE, REMAP_AFFINE};
+               place_by_conflicts(frame, member, failure);
+    static const enum remap_kind kinds[] = {REMAP_GLOBAL, REMAP_LINEAR, REMAP_STRIDE};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (place_legally(frame, member, kinds[i], failure)) return true;
-    return false;
+    return place_by_conflicts(frame, member, failure);
 }
 
 /* Members of the frame's own shape first: they are its anchors. */
@@ -65,6 +72,10 @@ static bool place_members(struct frame *frame, struct frame_failure *failure)
 
 struct shape {
     uint32_t grid[3], block[3];
+};
+struct frame_way {
+    enum overlap reach;
+    bool has_shares;
 };
 
 static uint32_t shape_add(struct shape *shapes, uint32_t count, const uint32_t grid[3],
@@ -119,6 +130,19 @@ static uint32_t candidate_shapes(const struct bound_launch *members, uint32_t me
     }
 }
 
+/* How many times fewer threads than the largest member the shape may have. What has whole blocks runs in
+ * their shape, or in none. */
+static uint32_t most_times_fewer(const struct frame_way *way, const struct shape *shape,
+                                 const struct bound_launch *members, uint32_t member_count)
+{
+    if (way->reach == OVERLAP_SAME) return 16;
+    for (uint32_t member = 0; way->has_shares && member < member_count; member++)
+        if (members[member].summary->whole_block &&
+            remap_shapes_equal(members[member].summary, shape->grid, shape->block))
+            return SHARE_PASSES;
+    return 2;
+}
+
 /* The shape has so many times fewer threads than the largest member, and few. */
 static bool wastes_device(const struct shape *shape, const struct bound_launch *members,
                           uint32_t member_count, uint32_t times)
@@ -131,24 +155,49 @@ static bool wastes_device(const struct shape *shape, const struct bound_launch *
     return false;
 }
 
+static bool find_in_shape(struct frame *frame, const struct frame_way *way, struct memo *memo,
+                          struct arena *arena, const struct bound_launch *members, uint32_t member_count,
+                          const struct shape *shape, struct frame_failure *failure)
+{
+    uint32_t times = most_times_fewer(way, shape, members, member_count);
+    if (wastes_device(shape, members, member_count, times)) return false;
+    if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) return false;
+    frame->reach = way->reach;
+    frame->has_shares = way->has_shares;
+    struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
+    bool placed = place_members(frame, failure);
+    quota_end(&quota);
+    if (!placed) frame_clear(frame);
+    return placed;
+}
+
+static bool find_by_ways(struct frame *frame, const struct frame_way *ways, uint32_t way_count,
+                         struct memo *memo, struct arena *arena, const struct bound_launch *members,
+                         uint32_t member_count, struct frame_failure *failure)
+{
+    struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
+    uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
+    memset(failure, 0, sizeof *failure);
+    for (uint32_t i = 0; i < way_count * count; i++)
+        if (find_in_shape(frame, &ways[i / count], memo, arena, members, member_count, &shapes[i % count],
+                          failure))
+            return true;
+    return false;
+}
+
 bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure)
 {
-    static const enum overlap reaches[] = {OVERLAP_SAME, OVERLAP_BLOCK};
-    memset(failure, 0, sizeof *failure);
-    struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
-    uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
-    for (uint32_t i = 0; i < 2 * count; i++) {
-        const struct shape *shape = &shapes[i % count];
-        if (wastes_device(shape, members, member_count, i / count ? 2 : 16)) continue;
-        if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) break;
-        frame->reach = reaches[i / count];
-        struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
-        bool placed = place_members(frame, failure);
-        quota_end(&quota);
-        if (placed) return true;
-        frame_clear(frame);
-    }
+    static const struct frame_way ways[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
+    if (find_by_ways(frame, ways, 2, memo, arena, members, member_count, failure)) return true;
     if (!failure->reason[0]) failure_describe_shapes(memo, members, member_count, failure);
     return false;
+}
+
+bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
+                       const struct bound_launch *members, uint32_t member_count)
+{
+    static const struct frame_way way = {OVERLAP_BLOCK, true};
+    struct frame_failure failure;
+    return find_by_ways(frame, &way, 1, memo, arena, members, member_count, &failure);
 }

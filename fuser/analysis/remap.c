@@ -44,24 +44,23 @@ static bool kind_fits(enum remap_kind kind, const uint32_t grid[3], const uint32
     case REMAP_STRIDE:
         return fused < own;
     case REMAP_AFFINE:
+    case REMAP_SHARE:
     case REMAP_CELLS:
         return false;
     }
     return false;
 }
 
-static void write_bounds(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
-                         const uint32_t block[3])
+void remap_write_bounds(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3])
 {
     for (int d = 0; d < 3; d++)
         fprintf(text, " and 0 <= %s%c < %u and 0 <= %s%c < %u", block_name, "xyz"[d], grid[d], thread_name,
                 "xyz"[d], block[d]);
 }
 
-/* The id of a thread counted over the whole launch, x fastest, all threads of a block before the next block.
- */
-static void write_linear(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
-                         const uint32_t block[3])
+void remap_write_linear(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3])
 {
     uint64_t weight = 1;
     fprintf(text, "0");
@@ -94,9 +93,9 @@ static void write_same_blocks(FILE *text, const uint32_t block[3], const struct 
 {
     static const uint32_t one[3] = {1, 1, 1};
     fprintf(text, " and bx = cx and by = cy and bz = cz and ");
-    write_linear(text, "b", "t", one, block);
+    remap_write_linear(text, "b", "t", one, block);
     fprintf(text, " = ");
-    write_linear(text, "c", "u", one, summary->block);
+    remap_write_linear(text, "c", "u", one, summary->block);
 }
 
 static __isl_give isl_map *relation(isl_ctx *ctx, enum remap_kind kind, const uint32_t grid[3],
@@ -107,18 +106,18 @@ static __isl_give isl_map *relation(isl_ctx *ctx, enum remap_kind kind, const ui
     FILE *text = open_memstream(&string, &length);
     if (!text) return NULL;
     fprintf(text, "{ F[bz, by, bx, tz, ty, tx] -> L[cz, cy, cx, uz, uy, ux] : 0 = 0");
-    write_bounds(text, "b", "t", grid, block);
-    write_bounds(text, "c", "u", summary->grid, summary->block);
+    remap_write_bounds(text, "b", "t", grid, block);
+    remap_write_bounds(text, "c", "u", summary->grid, summary->block);
     if (kind == REMAP_SAME || kind == REMAP_GLOBAL) {
         write_global(text, grid, block, summary);
     } else if (kind == REMAP_LINEAR && remap_keeps_blocks(summary, grid, block)) {
         write_same_blocks(text, block, summary);
     } else {
         fprintf(text, kind == REMAP_STRIDE ? " and exists k : " : " and ");
-        write_linear(text, "b", "t", grid, block);
+        remap_write_linear(text, "b", "t", grid, block);
         if (kind == REMAP_STRIDE) fprintf(text, " + %llu k", (unsigned long long)remap_threads(grid, block));
         fprintf(text, " = ");
-        write_linear(text, "c", "u", summary->grid, summary->block);
+        remap_write_linear(text, "c", "u", summary->grid, summary->block);
     }
     fprintf(text, " }");
     isl_map *map = fclose(text) ? NULL : isl_map_read_from_str(ctx, string);

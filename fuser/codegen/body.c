@@ -779,7 +779,7 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
     fprintf(out, "%s    :", indentation);
     /* A value that the body may leave undefined is used nowhere then; what it was before would need a
      * register all the time. All operands have been copied when the first value is set. */
-    body_code_outputs(&writer, "", body->group->remaps[body->member].kind == REMAP_STRIDE ? '+' : '=');
+    body_code_outputs(&writer, "", remap_is_repeated(&body->group->remaps[body->member]) ? '+' : '=');
     fprintf(out, "\n%s    :", indentation);
     body_code_inputs(&writer, " ", word_name, context);
     fprintf(out, "\n%s    : \"memory\");\n", indentation);

@@ -10,6 +10,9 @@
 #include <isl/id.h>
 #include <stdlib.h>
 
+/* Of isl, for one member's coordinates; what it gives up does not compile. */
+enum { AFFINE_OPERATIONS = 200000 };
+
 static const char *index_type(uint64_t extent)
 {
     return extent < (uint64_t)1 << 31 ? "unsigned int" : "unsigned long long";
@@ -121,6 +124,109 @@ static void write_linear(const struct body *body, FILE *out)
     write_decomposition(body, out);
 }
 
+/* --- a share ---------------------------------------------------------------------------------------------
+ */
+
+static uint64_t box_cells(const struct share *share)
+{
+    return (uint64_t)share->box[0] * share->box[1] * share->box[2];
+}
+
+/* The cell's coordinate along d, and what has to be asked so that it is one. */
+static void write_share_axis(const struct group *group, const struct share *share, int d, FILE *out,
+                             FILE *conditions)
+{
+    uint64_t weight = 1;
+    uint32_t extent = share->extents[d];
+    int64_t least = share->origin[d], most = least + share->box[d] - 1;
+    for (int k = 0; k < d; k++) weight *= share->box[k];
+    fprintf(out, "        const int cell_%c = %lld", "xyz"[d], (long long)least);
+    if (share->box[d] > 1)
+        fprintf(out, " + (int)(number / %lluu %% %uu)", (unsigned long long)weight, share->box[d]);
+    for (int k = 0; k < 3; k++) {
+        int64_t step = share->step[k][d], last = step * (int64_t)(group->grid[k] - 1);
+        if (step) fprintf(out, " + %lld * (int)blockIdx.%c", (long long)step, "xyz"[k]);
+        *(last < 0 ? &least : &most) += last;
+    }
+    fprintf(out, ";\n");
+    if (least < 0) fprintf(conditions, " && cell_%c >= 0", "xyz"[d]);
+    if (most >= extent) fprintf(conditions, " && cell_%c < %u", "xyz"[d], extent);
+}
+
+static void write_share_conditions(const struct body *body, const struct share *share, FILE *out)
+{
+    const struct group *group = body->group;
+    uint64_t full = (uint64_t)share->extents[0] * share->extents[1] * share->extents[2];
+    uint32_t threads = group->block[0] * group->block[1] * group->block[2];
+    char *string = NULL;
+    size_t length;
+    FILE *conditions = open_memstream(&string, &length);
+    if (!conditions) return;
+    for (int d = 0; d < 3; d++) write_share_axis(group, share, d, out, conditions);
+    if (!share->of_blocks && (uint64_t)share->passes * threads > box_cells(share))
+        fprintf(conditions, " && number < %lluu", (unsigned long long)box_cells(share));
+    if (full > share->cells)
+        fprintf(conditions, " && cell_x + %u * cell_y + %u * cell_z < %llu", share->extents[0],
+                share->extents[0] * share->extents[1], (unsigned long long)share->cells);
+    bool is_any = !fclose(conditions) && length;
+    fprintf(out, "        (void)cell_x, (void)cell_y, (void)cell_z;\n");
+    if (is_any) fprintf(out, "        if (!(%s)) continue;\n", string + sizeof " && " - 1);
+    free(string);
+}
+
+/* weight: threads of a block of the member per step along d. */
+static void write_share_coordinate(const struct body *body, const struct share *share, int d,
+                                   const char *cell, uint64_t weight, FILE *out)
+{
+    uint32_t extent = body->group->members[body->member].summary->block[d];
+    char axis = "xyz"[d];
+    if (body->specials[PTX_SPECIAL_CTAID_X + d]) {
+        fprintf(out, "        const unsigned int ctaid_%c = %s", axis, cell);
+        fprintf(out, share->of_blocks ? ";\n" : " / %uu;\n", extent);
+    }
+    if (!body->specials[PTX_SPECIAL_TID_X + d]) return;
+    if (share->of_blocks)
+        fprintf(out, "        const unsigned int tid_%c = fused_tid / %lluu %% %uu;\n", axis,
+                (unsigned long long)weight, extent);
+    else
+        fprintf(out, "        const unsigned int tid_%c = %s %% %uu;\n", axis, cell, extent);
+}
+
+static void write_share(const struct body *body, FILE *out)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    const struct share *share = body->group->remaps[body->member].share;
+    const uint32_t *block = body->group->block;
+    bool is_cut =
+        (uint64_t)summary->grid[0] * (share->of_blocks ? 1 : summary->block[0]) != share->extents[0];
+    fprintf(out,
+            "        const unsigned int fused_tid = (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n"
+            "#pragma unroll 1\n        for (unsigned int pass = 0; pass < %uu; pass++) {\n",
+            block[1], block[0], share->passes);
+    if (share->of_blocks && summary->has_shared) {
+        fprintf(out, "        if (pass) {\n");
+        body_write_barrier(body, out);
+        fprintf(out, "        }\n");
+    }
+    if (share->of_blocks)
+        fprintf(out, "        const unsigned int number = pass;\n");
+    else
+        fprintf(out, "        const unsigned int number = fused_tid + pass * %uu;\n",
+                block[0] * block[1] * block[2]);
+    write_share_conditions(body, share, out);
+    uint64_t weight = 1;
+    for (int d = 0; d < 3; d++) {
+        const char *cell =
+            !is_cut ? arena_printf(body->arena, "(unsigned int)cell_%c", "xyz"[d])
+            : d     ? "0u"
+                    : arena_printf(body->arena, "(unsigned int)(cell_x + %u * cell_y + %u * cell_z)",
+                                   share->extents[0], share->extents[0] * share->extents[1]);
+        write_share_coordinate(body, share, d, cell, weight, out);
+        weight *= summary->block[d];
+    }
+    fprintf(out, "        (void)fused_tid;\n");
+}
+
 static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
 
 __isl_give isl_pw_aff *remap_code_value_by_name(__isl_keep isl_pw_multi_aff *coordinates, int d)
@@ -160,6 +266,7 @@ static void write_affine(const struct body *body, FILE *out)
         "[bz, by, bx, tz, ty, tx] -> { : 0 <= bz < %u and 0 <= by < %u and 0 <= bx < %u and 0 <= tz < %u and "
         "0 <= ty < %u and 0 <= tx < %u }",
         group->grid[2], group->grid[1], group->grid[0], group->block[2], group->block[1], group->block[0]);
+    struct quota quota = quota_begin(isl_set_get_ctx(run), AFFINE_OPERATIONS);
     isl_set *context = isl_set_read_from_str(isl_set_get_ctx(run), bounds);
     isl_set *domain = isl_set_gist(remap_code_set_by_name(run), isl_set_copy(context));
     isl_set_free(run);
@@ -181,6 +288,7 @@ static void write_affine(const struct body *body, FILE *out)
     }
     free(condition);
     isl_ast_build_free(build);
+    quota_end(&quota);
 }
 
 uint32_t remap_code_open(const struct body *body, FILE *out)
@@ -200,6 +308,9 @@ uint32_t remap_code_open(const struct body *body, FILE *out)
         break;
     case REMAP_AFFINE:
         write_affine(body, out);
+        break;
+    case REMAP_SHARE:
+        write_share(body, out);
         break;
     case REMAP_CELLS:
         break;

@@ -72,6 +72,13 @@ static const char *cells_text(const struct search *search, const struct group *g
                         unwound->loop_count > 1 ? "s" : "");
 }
 
+static const char *share_text(struct arena *arena, const struct share *share)
+{
+    return arena_printf(arena, "in each block a share of %ux%ux%u %s, in %u pass%s", share->box[0],
+                        share->box[1], share->box[2], share->of_blocks ? "blocks" : "threads", share->passes,
+                        share->passes > 1 ? "es" : "");
+}
+
 static const char *remap_text(const struct search *search, const struct group *group, uint32_t member)
 {
     const struct remap *remap = &group->remaps[member];
@@ -84,6 +91,8 @@ static const char *remap_text(const struct search *search, const struct group *g
         return "same linear thread number";
     case REMAP_STRIDE:
         return "several threads in turn, a stride apart";
+    case REMAP_SHARE:
+        return share_text(search->arena, remap->share);
     case REMAP_CELLS:
         return cells_text(search, group, member);
     case REMAP_AFFINE:

@@ -6,6 +6,7 @@
 
 static const struct { /* measured on an H100 (80 GB HBM3); used where the trace has no times */
     double gap_ns, floor_ns, bytes_per_ns, host_ns;
+    double latency_ns;      /* of a load from memory, under some traffic */
     double bandwidth_share; /* of the theoretical bandwidth that a copy reaches */
     double largest_gap_ns;  /* beyond it the host, not the launch, was slow */
     double load_ns;         /* to load the code of one group */
@@ -13,7 +14,7 @@ static const struct { /* measured on an H100 (80 GB HBM3); used where the trace 
     double cached_gain; /* of the time of memory traffic, what is saved where the shared cache serves it */
     double either_cost; /* of a member's time, what it costs that loads look first whether a tile has their
                            value */
-} fallback = {1000, 1500, 1000, 3200, 0.89, 5000, 100e3, 0.5, 0.5, 0.15};
+} fallback = {1000, 1500, 1000, 3200, 700, 0.89, 5000, 100e3, 0.5, 0.5, 0.15};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -48,6 +49,7 @@ struct projection projection_calibrate(const struct program *program)
         .floor_ns = fallback.floor_ns,
         .gap_ns = median_gap(program),
         .host_ns = fallback.host_ns,
+        .latency_ns = fallback.latency_ns,
         .load_ns = device->is_emulated ? 0 : fallback.load_ns,
         .cache_bytes = device->l2_bytes,
         .multiprocessors = device->multiprocessors,
@@ -120,7 +122,7 @@ struct projected projection_group(const struct projection *projection, const uin
     double saved = body * (kernel->share_saved < most_saved ? kernel->share_saved : most_saved);
     double share = occupancy(projection, kernel);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
-    double added = kernel->repeated_ns + fallback.either_cost * kernel->either_ns;
+    double added = kernel->repeated_ns + kernel->waiting_ns + fallback.either_cost * kernel->either_ns;
     projected.fused_ns = projection->floor_ns + (body - saved + added) * slower;
     return projected;
 }

@@ -15,6 +15,7 @@ struct projection {
     double gap_ns;       /* between two dependent launches that follow at once */
     double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
     double load_ns;      /* that a run spends once on loading the code of a group */
+    double latency_ns;   /* from a load that goes to memory to its value */
     double cache_bytes;  /* of the level that all multiprocessors share */
     uint32_t multiprocessors;
     uint32_t registers_per_multiprocessor, threads_per_multiprocessor, shared_per_multiprocessor;
@@ -28,6 +29,7 @@ struct projection projection_calibrate(const struct program *program);
 struct projection_kernel { /* a fused kernel */
     double share_saved;    /* of the members' traffic */
     double repeated_ns;    /* of computing that it does more than once */
+    double waiting_ns;     /* more, of threads that run several of a member's, one after the other */
     double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,

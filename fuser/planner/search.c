@@ -133,7 +133,7 @@ static struct search_group *settle(struct draft *draft)
             break;
         }
         struct search_group *planned = settle_whole(draft, &bytes_saved);
-        bool is_better = planned && (!best || worth_gain(planned) > worth_gain(best));
+        bool is_better = planned && (!best || worth_gain(search, planned) > worth_gain(search, best));
         struct search_group *worse = is_better ? best : planned;
         if (worse) release_group(worse);
         if (best && !is_better) break;

@@ -23,7 +23,7 @@ static bool weigh(struct search *search)
         gain_from[i] = gain_from[i + 1];
         for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
             struct search_group *group = search_candidate(search, search->memo_of[i], candidate);
-            double taken = group ? worth_gain(group) + gain_from[i + group->step_count] : 0;
+            double taken = group ? worth_gain(search, group) + gain_from[i + group->step_count] : 0;
             bool is_better = search->start_of[i] ? taken > gain_from[i] : taken >= gain_from[i] * equal;
             if (!group || !is_better) continue;
             search->start_of[i] = group;
@@ -106,7 +106,7 @@ static const char *why_it_loses(const struct search *search, const struct search
     if (search->options->keeps_losing) return NULL;
     if (group->copying_ns > 0 && !worth_enough(search, &group->projected)) return copied_too_often;
     if (!holding_pays(search, group)) return waits_too_long;
-    return worth_loading(search, worth_gain(group), group->uses) ? NULL : search_used_too_rarely;
+    return worth_loading(search, worth_gain(search, group), group->uses) ? NULL : search_used_too_rarely;
 }
 
 /* The way through the program that gains most; uses of groups are counted anew. */
@@ -148,7 +148,7 @@ static bool drop_least(struct search *search)
         struct search_group *group = search->groups[i];
         const char *why = group->uses ? why_it_loses(search, group) : NULL;
         if (!why) continue;
-        if (least && worth_gain(group) * (double)group->uses >= worth_gain(least) * (double)least->uses)
+        if (least && worth_gain(search, group) * (double)group->uses >= worth_gain(search, least) * (double)least->uses)
             continue;
         least = group;
         refusal = why;
@@ -168,7 +168,7 @@ static bool compile_most(struct search *search)
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
         if (!group->uses || group->is_compiled) continue;
-        if (!most || worth_gain(group) * (double)group->uses > worth_gain(most) * (double)most->uses)
+        if (!most || worth_gain(search, group) * (double)group->uses > worth_gain(search, most) * (double)most->uses)
             most = group;
     }
     if (most) search_compile(search, most);

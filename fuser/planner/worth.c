@@ -29,16 +29,65 @@ static uint64_t member_traffic(const struct search_group *planned)
     return bytes;
 }
 
+/* What is neither a launch's floor nor traffic. */
+static double computing_ns(const struct search *search, const struct access_summary *summary, uint64_t time)
+{
+    double traffic = (double)traffic_of_launch(summary) / search->projection.bytes_per_ns;
+    double computing = (double)time - search->projection.floor_ns - traffic;
+    return computing > 0 ? computing : 0;
+}
+
 /* Threads that the borders of tiles run again compute again; what they load again counts as traffic. */
 static double repeated_ns(const struct search *search, const struct search_group *planned,
                           const uint64_t *times)
 {
     double sum = 0;
-    for (uint32_t m = 0; planned->group && m < planned->member_count; m++) {
-        double traffic_ns =
-            (double)traffic_of_launch(planned->bound[m].summary) / search->projection.bytes_per_ns;
-        double computing = (double)times[m] - search->projection.floor_ns - traffic_ns;
-        if (computing > 0) sum += traffic_repeated(planned->group, m) * computing;
+    for (uint32_t m = 0; planned->group && m < planned->member_count; m++)
+        sum +=
+            traffic_repeated(planned->group, m) * computing_ns(search, planned->bound[m].summary, times[m]);
+    return sum;
+}
+
+/* Threads that keep all of memory busy: a quarter of those that the device has room for. */
+static double enough_threads(const struct projection *projection)
+{
+    double room = (double)projection->multiprocessors * projection->threads_per_multiprocessor;
+    return room > 0 ? room / 4 : 65536;
+}
+
+static double busy_threads(const struct search *search, const uint32_t grid[3], const uint32_t block[3])
+{
+    double threads = (double)remap_threads(grid, block), enough = enough_threads(&search->projection);
+    return threads < enough ? threads : enough;
+}
+
+/* It loads something from memory that no thread has loaded before: half of what its threads load, at least.
+ */
+static bool waits_for_memory(const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    double threads = (double)remap_threads(summary->grid, summary->block);
+    for (uint32_t i = 0; i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        if ((double)access_traffic(summary, access) < threads * access->width / 2) continue;
+        if (access->kind == ACCESS_READ && !group_tile_access_of(group, member, access->instruction))
+            return true;
+    }
+    return false;
+}
+
+/* A fused thread that runs several of a member's waits for memory, and computes, each time. Where those would
+ * have filled the device, its threads do so less: a share of that time, at most. */
+static double waiting_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    double sum = 0, fused = busy_threads(search, group->grid, group->block);
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct access_summary *summary = group->members[m].summary;
+        double own = busy_threads(search, summary->grid, summary->block);
+        if (!remap_is_repeated(&group->remaps[m]) || own <= fused) continue;
+        double once = computing_ns(search, summary, times[m]);
+        if (waits_for_memory(group, m)) once += search->projection.latency_ns;
+        sum += (own / fused - 1) * once;
     }
     return sum;
 }
@@ -121,6 +170,7 @@ struct projected worth_of(struct search *search, const struct search_group *plan
         const uint32_t *block = planned->group->block;
         kernel.threads = block[0] * block[1] * block[2];
         kernel.repeated_ns = repeated_ns(search, planned, times);
+        kernel.waiting_ns = waiting_ns(search, planned->group, times);
         kernel.either_ns = either_ns(search, planned->group, times);
     }
     kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
@@ -165,9 +215,12 @@ bool worth_enough(const struct search *search, const struct projected *projected
            projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
 }
 
-double worth_gain(const struct search_group *group)
+double worth_gain(const struct search *search, const struct search_group *group)
 {
-    return group ? group->projected.original_ns - group->projected.fused_ns : 0;
+    const double little_ns = 1e-3;
+    double gain = group ? group->projected.original_ns - group->projected.fused_ns : 0;
+    double least = group && search->options->keeps_losing ? little_ns * group->member_count : gain;
+    return gain > least ? gain : least;
 }
 
 bool worth_loading(const struct search *search, double gain, uint64_t uses)

@@ -8,7 +8,8 @@
 
 /* bytes_saved: of the group, or what it may save before it is decided (planned->group is NULL then). */
 struct projected worth_of(struct search *search, const struct search_group *planned, int64_t bytes_saved);
-double worth_gain(const struct search_group *group); /* as projected last; of NULL 0 */
+/* As projected last; of NULL 0. Where losing groups are kept, at least a little for each member. */
+double worth_gain(const struct search *search, const struct search_group *group);
 bool worth_enough(const struct search *search, const struct projected *projected); /* by the margin */
 /* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
 bool worth_loading(const struct search *search, double gain, uint64_t uses);

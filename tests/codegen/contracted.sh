@@ -4,7 +4,7 @@
 # kernels have them, whatever becomes of loads, stores and loops around them.
 KFUSE_TEST_CONTRACTED=1
 export KFUSE_TEST_CONTRACTED
-for test in joined tiles block_tile halo border turns; do
+for test in joined tiles block_tile halo border turns shares; do
     "$top_builddir/tests/codegen/test_$test" >/dev/null 2>"${TMPDIR:-/tmp}/contracted.$$"
     status=$?
     said=$(grep 'products contracted' "${TMPDIR:-/tmp}/contracted.$$")

@@ -2,7 +2,7 @@
 c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source \
 	tests/codegen/test_machine_code tests/codegen/test_settle tests/codegen/test_halo tests/codegen/test_joined \
 	tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename \
-	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale
+	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_shares
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	$(hand_sources)
@@ -36,6 +36,9 @@ tests_codegen_test_border_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_block_tile_SOURCES = tests/codegen/test_block_tile.c $(scene_sources)
 tests_codegen_test_block_tile_CFLAGS = $(scene_cflags)
 tests_codegen_test_block_tile_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_shares_SOURCES = tests/codegen/test_shares.c $(scene_sources)
+tests_codegen_test_shares_CFLAGS = $(scene_cflags)
+tests_codegen_test_shares_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_random_SOURCES = tests/codegen/test_random.c $(scene_sources)
 tests_codegen_test_random_CFLAGS = $(scene_cflags)
 tests_codegen_test_random_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
@@ -46,6 +49,6 @@ tests_codegen_test_machine_code_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_codegen_test_settle_LDADD = libfuser.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/stencils.cu tests/codegen/stencils.ptx \
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
-	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx \
+	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
 dist_check_SCRIPTS += tests/codegen/gpu.sh tests/codegen/contracted.sh

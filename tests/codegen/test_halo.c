@@ -262,8 +262,6 @@ static void no_bounded_distance_is_refused(void **state)
 {
     (void)state;
     expect_refusal((struct scene){{SCALE(1, 0), STENCIL("mirror", 2, 1)}, SIX_FLOATS}, "no bounded distance");
-    expect_refusal((struct scene){{SCALE(1, 0), STENCIL("every_second", 2, 1)}, SIX_FLOATS},
-                   "no bounded distance");
 }
 
 static void a_store_that_data_decide_is_refused(void **state)
