@@ -32,6 +32,7 @@ struct judge_program { /* one program of a batch */
     bool is_failed, is_fused;
     bool has_other_nans;           /* some result was equal only because NaNs are */
     bool has_barriers, has_border; /* used a group of inner-block fusion, of halo fusion */
+    bool has_share;                /* used one in which a block runs its share of a member */
     bool hands_on;                 /* used one that hands values on in shared memory */
     struct witness_log log;        /* of what was watched */
     uint32_t watched, compared;    /* launches held against the analysis; accesses of them that are exact */
@@ -43,7 +44,7 @@ struct judge_refusal {
 };
 struct judge_group { /* of the plan */
     const char *name, *fusion;
-    bool hands_on;
+    bool hands_on, has_share;
 };
 struct batch {
     struct arena *arena;

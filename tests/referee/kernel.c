@@ -384,7 +384,11 @@ static void write_shape(struct writer *writer)
                    type, first);
         break;
     case KERNEL_CHUNK:
-        kernel_say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
+        if (kernel->scene)
+            kernel_say(writer, "for (int k = 0; k < m; k++) {\n%s i = (%s) * m + k;\nif (i >= n) continue;\n",
+                       type, first);
+        else
+            kernel_say(writer, "for (%s i = (%s) * m, k = 0; k < m && i < n; i++, k++) {\n", type, first);
         break;
     case KERNEL_PLANE:
         kernel_say(writer, "%s x = %s, y = blockIdx.y * blockDim.y + threadIdx.y;\n", type, first);

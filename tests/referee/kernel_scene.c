@@ -82,12 +82,36 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1= r2@ w1="}, false, FIT_ANY},
 };
 
+/* Threads with several elements before and after threads with one each. */
+static const struct kernel_scene shares[] = {
+    {{"C r0= w1=", "L r1= w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "C r1= w2="}, false, FIT_ANY},
+    {{"C r0= w1=", "L r1= w1=", "C r1= w2="}, false, FIT_ANY},
+    {{"C r0= w1=", "L r1= w0="}, false, FIT_ANY},
+    {{"L r0= w1= w3=", "C r1= w2=", "L r2= r3= w4="}, false, FIT_ANY},
+    {{"C r0= w1=?", "L r1= w2="}, false, FIT_ANY},
+    {{"C r0= w1=", "L r1= w1=!", "L r1= w2="}, false, FIT_ANY},
+    {{"C r0= w1=", "L r1+ w2="}, false, FIT_ANY},
+    {{"C r0= w1=", "B r1= x w2="}, false, FIT_ANY},
+    {{"B r0= x w1=", "C r1= w2="}, false, FIT_ANY},
+    {{"B r0= x w1=", "C r1= w2=", "B r2= x w3="}, false, FIT_ANY},
+    {{"BR r0= u w1=", "C r1= w2=", "L r2= w3="}, false, FIT_WARPS},
+    {{"C r0= a5 w1=", "L r1= w2=", "L r5= w3="}, false, FIT_ANY},
+    {{"C r0= w1=", "T r1= w2="}, false, FIT_ANY},
+};
+
+static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
+{
+    enum { COUNT = sizeof scenes / sizeof *scenes, SHARES = sizeof shares / sizeof *shares, ONE_IN = 8 };
+    if (random_chance(random, 36)) return kernel_draw_loops(random, theme);
+    uint32_t drawn = random_below(random, COUNT * ONE_IN);
+    return drawn / COUNT == 0 ? &shares[drawn % SHARES] : &scenes[drawn % COUNT];
+}
+
 /* Kinds of fusion share the programs out, not scenes. */
 void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
 {
-    enum { COUNT = sizeof scenes / sizeof *scenes };
-    const struct kernel_scene *scene =
-        random_chance(random, 36) ? kernel_draw_loops(random, theme) : &scenes[random_below(random, COUNT)];
+    const struct kernel_scene *scene = draw_scene(random, theme);
     theme->scene = scene;
     theme->is_flat = scene->may_be_flat && random_chance(random, 30);
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
@@ -128,6 +152,7 @@ void kernel_choose_scene_shape(struct writer *writer)
     }
     kernel->shape = *text == 'S'             ? KERNEL_LINE
                     : *text == 'B'           ? KERNEL_BLOCK
+                    : *text == 'C'           ? KERNEL_CHUNK
                     : writer->theme->is_flat ? KERNEL_PLANE
                                              : KERNEL_LINE;
     kernel->is_tall = *text == 'T';

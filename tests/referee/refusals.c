@@ -115,6 +115,18 @@ static void check_neighbours(struct batch *batch, const json_t *kernels, const j
     }
 }
 
+static bool has_share(const json_t *group)
+{
+    const json_t *remap;
+    size_t member;
+    json_array_foreach(json_object_get(group, "remaps"), member, remap)
+    {
+        const char *text = json_string_value(remap);
+        if (text && strstr(text, "in each block a share")) return true;
+    }
+    return false;
+}
+
 static void read_plan(struct batch *batch, const char *plan)
 {
     char path[4200], plain[256], unproven[300];
@@ -133,9 +145,9 @@ static void read_plan(struct batch *batch, const char *plan)
         fusion = arena_strdup(batch->arena, fusion ? fusion : "of no kind");
         judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion), 1);
         if (name && batch->group_count < sizeof batch->groups / sizeof *batch->groups)
-            batch->groups[batch->group_count++] =
-                (struct judge_group){arena_strdup(batch->arena, name), fusion,
-                                     json_array_size(json_object_get(group, "handed_on")) > 0};
+            batch->groups[batch->group_count++] = (struct judge_group){
+                arena_strdup(batch->arena, name), fusion,
+                json_array_size(json_object_get(group, "handed_on")) > 0, has_share(group)};
     }
     json_array_foreach(json_object_get(root, "pairs"), index, pair)
     {
@@ -160,6 +172,7 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
             continue;
         program->has_barriers |= !strcmp(group->fusion, "inner-block");
         program->hands_on |= group->hands_on;
+        program->has_share |= group->has_share;
         program->has_border |= !strncmp(group->fusion, "halo", strlen("halo"));
     }
 }
@@ -207,6 +220,7 @@ void refusals_read(struct batch *batch, const char *plan, const char *statistics
         const struct judge_program *program = &batch->programs[i];
         if (program->has_barriers) judge_count_refusal(batch, "(programs) inner-block", 1);
         if (program->has_border) judge_count_refusal(batch, "(programs) halo", 1);
+        if (program->has_share) judge_count_refusal(batch, "(programs) shares of a member", 1);
         if (program->hands_on) judge_count_refusal(batch, "(programs) values handed on in shared memory", 1);
         if (program->has_barriers || program->has_border)
             judge_count_refusal(batch, "(programs) any kind but inner-thread", 1);
