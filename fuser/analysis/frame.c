@@ -128,14 +128,30 @@ static __isl_give isl_map *affine_relation(struct frame *frame, uint32_t member)
 }
 
 /* Each fused thread runs at most one thread of the member, each effective thread is run, none twice. */
-static bool affine_is_legal(const struct access_summary *summary, __isl_keep isl_map *map)
+static bool is_legal_remap(const struct access_summary *summary, __isl_keep isl_map *map)
 {
-    if (!map || isl_map_is_single_valued(map) != isl_bool_true || isl_map_is_injective(map) != isl_bool_true)
+    if (isl_map_is_single_valued(map) != isl_bool_true || isl_map_is_injective(map) != isl_bool_true)
         return false;
     isl_set *run = isl_map_range(isl_map_copy(map));
     isl_bool covered = isl_set_is_subset(summary->effective, run);
     isl_set_free(run);
     return covered == isl_bool_true;
+}
+
+static bool affine_is_legal(struct memo *memo, const struct access_summary *summary, __isl_keep isl_map *map)
+{
+    enum { LEGAL = 1, ILLEGAL };
+    if (!map) return false;
+    isl_map *effective = isl_set_identity(isl_set_copy(summary->effective));
+    struct memo_question question = {.kind = MEMO_AFFINE,
+                                     .words = {memo_number(memo, map), memo_number(memo, effective)}};
+    isl_map_free(effective);
+    bool is_known = question.words[0] && question.words[1];
+    uint32_t answer = is_known ? memo_value(memo, &question) : 0;
+    if (answer) return answer == LEGAL;
+    bool is_legal = is_legal_remap(summary, map);
+    if (is_known) memo_keep_value(memo, &question, is_legal ? LEGAL : ILLEGAL);
+    return is_legal;
 }
 
 static bool place_accesses(struct frame *frame, uint32_t member)
@@ -163,9 +179,8 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
     if (kind == REMAP_AFFINE) {
         struct quota quota = quota_begin(frame->ctx, AFFINE_OPERATIONS);
         map = affine_relation(frame, member);
-        if (!affine_is_legal(summary, map)) map = isl_map_free(map);
+        if (!affine_is_legal(frame->memo, summary, map)) map = isl_map_free(map);
         quota_end(&quota);
-        if (map) remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(map));
     } else if (kind == REMAP_SHARE) {
         remap->share = share_find(frame, member);
         map = remap->share ? share_map(frame, member, remap->share) : NULL;
@@ -173,9 +188,20 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
         map = remap_relation(frame->memo, kind, frame->grid, frame->block, summary);
     }
     frame->maps[member] = map;
-    if (map && (kind != REMAP_AFFINE || remap->coordinates) && place_accesses(frame, member)) return true;
+    if (map && place_accesses(frame, member)) return true;
     frame_unplace(frame, member);
     return false;
+}
+
+bool frame_settle(struct frame *frame, uint32_t member)
+{
+    struct remap *remap = &frame->remaps[member];
+    if (remap->kind != REMAP_AFFINE) return true;
+    struct quota quota = quota_begin(frame->ctx, AFFINE_OPERATIONS);
+    remap->coordinates = isl_pw_multi_aff_from_map(isl_map_copy(frame->maps[member]));
+    quota_end(&quota);
+    if (!remap->coordinates) frame_unplace(frame, member);
+    return remap->coordinates;
 }
 
 bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map)

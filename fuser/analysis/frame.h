@@ -73,6 +73,9 @@ void frame_clear(struct frame *frame);
  * that are placed. False when the kind does not fit the shapes or would not run each effective thread exactly
  * once. */
 bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
+/* Of a member that is placed legally: finds what code needs, the coordinates of AFFINE. False, and it is
+ * placed no more, where isl gives up. */
+bool frame_settle(struct frame *frame, uint32_t member);
 /* Places it anew, so. */
 bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map);
 void frame_unplace(struct frame *frame, uint32_t member);

@@ -17,7 +17,7 @@ struct memo {
     bool without_halo; /* halo fusions are not looked for */
 };
 /* words: what is asked, unused ones 0. */
-enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP };
+enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE };
 enum { MEMO_NUMBERS = 5 };
 struct memo_question {
     uint64_t kind, words[12];

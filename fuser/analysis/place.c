@@ -25,7 +25,7 @@ static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind 
         frame_unplace(frame, member);
         return false;
     }
-    return true;
+    return frame_settle(frame, member);
 }
 
 /* What conflicts with a thread is run by it, or what conflicts with a block is run by that, in any order. */
