@@ -29,6 +29,8 @@ static void print_help(void)
         "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
         "      --max-members N   launches in one group, at most [16, or those of the loop that they\n"
         "                        are in, up to 32]\n"
+        "      --seconds N       look for groups for N seconds at most; what was not come to by then\n"
+        "                        stays apart; 0: as long as it takes [600]\n"
         "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
         "      --store-all       fused kernels store all that their members do\n"
         "      --only KINDS      of inner-thread, joined loops, inner-block, halo, halo in each iteration, "
@@ -167,10 +169,11 @@ static bool read_kinds(const char *names, uint32_t *kinds)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, KEEP_LOSING, STORE_ALL, ONLY };
+    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
+                                                 {"seconds", required_argument, NULL, SECONDS},
                                                  {"keep-losing", no_argument, NULL, KEEP_LOSING},
                                                  {"store-all", no_argument, NULL, STORE_ALL},
                                                  {"only", required_argument, NULL, ONLY},
@@ -194,6 +197,11 @@ int command_plan(int argc, char **argv)
         case MAX_MEMBERS:
             if (!command_number(optarg, &options.max_members) || options.max_members < 2)
                 return command_usage("plan", "%s: a group has at least 2 members", optarg);
+            break;
+        case SECONDS:
+            options.most_seconds = strtod(optarg, &end);
+            if (end == optarg || *end || !(options.most_seconds >= 0))
+                return command_usage("plan", "%s: the seconds must be at least 0", optarg);
             break;
         case KEEP_LOSING:
             options.keeps_losing = true;

@@ -15,10 +15,10 @@
 
 void planner_defaults(struct planner_options *options)
 {
-    *options = (struct planner_options){.margin = 0.03};
+    *options = (struct planner_options){.margin = 0.03, .most_seconds = 600};
 }
 
-static double now_seconds(void)
+double planner_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -78,7 +78,7 @@ static bool plan_program(const struct planner_options *options, struct program *
 bool planner_run(const struct planner_options *options, struct planner_summary *summary, char *error,
                  size_t error_size)
 {
-    double start = now_seconds();
+    double start = planner_now();
     *summary = (struct planner_summary){0};
     struct program *program = program_read(options->trace_path, error, error_size);
     if (!program) return false;
@@ -91,6 +91,6 @@ bool planner_run(const struct planner_options *options, struct planner_summary *
         isl_ctx_free(ctx);
     }
     program_free(program);
-    summary->seconds = now_seconds() - start;
+    summary->seconds = planner_now() - start;
     return planned;
 }

@@ -36,6 +36,7 @@ struct planner_options {
     const char *plan_path; /* folder; created; an older plan in it is replaced */
     double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
     uint32_t max_members;  /* of one group; 0: 16, or as many as the loop that they are in has, up to 32 */
+    double most_seconds;   /* for the search; what it has not come to by then stays apart. 0: no limit; 600 unless told */
     bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
     bool without_halo; /* halo fusions are not even looked for, since isl died of that */
     bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
@@ -53,6 +54,7 @@ struct planner_summary {
     double seconds;
 };
 void planner_defaults(struct planner_options *options);
+double planner_now(void); /* seconds of a clock that only goes on */
 /* False with a message in error: file, what is wrong, what to do. */
 bool planner_run(const struct planner_options *options, struct planner_summary *summary, char *error,
                  size_t error_size);

@@ -120,6 +120,19 @@ static void cut_to_legal(struct draft *draft)
     keep_members(draft, legal);
 }
 
+/* Why nothing more is decided, or NULL. */
+static const char *why_enough(struct search *search)
+{
+    double most = search->options->most_seconds;
+    if (search->settled == SEARCH_MOST_SETTLED)
+        return "the trace holds too many different situations to plan them all";
+    if (most > 0 && planner_now() - search->start > most)
+        return arena_printf(search->arena,
+                            "planning had taken its %g seconds before; `kfuse plan --seconds` gives it more",
+                            most);
+    return NULL;
+}
+
 /* Decides the draft whole, then without its last member, and so on, until one pays; on from a halo fusion
  * while that gains, as fewer members may need no border. Not compiled yet. */
 static struct search_group *settle(struct draft *draft)
@@ -128,8 +141,9 @@ static struct search_group *settle(struct draft *draft)
     struct search_group *best = NULL;
     int64_t bytes_saved = INT64_MAX;
     while (draft_members(draft) >= 2) {
-        if (search->settled == SEARCH_MOST_SETTLED) {
-            draft->reason = "the trace holds too many different situations to plan them all";
+        const char *enough = why_enough(search);
+        if (enough) {
+            draft->reason = enough;
             break;
         }
         struct search_group *planned = settle_whole(draft, &bytes_saved);
@@ -337,6 +351,8 @@ void search_try_longer(struct search *search, uint32_t launch, struct search_tri
         trial->refusal = "the group before it has as many members as one may have";
         return;
     }
+    trial->refusal = why_enough(search);
+    if (trial->refusal) return;
     for (uint32_t i = 0; i < steps; i++) draft.is_member[i] = !group || group->roles[i] == PLAN_MEMBER;
     draft.is_member[steps] = true;
     if (draft_assign_roles(&draft))

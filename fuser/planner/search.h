@@ -54,6 +54,7 @@ struct search {
     struct arena *arena;
     struct search_group **groups;
     uint32_t group_count, group_capacity;
+    double start;                         /* planner_now */
     uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */

@@ -148,7 +148,8 @@ static bool drop_least(struct search *search)
         struct search_group *group = search->groups[i];
         const char *why = group->uses ? why_it_loses(search, group) : NULL;
         if (!why) continue;
-        if (least && worth_gain(search, group) * (double)group->uses >= worth_gain(search, least) * (double)least->uses)
+        if (least && worth_gain(search, group) * (double)group->uses >=
+                         worth_gain(search, least) * (double)least->uses)
             continue;
         least = group;
         refusal = why;
@@ -168,7 +169,8 @@ static bool compile_most(struct search *search)
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
         if (!group->uses || group->is_compiled) continue;
-        if (!most || worth_gain(search, group) * (double)group->uses > worth_gain(search, most) * (double)most->uses)
+        if (!most ||
+            worth_gain(search, group) * (double)group->uses > worth_gain(search, most) * (double)most->uses)
             most = group;
     }
     if (most) search_compile(search, most);
@@ -184,6 +186,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
                               .pairs = pairs,
                               .arena = program->arena,
                               .error = "out of memory",
+                              .start = planner_now(),
                               .projection = projection_calibrate(program)};
     search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
