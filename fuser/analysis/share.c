@@ -20,17 +20,11 @@ enum {
 /* --- relations -------------------------------------------------------------------------------------------
  */
 
-static bool is_cut(const struct share *share, const struct access_summary *summary)
-{
-    uint64_t along = (uint64_t)summary->grid[0] * (share->of_blocks ? 1 : summary->block[0]);
-    return share->extents[0] != along;
-}
-
 /* What cell v0, v1, v2 the member's thread c, u is or lies in. */
 static void write_cell(FILE *text, const struct share *share, const struct access_summary *summary)
 {
     remap_write_bounds(text, "c", "u", summary->grid, summary->block);
-    if (is_cut(share, summary))
+    if (share_is_cut(share, summary))
         fprintf(
             text,
             share->of_blocks ? " and v0 + %u v1 + %llu v2 = cx" : " and v0 + %u v1 + %llu v2 = %u cx + ux",

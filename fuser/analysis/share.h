@@ -29,6 +29,12 @@
 
 enum { SHARE_PASSES = 64 }; /* at most */
 
+/* Its launch is a line that is cut in rows. */
+static inline bool share_is_cut(const struct share *share, const struct access_summary *summary)
+{
+    uint64_t along = (uint64_t)summary->grid[0] * (share->of_blocks ? 1 : summary->block[0]);
+    return share->extents[0] != along;
+}
 /* Finds the member's share of a block from its conflicts with the members that are placed, in an arena; NULL:
  * none, or isl gave up. */
 struct share *share_find(struct frame *frame, uint32_t member);

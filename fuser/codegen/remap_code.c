@@ -3,7 +3,7 @@
  * Divisors are constants. */
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/stage_code.h"
-#include "fuser/analysis/frame.h"
+#include "fuser/analysis/share.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -197,8 +197,7 @@ static void write_share(const struct body *body, FILE *out)
     const struct access_summary *summary = body->group->members[body->member].summary;
     const struct share *share = body->group->remaps[body->member].share;
     const uint32_t *block = body->group->block;
-    bool is_cut =
-        (uint64_t)summary->grid[0] * (share->of_blocks ? 1 : summary->block[0]) != share->extents[0];
+    bool is_cut = share_is_cut(share, summary);
     fprintf(out,
             "        const unsigned int fused_tid = (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n"
             "#pragma unroll 1\n        for (unsigned int pass = 0; pass < %uu; pass++) {\n",
