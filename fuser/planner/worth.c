@@ -48,11 +48,11 @@ static double repeated_ns(const struct search *search, const struct search_group
     return sum;
 }
 
-/* Threads that keep all of memory busy: a quarter of those that the device has room for. */
+/* Threads that keep memory busy with a load each: half of those that the device has room for. */
 static double enough_threads(const struct projection *projection)
 {
     double room = (double)projection->multiprocessors * projection->threads_per_multiprocessor;
-    return room > 0 ? room / 4 : 65536;
+    return room > 0 ? room / 2 : 131072;
 }
 
 static double busy_threads(const struct search *search, const uint32_t grid[3], const uint32_t block[3])
@@ -76,8 +76,8 @@ static bool waits_for_memory(const struct group *group, uint32_t member)
     return false;
 }
 
-/* A fused thread that runs several of a member's waits for memory, and computes, each time. Where those would
- * have filled the device, its threads do so less: a share of that time, at most. */
+/* Threads that run several of a member's in turn. Where those would have filled the device, and these do
+ * less, it takes longer by so much: to compute, and where it loads, for its traffic too, or for waiting. */
 static double waiting_ns(const struct search *search, const struct group *group, const uint64_t *times)
 {
     double sum = 0, fused = busy_threads(search, group->grid, group->block);
@@ -86,7 +86,10 @@ static double waiting_ns(const struct search *search, const struct group *group,
         double own = busy_threads(search, summary->grid, summary->block);
         if (!remap_is_repeated(&group->remaps[m]) || own <= fused) continue;
         double once = computing_ns(search, summary, times[m]);
-        if (waits_for_memory(group, m)) once += search->projection.latency_ns;
+        if (waits_for_memory(group, m)) {
+            double loading = (double)times[m] - search->projection.floor_ns;
+            once = loading > search->projection.latency_ns ? loading : search->projection.latency_ns;
+        }
         sum += (own / fused - 1) * once;
     }
     return sum;
