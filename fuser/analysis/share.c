@@ -17,6 +17,8 @@ enum {
     SHARE_ARRAYS = 4,          /* that are tried */
 };
 
+static const uint32_t one[3] = {1, 1, 1}; /* block */
+
 /* --- relations -------------------------------------------------------------------------------------------
  */
 
@@ -41,8 +43,10 @@ static void write_cell(FILE *text, const struct share *share, const struct acces
 static void write_box(FILE *text, const struct frame *frame, const struct share *share)
 {
     for (int d = 0; d < 3; d++) {
-        fprintf(text, " and 0 <= b%c < %u and 0 <= l%d < %u and v%d = %lld + l%d", "xyz"[d], frame -> grid[d],
-                d, share -> box[d], d, (long long)share -> origin[d], d);
+        uint32_t blocks = frame->grid[d], cells = share->box[d];
+        long long origin = share->origin[d];
+        fprintf(text, " and 0 <= b%c < %u and 0 <= l%d < %u and v%d = %lld + l%d", "xyz"[d], blocks, d, cells,
+                d, origin, d);
         for (int k = 0; k < 3; k++)
             if (share->step[k][d]) fprintf(text, " + %lld b%c", (long long)share->step[k][d], "xyz"[k]);
     }
@@ -50,19 +54,14 @@ static void write_box(FILE *text, const struct frame *frame, const struct share 
 
 static void write_threads(FILE *text, const struct frame *frame)
 {
-    for (int d = 0; d < 3; d++) fprintf(text, " and 0 <= t%c < %u", "xyz"[d], frame -> block[d]);
-}
-
-static uint64_t block_threads(const uint32_t block[3])
-{
-    return (uint64_t)block[0] * block[1] * block[2];
+    const uint32_t *block = frame->block;
+    for (int d = 0; d < 3; d++) fprintf(text, " and 0 <= t%c < %u", "xyz"[d], block[d]);
 }
 
 /* Which cell of the box the thread has in the pass. */
 static void write_pass(FILE *text, const struct frame *frame, const struct share *share,
                        const struct access_summary *summary)
 {
-    static const uint32_t one[3] = {1, 1, 1};
     const uint32_t *box = share->box;
     fprintf(text, " and 0 <= p < %u and l0 + %u l1 + %llu l2 = ", share->passes, box[0],
             (unsigned long long)box[0] * box[1]);
@@ -74,7 +73,7 @@ static void write_pass(FILE *text, const struct frame *frame, const struct share
         return;
     }
     remap_write_linear(text, "b", "t", one, frame->block);
-    fprintf(text, " + %llu p", (unsigned long long)block_threads(frame->block));
+    fprintf(text, " + %llu p", (unsigned long long)remap_threads(one, frame->block));
 }
 
 enum relation { BLOCK_TO_CELL, THREAD_TO_CELL, FRAME_TO_MEMBER, PASS_TO_MEMBER };
@@ -248,22 +247,22 @@ static bool cut_line(struct frame *frame, uint32_t member, struct share *share, 
     return true;
 }
 
-/* Makes room for the cells of the first and the last run of a block, seen from the first cell: what lies
- * between them, lies between their cells. */
+/* Finds the first cell of a block, and makes room for those of its first and its last run, seen from that
+ * one: what lies between them, lies between their cells. */
 static bool widen(struct frame *frame, uint32_t member, const struct share *share,
                   const struct access *access, const struct touched *touched, int64_t distance,
-                  struct bounds *around)
+                  struct bounds *first, struct bounds *around)
 {
     const struct tile_run *ends[] = {touched->runs.list, touched->runs.list + touched->runs.count - 1};
-    struct bounds first, bounds;
-    if (!find_first(frame, member, share, access, touched, distance, &first)) return false;
+    struct bounds bounds;
+    if (!find_first(frame, member, share, access, touched, distance, first)) return false;
     for (int end = 0; end < 2; end++) {
         if (!bound_run(frame, member, share, access, ends[end], distance, &bounds)) continue;
         for (int d = 0; d < 3; d++) {
-            if (bounds.least[d] - first.least[d] < around->least[d])
-                around->least[d] = bounds.least[d] - first.least[d];
-            if (bounds.most[d] - first.least[d] > around->most[d])
-                around->most[d] = bounds.most[d] - first.least[d];
+            if (bounds.least[d] - first->least[d] < around->least[d])
+                around->least[d] = bounds.least[d] - first->least[d];
+            if (bounds.most[d] - first->least[d] > around->most[d])
+                around->most[d] = bounds.most[d] - first->least[d];
         }
     }
     return true;
@@ -289,12 +288,11 @@ static bool find_step(struct frame *frame, uint32_t member, struct share *share,
 static bool find_box(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
                      const struct touched *touched)
 {
-    struct bounds around = {{0}, {0}}, first;
+    struct bounds around = {{0}, {0}}, first, other;
     if (!cut_line(frame, member, share, access, touched) ||
-        !widen(frame, member, share, access, touched, touched->here, &around) ||
-        !find_first(frame, member, share, access, touched, touched->here, &first))
+        !widen(frame, member, share, access, touched, touched->here, &first, &around))
         return false;
-    if (touched->here) widen(frame, member, share, access, touched, 0, &around);
+    if (touched->here) widen(frame, member, share, access, touched, 0, &other, &around);
     for (int d = 0; d < 3; d++) {
         share->box[d] = (uint32_t)(around.most[d] - around.least[d]) + 1;
         share->origin[d] = first.least[d] + around.least[d];
@@ -336,7 +334,7 @@ static bool share_covers(const struct frame *frame, uint32_t member, const struc
 
 static bool count_passes(const struct frame *frame, struct share *share)
 {
-    uint64_t cells = (uint64_t)share->box[0] * share->box[1], threads = block_threads(frame->block);
+    uint64_t cells = (uint64_t)share->box[0] * share->box[1], threads = remap_threads(one, frame->block);
     if (share->box[2] > UINT32_MAX / (cells ? cells : 1)) return false;
     cells *= share->box[2];
     uint64_t passes = share->of_blocks ? cells : (cells + threads - 1) / threads;
@@ -362,7 +360,8 @@ static bool stays_small(const struct frame *frame, const struct share *share)
 static bool may_share(const struct frame *frame, const struct access_summary *summary)
 {
     uint64_t fused = remap_threads(frame->grid, frame->block);
-    if (summary->whole_block && block_threads(summary->block) != block_threads(frame->block)) return false;
+    if (summary->whole_block && remap_threads(one, summary->block) != remap_threads(one, frame->block))
+        return false;
     return remap_threads(summary->grid, summary->block) <= fused * SHARE_PASSES;
 }
 
@@ -403,7 +402,7 @@ static struct share *share_begin(const struct frame *frame, const struct access_
     return share;
 }
 
-/* A conflict is possible, and with an array that no access before is to. */
+/* A conflict is possible, and no access before reads, or writes, the same array. */
 static bool tells_more(const struct frame *frame, uint32_t member, uint32_t index)
 {
     const struct bound_launch *own = &frame->members[member];
