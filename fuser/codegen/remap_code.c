@@ -276,15 +276,20 @@ static void write_affine(const struct body *body, FILE *out)
             "threadIdx.y, "
             "tx = threadIdx.x;\n        (void)bz, (void)by, (void)bx, (void)tz, (void)ty, (void)tx;\n",
             type);
-    open_guard(remap->guard, out, condition ? condition : "#error");
+    bool is_told = condition;
+    open_guard(remap->guard, out, condition ? condition : "0");
     for (int d = 0; d < 6; d++) {
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;
         isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, d);
         char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
-        fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "#error");
+        fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "0");
+        is_told &= text != NULL;
         free(text);
     }
+    if (!is_told)
+        fprintf(out, "#error kernel %s: which of its threads a fused one runs takes isl too long to tell\n",
+                body->function->name);
     free(condition);
     isl_ast_build_free(build);
     quota_end(&quota);
