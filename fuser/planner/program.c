@@ -371,6 +371,45 @@ static int compare_launches(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+struct gaps { /* before launches of one kernel */
+    uint64_t sum_ns;
+    uint32_t count;
+    bool is_loaded;
+};
+
+/* Adds up the gaps before launches, but those around a kernel's first launch, in which its code is loaded, or
+ * recorded; these are shortened where `shortens` says so. */
+static void walk_gaps(struct program *program, struct gaps *gaps, bool shortens)
+{
+    bool was_first = false;
+    for (uint32_t i = 0; i < program->kernel_count; i++) gaps[i].is_loaded = false;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        struct program_launch *launch = &program->launches[i];
+        if (launch->record->kernel >= program->kernel_count) continue;
+        struct gaps *own = &gaps[launch->record->kernel];
+        bool is_loading = !own->is_loaded || was_first;
+        was_first = !own->is_loaded;
+        own->is_loaded = true;
+        if (launch->boundary) continue;
+        if (!is_loading && !shortens) {
+            own->sum_ns += launch->gap_ns;
+            own->count++;
+        } else if (is_loading && shortens && own->count && launch->gap_ns > own->sum_ns / own->count) {
+            launch->gap_ns = (uint32_t)(own->sum_ns / own->count);
+        }
+    }
+}
+
+/* What happens once is no reason to think that the host takes long. */
+static void forget_loading(struct program *program)
+{
+    struct gaps *gaps = calloc(program->kernel_count + 1, sizeof *gaps);
+    if (!gaps) return;
+    walk_gaps(program, gaps, false);
+    walk_gaps(program, gaps, true);
+    free(gaps);
+}
+
 struct program *program_read(const char *trace_path, char *error, size_t error_size)
 {
     struct trace_reader *reader = trace_reader_open(trace_path, error, error_size);
@@ -395,6 +434,7 @@ struct program *program_read(const char *trace_path, char *error, size_t error_s
     program->seconds = (double)(reading.last_arrival - reading.first_arrival) * 1e-9;
     if (program->launch_count)
         qsort(program->launches, program->launch_count, sizeof *program->launches, compare_launches);
+    forget_loading(program);
     for (uint32_t i = 0; i < reading.activity_count; i++) join_activity(program, reading.activities[i]);
     free(reading.activities);
     free(reading.live);

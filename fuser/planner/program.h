@@ -57,7 +57,8 @@ struct program_launch {
     uint32_t pointer_count;
     uint32_t window;
     const char *boundary; /* of the first launch of a window: what ended the one before; NULL: nothing did */
-    uint32_t gap_ns;  /* host time between the end of the launch call before it in its window and this call */
+    uint32_t gap_ns; /* host time between the end of the launch call before it in its window and this call, but what
+                        it takes to load a kernel, where it is launched again */
     uint64_t time_ns; /* device time, 0: not known */
     uint64_t start_ns, end_ns;
 };

@@ -231,6 +231,17 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     }
     assert_planned(6, 6);
     assert_said("holding the launches would leave the device idle");
+    /* but once, when the kernel is loaded */
+    written_start(&trace, trace_path, true);
+    written_array(&trace, A, 4ull * LARGE);
+    trace.kernel_ns = LONG_GAP_NS;
+    for (int i = 0; i < 3; i++) {
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        if (!i) trace.now_ns += 100 * LONG_GAP_NS;
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        written_wall(&trace);
+    }
+    assert_planned(6, 3);
     /* only between pairs is the host slow: the pairs stay */
     start();
     for (int i = 0; i < 6; i++) {
