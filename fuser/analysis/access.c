@@ -485,35 +485,47 @@ static void find_idle_blocks(struct analysis *analysis)
     analysis->summary->is_idle = idle;
 }
 
-static bool is_entered_otherwise(const struct analysis *analysis, uint32_t block, uint32_t from)
+/* It decides whether a loop is left, or begun again. */
+static bool decides_on_loop(const struct analysis *analysis, uint32_t block)
 {
     const struct ptx_block *info = &analysis->cfg->blocks[block];
-    for (uint32_t p = 0; p < info->predecessor_count; p++)
-        if (info->predecessors[p] != from && !analysis->summary->is_idle[info->predecessors[p]]) return true;
+    for (uint32_t i = 0; i < info->successor_count; i++)
+        if (!domains_is_inside(analysis, info->successors[i], analysis->forest->loop_of[block]) ||
+            loops_is_back_edge(analysis->forest, block, info->successors[i]))
+            return true;
     return false;
 }
 
-/* Guards that hold for all threads, as of sizes that blocks divide: branches past what they guard. */
-static void find_untaken_branches(struct analysis *analysis)
+static bool is_never(const struct instances *edge)
+{
+    return isl_set_is_empty(edge->set) == isl_bool_true;
+}
+
+/* Guards that hold for all threads, as of sizes that blocks divide, or for none. */
+static void settle_branches(struct analysis *analysis)
 {
     enum { TAKEN, OTHERWISE, WAYS }; /* successors of a block that ends so */
     const struct ptx_function *function = analysis->function;
-    bool *untaken = arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *untaken);
+    enum access_branch *branches =
+        arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *branches);
 
     affine_begin(analysis);
-    for (uint32_t b = 0; untaken && analysis->summary->is_idle && b < analysis->cfg->block_count; b++) {
+    for (uint32_t b = 0; branches && analysis->summary->is_idle && b < analysis->cfg->block_count; b++) {
         const struct ptx_block *info = &analysis->cfg->blocks[b];
         uint32_t last = info->first + info->count - 1;
-        if (!info->count || info->successor_count != WAYS || analysis->forest->loop_of[b] != LOOPS_NONE)
+        if (!info->count || info->successor_count != WAYS ||
+            info->successors[TAKEN] == info->successors[OTHERWISE])
             continue;
         if (function->instructions[last].opcode != PTX_OP_BRA || function->instructions[last].guard < 0)
             continue;
-        untaken[last] = isl_set_is_empty(analysis->blocks[b].edges[TAKEN].set) == isl_bool_true &&
-                        info->successors[TAKEN] != info->successors[OTHERWISE] &&
-                        is_entered_otherwise(analysis, info->successors[TAKEN], b);
+        if (analysis->summary->is_idle[b] || decides_on_loop(analysis, b)) continue;
+        const struct instances *edges = analysis->blocks[b].edges;
+        branches[last] = is_never(&edges[TAKEN])       ? ACCESS_BRANCH_NEVER
+                         : is_never(&edges[OTHERWISE]) ? ACCESS_BRANCH_ALWAYS
+                                                       : ACCESS_BRANCH_OPEN;
     }
     affine_recover(analysis);
-    analysis->summary->is_untaken = untaken;
+    analysis->summary->branches = branches;
 }
 
 /* How often threads go round the outermost loops. */
@@ -537,10 +549,19 @@ static void find_rounds(struct analysis *analysis)
     affine_recover(analysis);
 }
 
+static const unsigned char *copy_arguments(const struct analysis *analysis)
+{
+    const struct launch_input *input = analysis->input;
+    unsigned char *arguments = arena_alloc(analysis->arena, input->arguments_size + 1);
+    if (arguments && input->arguments_size) memcpy(arguments, input->arguments, input->arguments_size);
+    return arguments;
+}
+
 static bool run_passes(struct analysis *analysis)
 {
     struct access_summary *summary = analysis->summary;
 
+    summary->arguments = copy_arguments(analysis);
     if (!build_structure(analysis)) return false;
     if (!allocate_state(analysis) || !find_relevant(analysis)) {
         analysis->refusal = "out of memory";
@@ -555,7 +576,7 @@ static bool run_passes(struct analysis *analysis)
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
-    find_untaken_branches(analysis);
+    settle_branches(analysis);
     find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);

@@ -74,6 +74,12 @@ struct access {
     const char *reason;      /* of what is not exact, with the PTX line; NULL */
 };
 
+enum access_branch { /* of the threads that come by, in any iteration */
+    ACCESS_BRANCH_OPEN,  /* not known, or no branch with a guard */
+    ACCESS_BRANCH_NEVER, /* none takes it */
+    ACCESS_BRANCH_ALWAYS /* all do */
+};
+
 struct access_words { /* argument bytes whose values the analysis used: they must be guarded */
     uint32_t offset, size;
 };
@@ -104,6 +110,7 @@ struct access_summary {
     uint32_t base_count;
     struct access_words *words;  /* sorted, disjoint */
     uint32_t word_count;
+    const unsigned char *arguments; /* of the launch, a copy: what words are the same wherever the summary holds */
     struct access_contents *contents; /* sorted by variable, then offset */
     uint32_t content_count;
     isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
@@ -113,8 +120,7 @@ struct access_summary {
     isl_set **rounds;
     uint32_t round_count;        /* of blocks */
     bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
-    bool *is_untaken; /* instruction -> a branch, in no loop, that no thread takes, to where others come anyway; NULL: not
-                         known */
+    enum access_branch *branches; /* by instruction; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
     struct unwound **unwound; /* a place for what unwind.h finds */
 };

@@ -624,10 +624,10 @@ static void write_departure(struct body_writer *writer)
     body_code_line(writer, "@!%%m%u_all_gone bra m%u_leave;", member, member);
 }
 
-static bool is_untaken(const struct body *body, uint32_t instruction)
+enum access_branch body_code_branch(const struct body *body, uint32_t instruction)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
-    return body->drops_idle && summary->is_untaken && summary->is_untaken[instruction];
+    return body->is_specialized && summary->branches ? summary->branches[instruction] : ACCESS_BRANCH_OPEN;
 }
 
 void body_code_instruction(struct body_writer *writer, uint32_t index)
@@ -640,11 +640,12 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
     int32_t fetch = fetch_to(body, index);
     bool is_store = ptx_is_store(instruction);
     if (is_store) write_outputs(writer, index);
+    if (body_code_branch(body, index) == ACCESS_BRANCH_NEVER) return;
     if (leave) {
         if (leave->kind == GROUP_EXIT_ALL)
             body_code_line(writer, "%sexit;", body_code_guard(writer, instruction));
-    } else if (is_untaken(body, index)) {
-        return;
+    } else if (body_code_branch(body, index) == ACCESS_BRANCH_ALWAYS) {
+        write_plain(writer, index, "");
     } else if (ptx_is_return(instruction)) {
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last)

@@ -29,6 +29,8 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand);
 void body_code_instruction(struct body_writer *writer, uint32_t index);
 /* `@%p ` or nothing */
 const char *body_code_guard(const struct body_writer *writer, const struct ptx_instruction *instruction);
+/* Of a branch that the member's body may write as it is known to go. */
+enum access_branch body_code_branch(const struct body *body, uint32_t instruction);
 const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction);
 /* The register that has what the value was so many turns before. */
 const char *body_code_old(struct arena *arena, const struct body_value *value, uint32_t distance);

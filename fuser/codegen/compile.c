@@ -114,6 +114,7 @@ static bool write_alone(const struct codegen_request *request, const struct alon
     struct codegen_result scratch = {.arena = arena};
     own.group = &single;
     own.name = alone->name;
+    own.is_general = true;
     own.aliases = NULL;
     own.alias_count = 0;
     own.references = request->references ? &request->references[alone->member] : NULL;

@@ -49,7 +49,7 @@ static bool is_idle(const struct joined *joined, uint32_t block)
     if (block == GROUP_NO_LOOP) return true;
     const struct access_summary *summary =
         joined->writer.body->group->members[joined->writer.body->member].summary;
-    return joined->writer.body->drops_idle && summary->is_idle && summary->is_idle[block];
+    return joined->writer.body->is_specialized && summary->is_idle && summary->is_idle[block];
 }
 
 /* --- ways from block to block ----------------------------------------------------------------------------
@@ -112,7 +112,9 @@ static void write_range(struct joined *joined, uint32_t block, uint32_t from, ui
     const struct ptx_block *info = &own->cfg->blocks[block];
     for (uint32_t i = from; i < end; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
-        const char *guard = body_code_guard(&joined->writer, instruction);
+        enum access_branch branch = body_code_branch(joined->writer.body, i);
+        const char *guard =
+            branch == ACCESS_BRANCH_ALWAYS ? "" : body_code_guard(&joined->writer, instruction);
         for (uint32_t label = 0; label < function->label_count; label++)
             if (function->labels[label].instruction == i)
                 body_code_line(&joined->writer, "m%u_L%u:", number(joined), label);
@@ -125,7 +127,8 @@ static void write_range(struct joined *joined, uint32_t block, uint32_t from, ui
             body_code_instruction(&joined->writer, i);
         else if (ptx_is_return(instruction))
             write_leap(joined, guard, segment, exit_block(own->cfg));
-        else if (instruction->opcode == PTX_OP_BRA && is_idle(joined, target_of(own->cfg, instruction)))
+        else if (branch == ACCESS_BRANCH_NEVER ||
+                 (instruction->opcode == PTX_OP_BRA && is_idle(joined, target_of(own->cfg, instruction))))
             continue;
         else if (instruction->opcode == PTX_OP_BRA && stays(own, target_of(own->cfg, instruction), segment))
             body_code_line(&joined->writer, "%sbra m%u_B%u;", guard, number(joined),

@@ -15,8 +15,8 @@ struct source {
     const struct codegen_request *request;
     struct codegen_result *result;
     struct body *bodies;
-    const char **names;        /* of kernel parameters, in order */
-    uint32_t **word_parameter; /* [member][word] -> parameter */
+    const char **names;  /* of kernel parameters, in order */
+    const char ***words; /* [member][word] -> a parameter's name, or a number */
 };
 
 static uint32_t align_up(uint32_t value, uint32_t alignment)
@@ -91,13 +91,45 @@ static bool leaves_choice(const struct body *body)
     return !product_find_choice(body->function, &choice) || choice.expansion != PRODUCT_NOWHERE;
 }
 
+/* Where every use has the same value in it, as a number; NULL: it is a parameter. */
+static const char *fixed_word(const struct body *body, const struct body_word *word)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    uint32_t bytes = ptx_type_bytes(word->type);
+    uint64_t value = 0;
+    if (!body->is_specialized || !summary->arguments || word->offset >= BODY_DISTANCE) return NULL;
+    for (uint32_t i = 0; i < summary->word_count; i++) {
+        const struct access_words *known = &summary->words[i];
+        if (word->offset < known->offset || word->offset + bytes > known->offset + known->size) continue;
+        memcpy(&value, summary->arguments + word->offset, bytes);
+        return arena_printf(body->arena, "(%s)%lluu", body_c_type(bytes), (unsigned long long)value);
+    }
+    return NULL;
+}
+
+static bool collect_words(struct source *source, const struct body *body)
+{
+    const char **words = arena_calloc(source->result->arena, body->word_count + 1, sizeof *words);
+    source->words[body->member] = words;
+    for (uint32_t i = 0; words && i < body->word_count; i++) {
+        uint32_t offset = body->words[i].offset;
+        words[i] = fixed_word(body, &body->words[i]);
+        if (words[i]) continue;
+        uint32_t index = add_parameter(source, offset < BODY_DISTANCE ? body->member : 0, offset,
+                                       ptx_type_bytes(body->words[i].type));
+        if (index == UINT32_MAX) return false;
+        words[i] = source->names[index];
+    }
+    return words;
+}
+
 static bool collect(struct source *source)
 {
     const struct group *group = source->request->group;
     struct arena *arena = source->result->arena;
     source->bodies = arena_calloc(arena, group->member_count, sizeof *source->bodies);
-    source->word_parameter = arena_calloc(arena, group->member_count, sizeof *source->word_parameter);
-    if (!source->bodies || !source->word_parameter) return false;
+    source->words = arena_calloc(arena, group->member_count, sizeof *source->words);
+    if (!source->bodies || !source->words) return false;
     for (uint32_t rename = 0; rename < group->rename_count; rename++)
         for (int is_new = 0; is_new < 2; is_new++)
             if (add_parameter(source, 0, body_distance_offset(rename, is_new), 8) == UINT32_MAX) return false;
@@ -119,25 +151,18 @@ static bool collect(struct source *source)
         for (uint32_t i = 0; body->contractions && i < body->function->instruction_count; i++)
             body->round[i] |= body->contractions[i].round;
         source->result->may_contract |= has_choice && leaves_choice(body);
-        source->word_parameter[member] = arena_calloc(arena, body->word_count + 1, sizeof(uint32_t));
-        if (!source->word_parameter[member]) return false;
-        for (uint32_t word = 0; word < body->word_count; word++) {
-            uint32_t offset = body->words[word].offset;
-            uint32_t index = add_parameter(source, offset < BODY_DISTANCE ? member : 0, offset,
-                                           ptx_type_bytes(body->words[word].type));
-            if (index == UINT32_MAX) return false;
-            source->word_parameter[member][word] = index;
-        }
     }
-    for (uint32_t member = 0; member < group->member_count; member++)
-        source->bodies[member].drops_idle = !source->result->may_contract;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        source->bodies[member].is_specialized = !source->result->may_contract && !source->request->is_general;
+        if (!collect_words(source, &source->bodies[member])) return false;
+    }
     return true;
 }
 
 static const char *word_name(void *context, const struct body *body, uint32_t index)
 {
     const struct source *source = context;
-    return source->names[source->word_parameter[body->member][index]];
+    return source->words[body->member][index];
 }
 
 static uint32_t block_threads(const uint32_t block[3])

@@ -1,6 +1,6 @@
 /* Fused by kfuse; each member's arithmetic is the PTX that it was. */
 extern "C" __global__ void __launch_bounds__(256)
-chain_of_two(unsigned long long m0_at_0_8, unsigned int m0_at_8_4, unsigned int m0_at_12_4, unsigned int m0_at_16_4, unsigned int m1_at_8_4, unsigned int m1_at_12_4, unsigned int m1_at_16_4)
+chain_of_two(unsigned long long m0_at_0_8, unsigned int m0_at_8_4, unsigned int m0_at_12_4, unsigned int m1_at_8_4, unsigned int m1_at_12_4)
 {
 
     /* member 0: chain_step, grid (4,1,1), block (256,1,1), PTX lines 175-207 */
@@ -39,7 +39,7 @@ chain_of_two(unsigned long long m0_at_0_8, unsigned int m0_at_8_4, unsigned int 
         "m0_end:\n"
         "}\n"
         : "=r"(m0_value_15_0)
-        : "l"((unsigned long long)m0_at_0_8), "r"((unsigned int)m0_at_8_4), "r"((unsigned int)m0_at_12_4), "r"((unsigned int)m0_at_16_4)
+        : "l"((unsigned long long)m0_at_0_8), "r"((unsigned int)m0_at_8_4), "r"((unsigned int)m0_at_12_4), "r"((unsigned int)(unsigned int)1000u)
         : "memory");
 
     /* member 1: chain_step, grid (8,1,1), block (128,1,1), PTX lines 175-207 */
@@ -90,7 +90,7 @@ chain_of_two(unsigned long long m0_at_0_8, unsigned int m0_at_8_4, unsigned int 
             "m1_end:\n"
             "}\n"
             :
-            : "l"((unsigned long long)m0_at_0_8), "r"((unsigned int)m1_at_8_4), "r"((unsigned int)m1_at_12_4), "r"((unsigned int)m1_at_16_4), "r"(m0_value_15_0), "r"(tid_x), "r"(ctaid_x)
+            : "l"((unsigned long long)m0_at_0_8), "r"((unsigned int)m1_at_8_4), "r"((unsigned int)m1_at_12_4), "r"((unsigned int)(unsigned int)1000u), "r"(m0_value_15_0), "r"(tid_x), "r"(ctaid_x)
             : "memory");
         }
     }

@@ -20,6 +20,24 @@ static const struct scene chain = {
     {{4096, 'f'}}};
 static const struct codegen_alias alias = {1, 0, 0, 0};
 
+/* Nothing is left to choose; 1000 elements leave threads idle, 1024 none. */
+#define ADDS(n)                                                                                              \
+    {                                                                                                        \
+        {{"add", {4, 1, 1}, {256, 1, 1}, {POINTER(0), POINTER(1), POINTER(2), INT(n)}},                      \
+         {"add_to", {4, 1, 1}, {256, 1, 1}, {POINTER(0), POINTER(3), INT(n)}}},                              \
+        {                                                                                                    \
+            {4096, 'f'}, {4096, 'f'}, {4096, 'f'},                                                           \
+            {                                                                                                \
+                4096, 'f'                                                                                    \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+static const struct scene ragged = ADDS(1000), even = ADDS(1024);
+static const struct scene counted = {
+    {{"square_and_shift", {4, 1, 1}, {256, 1, 1}, {POINTER(0), POINTER(1), FLOAT(1.0), INT(1000)}},
+     {"square_and_shift", {4, 1, 1}, {256, 1, 1}, {POINTER(2), POINTER(3), FLOAT(1.0), INT(1000)}}},
+    {{4096, 'f'}, {4096, 'f'}, {4096, 'f'}, {4096, 'f'}}};
+
 static char *read_text(const char *path)
 {
     char *text = calloc(1, 1 << 16);
@@ -67,7 +85,7 @@ static void parameters_are_words_of_the_members(void **state)
     struct codegen_request request = {
         .group = run.group, .name = "chain_of_two", .sm = 90, .aliases = &alias, .alias_count = 1};
     codegen_write(&request, &result);
-    assert_int_equal(result.parameter_count, 7); /* one pointer for both; a, b and n each */
+    assert_int_equal(result.parameter_count, 5); /* one pointer for both; a and b each; n is known */
     for (uint32_t i = 0; i < result.parameter_count; i++) {
         const struct codegen_parameter *parameter = &result.parameters[i];
         assert_int_equal(parameter->destination_offset % parameter->alignment, 0);
@@ -76,6 +94,33 @@ static void parameters_are_words_of_the_members(void **state)
     }
     codegen_result_clear(&result);
     scene_close(&run);
+}
+
+static void assert_written_for(const struct scene *scene, uint32_t parameters, const char *there,
+                               const char *missing)
+{
+    struct scene_run run;
+    struct codegen_result result;
+    scene_open(&run, scene);
+    struct codegen_request request = {.group = run.group, .name = "two", .sm = 90};
+    codegen_write(&request, &result);
+    assert_int_equal(result.may_contract, scene == &counted);
+    assert_int_equal(result.parameter_count, parameters);
+    if (!strstr(result.source, there)) fail_msg("no %s in %s", there, result.source);
+    if (missing && strstr(result.source, missing)) fail_msg("%s in %s", missing, result.source);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+static void what_is_known_of_launches_is_no_parameter(void **state)
+{
+    (void)state;
+    assert_written_for(&ragged, 5, "\"r\"((unsigned int)(unsigned int)1000u)", "_at_24_4");
+    assert_written_for(&ragged, 5, "exit;", NULL); /* threads without an element leave */
+    assert_written_for(&even, 5, "\"r\"((unsigned int)(unsigned int)1024u)", "exit;");
+    assert_written_for(&even, 5, "m1_end:", "bra");
+    assert_written_for(&counted, 8, "m0_at_20_4",
+                       "1000u"); /* as many operations as in the members themselves */
 }
 
 static void machine_code_is_counted(void **state)
@@ -104,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_source_is_as_kept),
         cmocka_unit_test(parameters_are_words_of_the_members),
+        cmocka_unit_test(what_is_known_of_launches_is_no_parameter),
         cmocka_unit_test(machine_code_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
