@@ -32,3 +32,9 @@ uint32_t ptx_access_bytes(const struct ptx_instruction *instruction)
     if (!instruction->type_count) return 0;
     return ptx_type_bytes(instruction->types[instruction->type_count - 1]) * instruction->vector;
 }
+
+bool ptx_is_block_barrier(const struct ptx_instruction *instruction)
+{
+    return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
+           !ptx_has_modifier(instruction, PTX_MOD_WARP);
+}

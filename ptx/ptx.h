@@ -288,6 +288,7 @@ bool ptx_is_store(const struct ptx_instruction *instruction);
 bool ptx_is_atomic(const struct ptx_instruction *instruction); /* atom, red */
 bool ptx_is_branch(const struct ptx_instruction *instruction); /* bra, brx */
 bool ptx_is_return(const struct ptx_instruction *instruction); /* ret, exit */
+bool ptx_is_block_barrier(const struct ptx_instruction *instruction); /* not of a warp */
 /* bytes that a memory instruction moves: type times vector */
 uint32_t ptx_access_bytes(const struct ptx_instruction *instruction);
 

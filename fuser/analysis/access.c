@@ -496,12 +496,30 @@ static bool decides_on_loop(const struct analysis *analysis, uint32_t block)
     return false;
 }
 
+static bool is_pipeline(const struct analysis *analysis, int32_t loop)
+{
+    for (uint32_t b = 0; loop != LOOPS_NONE && b < analysis->cfg->block_count; b++) {
+        const struct ptx_block *info = &analysis->cfg->blocks[b];
+        if (!domains_is_inside(analysis, b, loop)) continue;
+        for (uint32_t i = info->first; i < info->first + info->count; i++)
+            if (ptx_is_block_barrier(&analysis->function->instructions[i])) return true;
+    }
+    return false;
+}
+
+static void find_pipelines(struct analysis *analysis)
+{
+    for (uint32_t loop = 0; loop < analysis->forest->loop_count; loop++)
+        analysis->summary->has_pipeline |= is_pipeline(analysis, (int32_t)loop);
+}
+
 static bool is_never(const struct instances *edge)
 {
     return isl_set_is_empty(edge->set) == isl_bool_true;
 }
 
-/* Guards that hold for all threads, as of sizes that blocks divide, or for none. */
+/* Guards that hold for all threads, as of sizes that blocks divide, or for none. Those of a pipeline keep
+ * loads where its author put them. */
 static void settle_branches(struct analysis *analysis)
 {
     enum { TAKEN, OTHERWISE, WAYS }; /* successors of a block that ends so */
@@ -518,7 +536,9 @@ static void settle_branches(struct analysis *analysis)
             continue;
         if (function->instructions[last].opcode != PTX_OP_BRA || function->instructions[last].guard < 0)
             continue;
-        if (analysis->summary->is_idle[b] || decides_on_loop(analysis, b)) continue;
+        if (analysis->summary->is_idle[b] || decides_on_loop(analysis, b) ||
+            is_pipeline(analysis, analysis->forest->loop_of[b]))
+            continue;
         const struct instances *edges = analysis->blocks[b].edges;
         branches[last] = is_never(&edges[TAKEN])       ? ACCESS_BRANCH_NEVER
                          : is_never(&edges[OTHERWISE]) ? ACCESS_BRANCH_ALWAYS
@@ -577,6 +597,7 @@ static bool run_passes(struct analysis *analysis)
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
     settle_branches(analysis);
+    find_pipelines(analysis);
     find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);

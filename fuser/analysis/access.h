@@ -122,6 +122,7 @@ struct access_summary {
     bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
     enum access_branch *branches; /* by instruction; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
+    bool has_pipeline; /* a loop with a barrier of the block, in which loads may stand early for the next turn */
     struct unwound **unwound; /* a place for what unwind.h finds */
 };
 

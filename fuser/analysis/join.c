@@ -30,7 +30,7 @@ static bool is_tie(const struct ptx_instruction *instruction, enum tie tie)
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
     bool is_warp = class == PTX_CLASS_WARP ||
                    (class == PTX_CLASS_BARRIER && ptx_has_modifier(instruction, PTX_MOD_WARP));
-    return tie == TIE_WARP ? is_warp : class == PTX_CLASS_BARRIER && !is_warp;
+    return tie == TIE_WARP ? is_warp : ptx_is_block_barrier(instruction);
 }
 
 static const struct ptx_instruction *find_tie(const struct ptx_cfg *cfg, uint32_t block, enum tie tie)

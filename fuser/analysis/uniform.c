@@ -222,8 +222,8 @@ static bool allocate(struct uniform *uniform)
 static bool waits_for(const struct ptx_instruction *instruction, enum extent extent)
 {
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
-    bool is_barrier = class == PTX_CLASS_BARRIER && !ptx_has_modifier(instruction, PTX_MOD_WARP);
-    return is_barrier || (extent == EXTENT_WARP && (class == PTX_CLASS_WARP || class == PTX_CLASS_BARRIER));
+    return ptx_is_block_barrier(instruction) ||
+           (extent == EXTENT_WARP && (class == PTX_CLASS_WARP || class == PTX_CLASS_BARRIER));
 }
 
 static bool has_any(const struct analysis *analysis, enum extent extent)

@@ -360,12 +360,6 @@ struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemoni
     return change_mnemonic(arena, mnemonic, NULL, ".rn");
 }
 
-static bool is_block_barrier(const struct ptx_instruction *instruction)
-{
-    return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
-           !ptx_has_modifier(instruction, PTX_MOD_WARP);
-}
-
 /* Threads of a warp need not come to the barrier at once: after a loop of a join, those that went other ways
  * meet at the end of the segment for certain, and it may lie in between. */
 static bool may_arrive_apart(const struct body *body)
@@ -484,7 +478,7 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     if (is_demoted(body, index))
         instruction.mnemonic = change_mnemonic(body->arena, instruction.mnemonic, ".nc", NULL);
     if (body->round[index]) instruction.mnemonic = body_round_mnemonic(body->arena, instruction.mnemonic);
-    if (may_arrive_apart(body) && is_block_barrier(&instruction))
+    if (may_arrive_apart(body) && ptx_is_block_barrier(&instruction))
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
     body_code_print(writer, &instruction, guard);
 }
@@ -650,7 +644,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last)
             body_code_line(writer, "%sbra m%u_end;", body_code_guard(writer, instruction), body->member);
-    } else if (is_uneven(body) && is_block_barrier(instruction) &&
+    } else if (is_uneven(body) && ptx_is_block_barrier(instruction) &&
                !ptx_has_modifier(instruction, PTX_MOD_RED)) { /* none has left before one with a result */
         body_code_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member,
                        body->member);

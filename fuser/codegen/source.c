@@ -91,13 +91,16 @@ static bool leaves_choice(const struct body *body)
     return !product_find_choice(body->function, &choice) || choice.expansion != PRODUCT_NOWHERE;
 }
 
-/* Where every use has the same value in it, as a number; NULL: it is a parameter. */
+/* Where every use has the same value in it, as a number; NULL: it is a parameter. An assembler that knows how
+ * often a pipeline turns puts its loads where they come too late. */
 static const char *fixed_word(const struct body *body, const struct body_word *word)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
     uint32_t bytes = ptx_type_bytes(word->type);
     uint64_t value = 0;
-    if (!body->is_specialized || !summary->arguments || word->offset >= BODY_DISTANCE) return NULL;
+    if (!body->is_specialized || summary->has_pipeline || !summary->arguments ||
+        word->offset >= BODY_DISTANCE)
+        return NULL;
     for (uint32_t i = 0; i < summary->word_count; i++) {
         const struct access_words *known = &summary->words[i];
         if (word->offset < known->offset || word->offset + bytes > known->offset + known->size) continue;
