@@ -69,6 +69,7 @@ static struct player {
     CUmodule module;
     CUdeviceptr arrays[SCRIPT_ARRAYS];
     uint64_t sizes[SCRIPT_ARRAYS];
+    bool is_pooled[SCRIPT_ARRAYS]; /* of a memory pool */
     CUstream streams[SCRIPT_STREAMS];
     CUevent events[SCRIPT_EVENTS];
     unsigned stream_flags[SCRIPT_STREAMS];
@@ -276,11 +277,14 @@ static void allocate(const struct script_operation *operation)
     TRY(cuMemsetD8, player.arrays[array], 0, operation->bytes);
     TRY(cuCtxSynchronize);
     player.sizes[array] = operation->bytes;
+    player.is_pooled[array] = operation->type == 'a';
 }
 
+/* cuMemFree does not wait for what still uses memory of a pool. */
 static void release(uint32_t array)
 {
     if (!player.arrays[array]) return;
+    if (player.is_pooled[array]) TRY(cuCtxSynchronize);
     TRY(cuMemFree, player.arrays[array]);
     player.arrays[array] = 0;
 }
