@@ -301,6 +301,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
                          "plan",
                          "--quiet",
                          "--keep-losing",
+                         "--seconds", /* one program in a thousand takes minutes */
+                         "30",
                          "-o",
                          (char *)plan,
                          (char *)trace,
