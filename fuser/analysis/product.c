@@ -177,7 +177,8 @@ static bool computes_value(const struct ptx_instruction *instruction)
     return false;
 }
 
-/* These are one instruction of the device, the same for every compiler; the others are expanded. */
+/* These are one instruction of the device, the same for every compiler unless it knows the operand; the
+ * others are expanded. */
 static bool is_hardware_function(const struct ptx_instruction *instruction)
 {
     if (instruction->types[0] != PTX_F32 && instruction->types[0] != PTX_F64) return false;
@@ -193,12 +194,17 @@ static bool is_hardware_function(const struct ptx_instruction *instruction)
     return false;
 }
 
+bool product_is_approximate(const struct ptx_instruction *instruction)
+{
+    return has_float_type(instruction) &&
+           (ptx_has_modifier(instruction, PTX_MOD_APPROX) || ptx_has_modifier(instruction, PTX_MOD_FULL));
+}
+
 static bool is_expansion(const struct ptx_instruction *instruction)
 {
     if (!has_float_type(instruction)) return false;
-    bool is_approximate =
-        ptx_has_modifier(instruction, PTX_MOD_APPROX) || ptx_has_modifier(instruction, PTX_MOD_FULL);
-    return (is_approximate && !is_hardware_function(instruction)) || is_fast_division(instruction);
+    return (product_is_approximate(instruction) && !is_hardware_function(instruction)) ||
+           is_fast_division(instruction);
 }
 
 static bool is_sum(const struct ptx_instruction *instruction)

@@ -25,6 +25,8 @@ struct product_choice {
 bool product_find_choice(const struct ptx_function *function, struct product_choice *choice);
 /* An unrounded product or sum of floating-point numbers. */
 bool product_may_contract(const struct ptx_instruction *instruction);
+/* The device approximates it: .approx, .full. A compiler that knows the operand may compute it another way. */
+bool product_is_approximate(const struct ptx_instruction *instruction);
 /* Looks at the value that a store instruction stores, through moves, negations and selections. round (may be
  * NULL; one flag an instruction) receives the products to be rounded, added to what it holds. */
 enum product_state product_of_store(const struct ptx_function *function, uint32_t store, bool *round);

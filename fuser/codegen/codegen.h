@@ -54,6 +54,8 @@ struct codegen_result {
     uint32_t parameter_count, parameter_bytes;
     const char *error;    /* NULL, or why not: NVRTC missing, its log, spills, ... with the next step */
     bool may_contract;    /* the compiler has a choice: code is compared with that of the members */
+    bool is_specialized;  /* to what is known of its launches */
+    bool folds_functions; /* it may have approximations of constants that the compiler computed */
     const char *unproven; /* NULL, or why its machine code could not be compared with that of its members */
     bool has_no_compiler; /* the error is that there is no NVRTC: no group can be compiled */
 };

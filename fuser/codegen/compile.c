@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Compiles a fused kernel and accepts it only when it does not spill and contracts as its members do. */
+#include "fuser/analysis/product.h"
 #include "fuser/codegen/machine_code.h"
 #include "fuser/codegen/nvrtc.h"
 #include "fuser/codegen/source.h"
@@ -130,30 +131,37 @@ static bool count_alone(const struct nvrtc_output *parts, const struct alone *al
     return machine_code_count(parts->cubin, parts->cubin_size, alone->name, counts);
 }
 
-static const char *compare_counts(struct codegen_result *result, const struct nvrtc_output *parts,
-                                  const struct alone *alone, uint32_t alone_count)
+/* Adds up what the members have. NULL, or why that is not known. */
+static const char *add_counts(const struct nvrtc_output *parts, const struct alone *alone,
+                              uint32_t alone_count, struct machine_code_counts *sum)
 {
-    struct machine_code_counts fused, sum = {0}, own;
-    if (!machine_code_count(result->cubin, result->cubin_size, result->entry, &fused))
-        return "the compiled kernel cannot be read";
+    struct machine_code_counts own;
+    *sum = (struct machine_code_counts){0};
     for (uint32_t i = 0; i < alone_count; i++) {
         if (!count_alone(parts, &alone[i], &own)) return "the code of a member cannot be read";
         for (int class = 0; class < MACHINE_CODE_CLASSES; class ++)
-            sum.of[class] += own.of[class] * alone[i].uses;
-        if (own.unknown && !sum.unknown) sum.first_unknown = own.first_unknown;
-        sum.unknown += own.unknown;
+            sum->of[class] += own.of[class] * alone[i].uses;
+        sum->functions += own.functions * alone[i].uses;
+        if (own.unknown && !sum->unknown) sum->first_unknown = own.first_unknown;
+        sum->unknown += own.unknown;
     }
+    return NULL;
+}
+
+static const char *compare_counts(struct codegen_result *result, const struct machine_code_counts *fused,
+                                  const struct machine_code_counts *sum)
+{
     for (int class = 0; class < MACHINE_CODE_CLASSES; class ++)
-        if (fused.of[class] != sum.of[class])
+        if (fused->of[class] != sum->of[class])
             return arena_printf(
                 result->arena,
                 "not bit-exact for certain: the fused kernel has %lld %s instructions, its members "
                 "together have %lld; the group is left apart",
-                (long long)fused.of[class], machine_code_class_name(class), (long long)sum.of[class]);
-    if (fused.unknown || sum.unknown)
+                (long long)fused->of[class], machine_code_class_name(class), (long long)sum->of[class]);
+    if (fused->unknown || sum->unknown)
         result->unproven = arena_printf(
             result->arena, "the machine code has instructions of unknown meaning (opcode 0x%03x)",
-            fused.unknown ? fused.first_unknown : sum.first_unknown);
+            fused->unknown ? fused->first_unknown : sum->first_unknown);
     return NULL;
 }
 
@@ -169,15 +177,11 @@ static const char *architecture_of(const struct codegen_request *request, struct
     return arena_printf(arena, "sm_%u%s", request->sm, suffix);
 }
 
-/* NULL when contraction in the fused kernel is that of its members, else why the group is rejected. */
-static const char *check_contraction(const struct codegen_request *request, struct codegen_result *result)
+/* What the members have together, each compiled alone where its code is not known. NULL, or why not. */
+static const char *count_members(const struct codegen_request *request, struct codegen_result *result,
+                                 struct machine_code_counts *sum)
 {
     struct arena *arena = result->arena;
-    if (request->group->unwound) { /* the compiler unrolls the members' loops as it likes */
-        result->unproven =
-            "iterations of its members' loops are taken apart, so that their machine code is no measure";
-        return NULL;
-    }
     struct alone *alone = arena_calloc(arena, request->group->member_count, sizeof *alone);
     char *text = NULL;
     size_t length;
@@ -195,7 +199,40 @@ static const char *check_contraction(const struct codegen_request *request, stru
     if (!parts.error && compiled)
         nvrtc_compile(arena, "members.cu", text, architecture_of(request, arena), 0, &parts);
     free(text);
-    return parts.error ? parts.error : compare_counts(result, &parts, alone, count);
+    return parts.error ? parts.error : add_counts(&parts, alone, count, sum);
+}
+
+static bool has_approximations(const struct group *group)
+{
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct ptx_function *function = group->members[member].summary->function;
+        for (uint32_t i = 0; i < function->instruction_count; i++)
+            if (product_is_approximate(&function->instructions[i])) return true;
+    }
+    return false;
+}
+
+/* NULL when contraction in the fused kernel is that of its members, else why the group is rejected. The
+ * device's approximations, too, are as many as in the members: of what becomes a constant in the group (a
+ * word, or a value that one member has for another) the assembler computes them itself, and rounds otherwise.
+ * Fewer may also be equal ones that have become one. */
+static const char *check_code(const struct codegen_request *request, struct codegen_result *result)
+{
+    bool approximates = has_approximations(request->group);
+    bool is_counted = result->may_contract && !request->group->unwound;
+    if (result->may_contract && !is_counted) /* the compiler unrolls the members' loops as it likes */
+        result->unproven =
+            "iterations of its members' loops are taken apart, so that their machine code is no measure";
+    if (!is_counted && !approximates) return NULL;
+    struct machine_code_counts fused, sum;
+    const char *error = count_members(request, result, &sum);
+    if (error) return error;
+    if (!machine_code_count(result->cubin, result->cubin_size, result->entry, &fused))
+        return "the compiled kernel cannot be read";
+    bool is_same = fused.functions == sum.functions;
+    result->folds_functions =
+        approximates && (result->is_specialized ? !is_same : fused.functions < sum.functions);
+    return is_counted ? compare_counts(result, &fused, &sum) : NULL;
 }
 
 static void compile(const struct codegen_request *request, struct codegen_result *result)
@@ -220,16 +257,32 @@ static void compile(const struct codegen_request *request, struct codegen_result
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",
                          result->registers, result->spill_bytes);
-    else if (result->may_contract)
-        result->error = check_contraction(request, result);
+    else
+        result->error = check_code(request, result);
+}
+
+/* A group that may have computed constants is written without what is known of its launches; where that is
+ * not the reason, it has to be verified. */
+static void compile_unfolded(const struct codegen_request *request, struct codegen_result *result)
+{
+    compile(request, result);
+    if (!result->error && result->folds_functions && result->is_specialized) {
+        struct codegen_request general = *request;
+        general.is_general = true;
+        codegen_result_clear(result);
+        compile(&general, result);
+    }
+    if (!result->error && result->folds_functions && !result->unproven)
+        result->unproven = "the compiler may have computed approximations of constants in it, by other rules "
+                           "than the device";
 }
 
 void codegen_compile(const struct codegen_request *request, struct codegen_result *result)
 {
-    compile(request, result);
+    compile_unfolded(request, result);
     if (!result->spill_bytes || request->frees_registers || !source_least_blocks(request->group)) return;
     struct codegen_request freed = *request;
     freed.frees_registers = true;
     codegen_result_clear(result);
-    compile(&freed, result);
+    compile_unfolded(&freed, result);
 }

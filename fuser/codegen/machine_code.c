@@ -11,6 +11,7 @@ enum {
     OPCODE_MASK = 0x1ff,
     FORM_SHIFT = 9,
     FORM_REGISTERS = 1,
+    OPCODE_MUFU = 0x108,
     FIRST_SOURCE_SHIFT = 24,
     SECOND_SOURCE_SHIFT = 32,
     ZERO_REGISTER = 255
@@ -46,6 +47,7 @@ static void count_instruction(uint64_t word, uint32_t sm, struct machine_code_co
 {
     const struct opcode *opcode = find_opcode(word & OPCODE_MASK, sm);
     counts->instructions++;
+    counts->functions += (word & OPCODE_MASK) == OPCODE_MUFU;
     if (!opcode && !counts->unknown++) counts->first_unknown = word & OPCODE_MASK;
     if (opcode && opcode->class < MACHINE_CODE_CLASSES) counts->of[opcode->class] += !is_move(word);
 }

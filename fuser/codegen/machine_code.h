@@ -22,6 +22,7 @@ enum machine_code_class {
 struct machine_code_counts {
     /* Without the instructions that only move, negate or load a constant. */
     int64_t of[MACHINE_CODE_CLASSES];
+    int64_t functions;      /* approximated by the device: a reciprocal, a root, an exponential .. (MUFU) */
     int64_t instructions;   /* all, the padding behind the kernel's end too */
     int64_t unknown;        /* with an opcode that machine_code.def does not have: any class is possible */
     uint32_t first_unknown; /* its low nine bits */

@@ -155,8 +155,9 @@ static bool collect(struct source *source)
             body->round[i] |= body->contractions[i].round;
         source->result->may_contract |= has_choice && leaves_choice(body);
     }
+    source->result->is_specialized = !source->result->may_contract && !source->request->is_general;
     for (uint32_t member = 0; member < group->member_count; member++) {
-        source->bodies[member].is_specialized = !source->result->may_contract && !source->request->is_general;
+        source->bodies[member].is_specialized = source->result->is_specialized;
         if (!collect_words(source, &source->bodies[member])) return false;
     }
     return true;

@@ -257,3 +257,29 @@ extern "C" __global__ void __launch_bounds__(256, 8) in_many_blocks(float *y, co
     int i = INDEX;
     if (i < n) y[i] = x[i] + 1;
 }
+
+__device__ float root_of(float x)
+{
+    float root;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+}
+
+/* A root of what every launch of the group has in common, and of each element. */
+extern "C" __global__ void by_root(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = x[i] * root_of((float)n);
+}
+
+extern "C" __global__ void roots(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) y[i] = root_of(x[i]);
+}
+
+extern "C" __global__ void sevens(float *x, int n)
+{
+    int i = INDEX;
+    if (i < n) x[i] = 7;
+}

@@ -38,6 +38,20 @@ static const struct scene counted = {
      {"square_and_shift", {4, 1, 1}, {256, 1, 1}, {POINTER(2), POINTER(3), FLOAT(1.0), INT(1000)}}},
     {{4096, 'f'}, {4096, 'f'}, {4096, 'f'}, {4096, 'f'}}};
 
+/* The device approximates the root of a constant otherwise than a compiler computes it. */
+static const struct scene root_of_word = {
+    {{"add", {4, 1, 1}, {256, 1, 1}, {POINTER(0), POINTER(1), POINTER(2), INT(1024)}},
+     {"by_root", {4, 1, 1}, {256, 1, 1}, {POINTER(3), POINTER(0), INT(1024)}}},
+    {{4096, 'f'}, {4096, 'f'}, {4096, 'f'}, {4096, 'f'}}};
+static const struct scene root_of_constant = {
+    {{"sevens", {4, 1, 1}, {256, 1, 1}, {POINTER(0), INT(1024)}},
+     {"roots", {4, 1, 1}, {256, 1, 1}, {POINTER(1), POINTER(0), INT(1024)}}},
+    {{4096, 'f'}, {4096, 'f'}}};
+static const struct scene roots_of_elements = {
+    {{"add", {4, 1, 1}, {256, 1, 1}, {POINTER(0), POINTER(1), POINTER(2), INT(1024)}},
+     {"roots", {4, 1, 1}, {256, 1, 1}, {POINTER(3), POINTER(0), INT(1024)}}},
+    {{4096, 'f'}, {4096, 'f'}, {4096, 'f'}, {4096, 'f'}}};
+
 static char *read_text(const char *path)
 {
     char *text = calloc(1, 1 << 16);
@@ -123,6 +137,31 @@ static void what_is_known_of_launches_is_no_parameter(void **state)
                        "1000u"); /* as many operations as in the members themselves */
 }
 
+static void assert_approximated(const struct scene *scene, bool is_specialized, bool is_proven)
+{
+    struct scene_run run;
+    struct codegen_result result;
+    scene_open(&run, scene);
+    struct codegen_request request = {.group = run.group, .name = "two", .sm = 90};
+    codegen_compile(&request, &result);
+    if (result.error) fail_msg("%s", result.error);
+    assert_int_equal(result.is_specialized, is_specialized);
+    if (is_proven == !!result.unproven) fail_msg("%s", result.unproven ? result.unproven : "proven");
+    struct machine_code_counts counts;
+    assert_true(machine_code_count(result.cubin, result.cubin_size, "two", &counts));
+    assert_int_equal(counts.functions, is_proven);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+static void the_device_approximates(void **state)
+{
+    (void)state;
+    assert_approximated(&roots_of_elements, true, true);
+    assert_approximated(&root_of_word, false, true);
+    assert_approximated(&root_of_constant, false, false);
+}
+
 static void machine_code_is_counted(void **state)
 {
     struct scene_run run;
@@ -150,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_source_is_as_kept),
         cmocka_unit_test(parameters_are_words_of_the_members),
         cmocka_unit_test(what_is_known_of_launches_is_no_parameter),
+        cmocka_unit_test(the_device_approximates),
         cmocka_unit_test(machine_code_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
