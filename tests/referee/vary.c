@@ -54,7 +54,9 @@ static void draw_change(struct generator *generator, const struct kernel *kernel
     case 8:
         numbers->block[0] = (uint32_t)random_of(random, 32, 64, 96, 128, 256) / numbers->block[1];
         break;
-    case 9: /* fewer threads in as many blocks */
+    case 9: /* fewer threads in as many blocks; half a warp would exchange values with threads that are not
+               there */
+        if (kernel->shape == KERNEL_BLOCK && numbers->block[0] * numbers->block[1] % 64) break;
         if (numbers->block[0] >= 16) numbers->block[0] /= 2;
         break;
     default:
