@@ -496,21 +496,18 @@ static bool decides_on_loop(const struct analysis *analysis, uint32_t block)
     return false;
 }
 
-static bool is_pipeline(const struct analysis *analysis, int32_t loop)
+/* A flag for each loop; NULL: memory is out. */
+static const bool *find_pipelines(struct analysis *analysis)
 {
-    for (uint32_t b = 0; loop != LOOPS_NONE && b < analysis->cfg->block_count; b++) {
-        const struct ptx_block *info = &analysis->cfg->blocks[b];
-        if (!domains_is_inside(analysis, b, loop)) continue;
-        for (uint32_t i = info->first; i < info->first + info->count; i++)
-            if (ptx_is_block_barrier(&analysis->function->instructions[i])) return true;
+    const struct loop_forest *forest = analysis->forest;
+    bool *is_pipeline = arena_calloc(analysis->arena, forest->loop_count + 1, sizeof *is_pipeline);
+    for (uint32_t i = 0; is_pipeline && i < analysis->function->instruction_count; i++) {
+        if (!ptx_is_block_barrier(&analysis->function->instructions[i])) continue;
+        int32_t loop = forest->loop_of[analysis->cfg->block_of[i]];
+        for (; loop != LOOPS_NONE; loop = forest->loops[loop].parent)
+            is_pipeline[loop] = analysis->summary->has_pipeline = true;
     }
-    return false;
-}
-
-static void find_pipelines(struct analysis *analysis)
-{
-    for (uint32_t loop = 0; loop < analysis->forest->loop_count; loop++)
-        analysis->summary->has_pipeline |= is_pipeline(analysis, (int32_t)loop);
+    return is_pipeline;
 }
 
 static bool is_never(const struct instances *edge)
@@ -524,21 +521,21 @@ static void settle_branches(struct analysis *analysis)
 {
     enum { TAKEN, OTHERWISE, WAYS }; /* successors of a block that ends so */
     const struct ptx_function *function = analysis->function;
+    const bool *is_pipeline = find_pipelines(analysis), *is_idle = analysis->summary->is_idle;
     enum access_branch *branches =
         arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *branches);
 
     affine_begin(analysis);
-    for (uint32_t b = 0; branches && analysis->summary->is_idle && b < analysis->cfg->block_count; b++) {
+    for (uint32_t b = 0; branches && is_pipeline && is_idle && b < analysis->cfg->block_count; b++) {
         const struct ptx_block *info = &analysis->cfg->blocks[b];
         uint32_t last = info->first + info->count - 1;
+        int32_t loop = analysis->forest->loop_of[b];
         if (!info->count || info->successor_count != WAYS ||
             info->successors[TAKEN] == info->successors[OTHERWISE])
             continue;
         if (function->instructions[last].opcode != PTX_OP_BRA || function->instructions[last].guard < 0)
             continue;
-        if (analysis->summary->is_idle[b] || decides_on_loop(analysis, b) ||
-            is_pipeline(analysis, analysis->forest->loop_of[b]))
-            continue;
+        if (is_idle[b] || decides_on_loop(analysis, b) || (loop != LOOPS_NONE && is_pipeline[loop])) continue;
         const struct instances *edges = analysis->blocks[b].edges;
         branches[last] = is_never(&edges[TAKEN])       ? ACCESS_BRANCH_NEVER
                          : is_never(&edges[OTHERWISE]) ? ACCESS_BRANCH_ALWAYS
@@ -597,7 +594,6 @@ static bool run_passes(struct analysis *analysis)
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
     settle_branches(analysis);
-    find_pipelines(analysis);
     find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);

@@ -35,7 +35,7 @@ struct codegen_request {
     uint32_t
         least_blocks;     /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
     bool frees_registers; /* of the least that its members asked for themselves (.minnctapersm) */
-    bool is_general;      /* takes nothing from its launches, as a group does not that is compared with it */
+    bool is_general;      /* written without what is known of its launches */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */
