@@ -341,9 +341,15 @@ static bool situation_of(const struct neighbours *pair, struct hash128 *key)
     struct {
         struct hash128 launches, boundary;
         uint64_t groups[2], step;
+        uint32_t shapes[2][2][3]; /* launches that are not looked at share a class whatever they are */
     } words = {.boundary = hash_bytes(boundary, strlen(boundary)),
                .groups = {(uint64_t)(uintptr_t)groups[0], (uint64_t)(uintptr_t)groups[1]},
                .step = pair->step};
+    for (uint32_t which = 0; which < 2; which++) {
+        const struct trace_launch *record = launch_of(pair, which)->record;
+        memcpy(words.shapes[which][0], record->grid, sizeof record->grid);
+        memcpy(words.shapes[which][1], record->block, sizeof record->block);
+    }
     if (!pairs_key(search->pairs, (uint32_t[]){pair->first, pair->first + 1}, 2, &words.launches))
         return false;
     *key = hash_bytes(&words, sizeof words);
