@@ -60,7 +60,7 @@ static struct {
     const char *pattern, *dump;
     long steps, size, variety;
     double since;
-    bool is_timed, waits;
+    bool is_timed, is_compared, waits;
 } options = {.pattern = "sdg", .steps = 1, .size = 1024, .variety = 1};
 
 static void fail(const char *what, CUresult result)
@@ -110,6 +110,23 @@ static void look_up(void)
     }
     DRIVER_CALLS(X)
 #undef X
+}
+
+/* The driver's own entry, whatever stands before it in this process. */
+static void *exported(const char *name)
+{
+    static const char *const files[] = {"libc.so.6", "libdl.so.2"}, *const versions[] = {"GLIBC_2.34",
+                                                                                         "GLIBC_2.17",
+                                                                                         "GLIBC_2.2.5"};
+    void *(*look_up)(void *, const char *) = NULL;
+    for (size_t i = 0; i < 2 * 3 && !look_up; i++) {
+        void *file = dlopen(files[i / 3], RTLD_NOW | RTLD_NOLOAD);
+        if (file) *(void **)&look_up = dlvsym(file, "dlsym", versions[i % 3]);
+    }
+    void *entry = look_up ? look_up(dlopen("libcuda.so.1", RTLD_NOW), name) : NULL;
+    if (entry) return entry;
+    fprintf(stderr, "client: the driver's own %s is not found\n", name);
+    exit(1);
 }
 
 /* Two of the runtime's private tables, asked for where it asks; they may be missing. */
@@ -209,28 +226,57 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+static double middle(double *values, long count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return values[count / 2];
+}
+
+/* The host's nanoseconds for a launch of these steps. */
+static double time_steps(long first, long end)
+{
+    double begin = now(CLOCK_MONOTONIC);
+    for (long step = first; step < end; step++) run_step(step);
+    double ns = (now(CLOCK_MONOTONIC) - begin) / (double)(end - first) / (double)strlen(options.pattern);
+    CHECK(cuCtxSynchronize());
+    return ns;
+}
+
+/* Batches are launched as the driver's functions were looked up; those that are compared in pairs, the second
+ * one by the driver's own entry. */
+static void run_batches(long batch)
+{
+    void *looked_up = *(void **)&driver.cuLaunchKernel;
+    void *own = options.is_compared ? exported("cuLaunchKernel") : NULL;
+    long pairs = 0, most = options.steps / batch + 1;
+    double *times = calloc((size_t)most, 3 * sizeof *times);
+    if (!times) exit(1);
+    double *own_times = times + most, *ratios = own_times + most;
+    for (long first = 1, end; first < options.steps; first = end, pairs++) {
+        end = first + batch < options.steps ? first + batch : options.steps;
+        times[pairs] = time_steps(first, end);
+        if (!own) continue;
+        *(void **)&driver.cuLaunchKernel = own;
+        own_times[pairs] = time_steps(first, end);
+        *(void **)&driver.cuLaunchKernel = looked_up;
+        ratios[pairs] = times[pairs] / own_times[pairs];
+    }
+    if (options.is_timed && pairs) printf("launch_ns %.1f\n", middle(times, pairs));
+    if (own && pairs) printf("own_ns %.1f\nratio %.4f\n", middle(own_times, pairs), middle(ratios, pairs));
+    free(times);
+}
+
 /* The first step loads what is loaded late; it is timed by itself. */
 static void run_loop(void)
 {
-    long length = (long)strlen(options.pattern), batch = TIMED_LAUNCHES / length, batches = 0;
-    if (!batch || options.waits) batch = 1;
-    double *times = calloc((size_t)(options.steps / batch + 1), sizeof *times), begin = now(CLOCK_MONOTONIC);
-    if (!times) exit(1);
+    long batch = TIMED_LAUNCHES / (long)strlen(options.pattern);
+    double begin = now(CLOCK_MONOTONIC);
     run_step(0);
     double launched = now(CLOCK_MONOTONIC);
     CHECK(cuCtxSynchronize());
     if (options.is_timed) printf("first_launch_us %.1f\n", (launched - begin) / 1e3);
     if (options.since > 0) printf("first_step_ms %.1f\n", (now(CLOCK_REALTIME) - options.since) / 1e6);
-    for (long step = 1; step < options.steps; batches++) {
-        long end = step + batch < options.steps ? step + batch : options.steps, first = step;
-        begin = now(CLOCK_MONOTONIC);
-        while (step < end) run_step(step++);
-        times[batches] = (now(CLOCK_MONOTONIC) - begin) / (double)((end - first) * length);
-        CHECK(cuCtxSynchronize());
-    }
-    qsort(times, (size_t)batches, sizeof *times, compare);
-    if (options.is_timed && batches) printf("launch_ns %.1f\n", times[batches / 2]);
-    free(times);
+    run_batches(!batch || options.waits ? 1 : batch);
 }
 
 static void print_memory(void)
@@ -269,6 +315,8 @@ static const char usage[] =
     "  --variety N        sizes that take turns from step to step [1]\n"
     "  --wait             wait for the GPU after each step\n"
     "  --time             print the host's time for a launch, and memory at the end\n"
+    "  --compare          launch each batch again by the driver's own entry, and print\n"
+    "                     what that takes, and the middle one of the ratios of neighbours\n"
     "  --since N          print the time to the end of the first step since N ns\n"
     "  --dump FILE        write the arrays to this file\n"
     "  --help             print this text\n";
@@ -291,6 +339,7 @@ static void read_options(int argc, char **argv)
         {"variety", required_argument, NULL, 'v'},
         {"wait", no_argument, NULL, 'w'},
         {"time", no_argument, NULL, 't'},
+        {"compare", no_argument, NULL, 'c'},
         {"since", required_argument, NULL, 'S'},
         {"dump", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},
@@ -303,6 +352,7 @@ static void read_options(int argc, char **argv)
         if (option == 'v') options.variety = number(optarg);
         if (option == 'w') options.waits = true;
         if (option == 't') options.is_timed = true;
+        if (option == 'c') options.is_compared = true;
         if (option == 'S') options.since = strtod(optarg, NULL);
         if (option == 'd') options.dump = optarg;
         if (option == 'h') exit(fputs(usage, stdout) < 0);

@@ -32,3 +32,9 @@ fuses_all 12 12 --pattern sdg
 fuses_all 12 9 --pattern sdg --variety 3 # sizes that take turns
 launches_a_step=7
 fuses_all 10 10 --pattern sdsdsgo
+
+# Beside the looked-up entry, --compare launches by the driver's own, which nobody sees; the plan is of the last of the above.
+env KFUSE_STATS="$work/stats" KFUSE_PLAN="$work/app.kfplan" LD_PRELOAD="$top_builddir/interpose/.libs/libkfuse.so" \
+    LD_LIBRARY_PATH="$emulator" "$bench/client" --pattern o --steps 21 --compare >"$work/out" || fail "--compare: $(cat "$work/out")"
+[ "$(stat_of launches)" = 21 ] || fail "$(stat_of launches) launches seen, not 21"
+grep -q '^ratio [0-9]' "$work/out" || fail "no ratio: $(cat "$work/out")"
