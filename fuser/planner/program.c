@@ -4,6 +4,7 @@
 #include "fuser/planner/exactness.h"
 #include "fuser/analysis/inline.h"
 #include "fuser/codegen/cubin.h"
+#include "common/image.h"
 #include "common/waits.h"
 
 #include <stdio.h>
@@ -498,7 +499,12 @@ static const char *examine_image(struct program *program, struct program_module 
     if (record->flags & TRACE_MODULE_RELOCATABLE)
         return "its module was linked from relocatable code (nvcc -rdc=true)";
     if (!(record->flags & TRACE_MODULE_HAS_PTX) || !module->image)
-        return "its module holds no PTX: build it with -arch=sm_NN (not -arch=native), which embeds PTX too";
+        return record->image_kind == IMAGE_ELF
+                   ? "its module is machine code without PTX: load PTX, or, where a cache keeps what was "
+                     "compiled "
+                     "at run time, record with that cache empty (CuPy: CUPY_CACHE_IN_MEMORY=1)"
+                   : "its module holds no PTX: build it with -arch=sm_NN (not -arch=native), which embeds "
+                     "PTX too";
     uint32_t sm = program->device.compute_major * 10 + program->device.compute_minor;
     struct ptx_text *texts = NULL;
     uint32_t count = ptx_texts_of_image(arena, module->image, record->stored_size, &texts);

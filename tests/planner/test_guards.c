@@ -25,7 +25,7 @@ static struct written_trace trace;
 
 static void start(void)
 {
-    written_start(&trace, temporary_path, true);
+    written_start(&trace, temporary_path, IMAGE_PTX);
     written_array(&trace, A, ARRAY);
     written_array(&trace, B, ARRAY);
 }

@@ -68,7 +68,7 @@ static bool plan_to(const char *path)
 
 static void start(void)
 {
-    written_start(&trace, trace_path, true);
+    written_start(&trace, trace_path, IMAGE_PTX);
     written_array(&trace, A, ARRAY);
     written_array(&trace, B, ARRAY);
 }
@@ -220,7 +220,7 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     assert_planned(6, 3);
     /* the device would stand still for as long as the first member could run */
     enum { LARGE = 1 << 26 };
-    written_start(&trace, trace_path, true);
+    written_start(&trace, trace_path, IMAGE_PTX);
     written_array(&trace, A, 4ull * LARGE);
     trace.kernel_ns = LONG_GAP_NS;
     for (int i = 0; i < 3; i++) {
@@ -232,7 +232,7 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     assert_planned(6, 6);
     assert_said("holding the launches would leave the device idle");
     /* but once, when the kernel is loaded */
-    written_start(&trace, trace_path, true);
+    written_start(&trace, trace_path, IMAGE_PTX);
     written_array(&trace, A, 4ull * LARGE);
     trace.kernel_ns = LONG_GAP_NS;
     for (int i = 0; i < 3; i++) {
@@ -342,17 +342,24 @@ static void test_array_over_another(void **state)
     assert_planned(2, 2);
 }
 
-static void test_module_without_ptx(void **state)
+static void assert_without_ptx(enum image_kind kind, const char *next_step)
 {
-    (void)state;
-    written_start(&trace, trace_path, false);
+    written_start(&trace, trace_path, kind);
     written_array(&trace, A, ARRAY);
     two_launches(A, A);
     assert_planned(2, 2);
     assert_int_equal(summary.groups, 0);
     assert_int_equal(summary.kernels, 1);
     assert_int_equal(summary.kernels_analysed, 0);
-    assert_non_null(strstr(summary.refusal, "scale: its module holds no PTX: build it with -arch=sm_"));
+    assert_non_null(strstr(summary.refusal, next_step));
+}
+
+static void test_module_without_ptx(void **state)
+{
+    (void)state;
+    assert_without_ptx(IMAGE_FATBIN, "scale: its module holds no PTX: build it with -arch=sm_");
+    assert_without_ptx(IMAGE_ELF,
+                       "scale: its module is machine code without PTX: load PTX, or, where a cache");
 }
 
 static void test_no_launch(void **state)

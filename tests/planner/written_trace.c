@@ -64,9 +64,10 @@ static void write_kernel(struct written_trace *trace, uint32_t number)
                 sizeof payload.parameters + strlen(names[number]) + 1);
 }
 
-void written_start(struct written_trace *trace, const char *path, bool has_ptx)
+void written_start(struct written_trace *trace, const char *path, enum image_kind kind)
 {
     const char *error;
+    bool has_ptx = kind == IMAGE_PTX;
     *trace = (struct written_trace){.writer = trace_writer_open(path, &error),
                                     .sequence = 1,
                                     .now_ns = 1000000,
@@ -74,7 +75,7 @@ void written_start(struct written_trace *trace, const char *path, bool has_ptx)
                                     .kernel_ns = KERNEL_NS,
                                     .end = TRACE_END_PERIODIC};
     const struct trace_module module = {.module = 1,
-                                        .image_kind = has_ptx ? 1 : 2,
+                                        .image_kind = kind,
                                         .flags = has_ptx ? TRACE_MODULE_HAS_PTX : 0,
                                         .hash = hash_bytes(ptx, sizeof ptx),
                                         .image_size = sizeof ptx,

@@ -3,6 +3,7 @@
 #ifndef TESTS_PLANNER_WRITTEN_TRACE_H
 #define TESTS_PLANNER_WRITTEN_TRACE_H
 
+#include "common/image.h"
 #include "common/trace.h"
 
 enum { WRITTEN_N = 1000, WRITTEN_THREADS = 128 };
@@ -19,8 +20,8 @@ struct written_trace {
     enum trace_end_reason end;          /* written_start: PERIODIC, the run went on */
 };
 
-/* Without has_ptx the module is one that nothing can be fused from. */
-void written_start(struct written_trace *trace, const char *path, bool has_ptx);
+/* Of another kind than PTX the module is one that nothing can be fused from. */
+void written_start(struct written_trace *trace, const char *path, enum image_kind kind);
 void written_array(struct written_trace *trace, uint64_t address, uint64_t size);
 void written_free(struct written_trace *trace, uint64_t address);
 void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
