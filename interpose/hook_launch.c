@@ -54,8 +54,9 @@ static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_
                             void **parameters)
 {
     if (shim_has_attention(~0u) || !shim_own_counts) return false;
+    if (!replay_is_on()) return true;
     const struct track_kernel *kernel = track_kernel_find(function);
-    if (!kernel || !replay_is_on()) return true;
+    if (!kernel) return true;
     int32_t index = atomic_load_explicit(&kernel->plan, memory_order_relaxed);
     if (index < 0) return index == TRACK_PLAN_NONE;
     const struct starts_table *table = starts_tables[index];
