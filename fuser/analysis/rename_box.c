@@ -7,22 +7,43 @@
 #include <isl/val.h>
 #include <stdio.h>
 
+static isl_stat add_part(__isl_take isl_basic_set *part, void *user)
+{
+    isl_set **parts = user;
+    if (isl_basic_set_is_empty(part) == isl_bool_true) {
+        isl_basic_set_free(part);
+        return isl_stat_ok;
+    }
+    *parts = isl_set_union(*parts, isl_set_from_basic_set(part));
+    return *parts ? isl_stat_ok : isl_stat_error;
+}
+
+/* isl (0.25) takes 0 for the least of a first part that has none, however it is hidden: parts without a point
+ * are left out. */
+static __isl_give isl_set *drop_empty_parts(__isl_take isl_set *set)
+{
+    isl_set *parts = isl_set_empty(isl_set_get_space(set));
+    bool is_whole = isl_set_foreach_basic_set(set, add_part, &parts) == isl_stat_ok;
+    isl_set_free(set);
+    return is_whole ? parts : isl_set_free(parts);
+}
+
 /* The least of the set from this byte on; false when there is none, or isl gives up. */
 static bool least_from(__isl_keep isl_set *set, int64_t from, int64_t *least)
 {
     isl_ctx *ctx = isl_set_get_ctx(set);
     isl_set *rest =
         isl_set_lower_bound_val(isl_set_copy(set), isl_dim_set, 0, isl_val_int_from_si(ctx, from));
-    isl_val *value = isl_set_dim_min_val(rest, 0);
+    isl_val *value = isl_set_dim_min_val(drop_empty_parts(rest), 0);
     bool is_known = value && isl_val_is_int(value);
     if (is_known) *least = isl_val_get_num_si(value);
     isl_val_free(value);
-    return is_known;
+    return is_known && *least >= from;
 }
 
 static bool greatest(__isl_keep isl_set *set, int64_t *most)
 {
-    isl_val *value = isl_set_dim_max_val(isl_set_copy(set), 0);
+    isl_val *value = isl_set_dim_max_val(drop_empty_parts(isl_set_copy(set)), 0);
     bool is_known = value && isl_val_is_int(value);
     if (is_known) *most = isl_val_get_num_si(value);
     isl_val_free(value);
@@ -60,7 +81,7 @@ static bool find_layers(__isl_keep isl_set *set, __isl_keep isl_set *outside, in
     isl_set *missing = rows_outside(outside, box);
     bool found = least_from(missing, 1, &row) && least_from(set, box->from + row * pitch, &layer);
     isl_set_free(missing);
-    if (!found || row > UINT32_MAX || (layer - box->from) % pitch) return false;
+    if (!found || row > UINT32_MAX || layer <= box->from || (layer - box->from) % pitch) return false;
     int64_t layer_pitch = layer - box->from, end = last + 1 - (int64_t)box->width - (row - 1) * pitch;
     int64_t layers = (end - box->from) / layer_pitch + 1;
     if (end < box->from || layer_pitch / pitch > UINT32_MAX || layers > UINT32_MAX) return false;
@@ -74,7 +95,8 @@ static bool find_rows(__isl_keep isl_set *set, __isl_keep isl_set *outside, int6
                       struct group_box *box)
 {
     int64_t end, next;
-    if (!least_from(outside, box->from, &end) || !least_from(set, end, &next)) return false;
+    if (!least_from(outside, box->from, &end) || !least_from(set, end, &next) || next <= box->from)
+        return false;
     box->width = (uint64_t)(end - box->from);
     box->row_pitch = (uint64_t)(next - box->from);
     int64_t rows = (last + 1 - end) / (int64_t)box->row_pitch + 1;
