@@ -35,6 +35,7 @@ struct launch_input {
     uint32_t pointer_count;
     const struct launch_variable *variables;
     uint32_t variable_count;
+    int64_t most_ns; /* of this thread's processor time; 0: 20 s */
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };
@@ -95,6 +96,7 @@ struct access_summary {
     uint32_t grid[3], block[3], dynamic_shared;
     /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
     const char *refusal;
+    bool takes_too_long; /* refused for that: other launches of the kernel will take as long */
     /* NULL, or which instruction keeps the kernel from being a member of any fusion (not on the whitelist, volatile, ...).
      * It may still be passed over. */
     const char *no_member;

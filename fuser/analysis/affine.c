@@ -4,6 +4,14 @@
 
 #include <isl/ilp.h>
 #include <isl/local_space.h>
+#include <time.h>
+
+int64_t affine_spent_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 void affine_begin(struct analysis *analysis)
 {

@@ -222,7 +222,9 @@ bool domains_walk_body(struct analysis *analysis, int32_t loop)
                         forest->loops[own].parent == loop;
         if ((own != loop && !is_inner) || (loop != LOOPS_NONE && forest->loops[loop].header == block))
             continue;
-        if (analysis->quota_failures > ANALYSIS_QUOTA_FAILURES) return false;
+        analysis->summary->takes_too_long |= affine_spent_ns() > analysis->deadline;
+        if (analysis->quota_failures > ANALYSIS_QUOTA_FAILURES || analysis->summary->takes_too_long)
+            return false;
         affine_begin(analysis);
         struct instances entry = find_entry(analysis, block, loop);
         if (!entry.set) return false;

@@ -54,6 +54,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     const struct trace_launch *record = launch->record;
     struct program_kernel *kernel = &program->kernels[class->kernel];
     class->refusal = program_special_launch(record);
+    if (!class->refusal) class->refusal = kernel->takes_too_long;
     const struct ptx_function *function = class->refusal ? NULL : program_function(program, kernel);
     if (!function) {
         if (!class->refusal) class->refusal = kernel->refusal;
@@ -82,6 +83,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
     class->refusal = class->summary ? class->summary->refusal : "out of memory";
+    if (class->summary && class->summary->takes_too_long) kernel->takes_too_long = class->refusal;
     if (class->summary)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;

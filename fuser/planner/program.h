@@ -37,6 +37,7 @@ struct program_kernel {
     const struct ptx_function *function; /* NULL with a refusal; its calls are replaced: see inline.h */
     const struct ptx_function *original; /* as the PTX has it */
     const char *refusal;
+    const char *takes_too_long; /* NULL, or what is said of launches that are not analysed because one took too long */
     bool is_examined;
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */
     uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */

@@ -68,6 +68,18 @@ static unsigned run_once(struct run *run, uint32_t seed, unsigned *compared)
     return wrong;
 }
 
+/* With no time at all. */
+static unsigned check_refusal(isl_ctx *ctx, struct launch_input input)
+{
+    input.most_ns = 1;
+    struct access_summary *summary = access_analyse(ctx, &input);
+    bool is_refused =
+        summary && summary->takes_too_long && summary->refusal && strstr(summary->refusal, "takes too long");
+    if (!is_refused) fprintf(stderr, "%s: analysed in no time\n", input.function->name);
+    access_summary_free(summary);
+    return !is_refused;
+}
+
 static unsigned check_file(isl_ctx *ctx, const char *path)
 {
     const char *error = NULL;
@@ -85,6 +97,7 @@ static unsigned check_file(isl_ctx *ctx, const char *path)
         struct launch_input input;
         if (!run.line->may_run) continue;
         launch_file_input(run.line, module, &input);
+        wrong += check_refusal(ctx, input);
         run.summary = access_analyse(ctx, &input);
         launches++;
         if (!run.summary || run.summary->refusal) {
