@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loaded modules: their variables in device memory, their kernels. */
+#include "emulator/clock.h"
 #include "emulator/engine.h"
 #include "emulator/memory.h"
 
@@ -190,6 +191,15 @@ const struct code *emu_kernel_code(const struct emu_kernel *kernel)
     return own->code;
 }
 
+/* The assembler spills rather than that a block of the most threads that were asked for did not fit. */
+static uint32_t keep_within_block(const struct ptx_function *function, uint32_t registers)
+{
+    const uint32_t *most = function->reqntid[0] ? function->reqntid : function->maxntid;
+    uint32_t threads = most[0] ? (program_threads(most) + 31) / 32 * 32 : 0;
+    uint32_t room = threads ? emu_clock_device.registers_per_multiprocessor / threads / 8 * 8 : registers;
+    return registers < room ? registers : room;
+}
+
 void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info)
 {
     const struct ptx_function *function = kernel->function;
@@ -204,7 +214,7 @@ void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *in
         for (int i = 0; i < 3; i++) info->required[i] = function->reqntid[i] ? function->reqntid[i] : 1;
     }
     if (code == NULL) return;
-    info->registers = kernel->registers;
+    info->registers = keep_within_block(function, kernel->registers);
     info->static_shared = code->shared_bytes;
     info->local_bytes = code->local_bytes;
     for (uint32_t i = 0; i < kernel->program->variable_count; i++) {
