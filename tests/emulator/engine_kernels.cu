@@ -284,3 +284,14 @@ GLOBAL stencil(double *x, const double *w, const double *y, int n)
     double flux = (w[i + 1] - w[i - 1]) * y[i] + (w[i + width] - w[i - width]) * y[i + 1];
     x[i] = w[i] * 0.5 + flux / (1.0 + y[i] * y[i]);
 }
+GLOBAL __launch_bounds__(1024) many_values(double *x)
+{
+    double values[80], sum = 0;
+#pragma unroll
+    for (int k = 0; k < 80; k++)
+        values[k] = ((volatile double *)x)[k * 1024 + threadIdx.x];
+#pragma unroll
+    for (int k = 0; k < 80; k++)
+        sum = sum * values[k] + values[79 - k];
+    x[threadIdx.x] = sum;
+}

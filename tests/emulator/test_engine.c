@@ -285,6 +285,9 @@ static void test_info(void **state)
     assert_int_equal(info.constant_bytes, 32);
     assert_int_equal(info.max_threads, 1024);
     assert_in_range(info.registers, 8, 24);
+    emu_kernel_info(emu_program_kernel(fixture.program, "many_values"), &info); /* 160 are alive at once */
+    assert_int_equal(info.max_threads, 1024);
+    assert_int_equal(info.registers, 64);
     emu_kernel_info(emu_program_kernel(fixture.program, "local_array"), &info);
     assert_int_equal(info.local_bytes, 128);
     assert_true(emu_program_variable(fixture.program, "variable", &address, &size));
