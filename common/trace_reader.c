@@ -127,7 +127,8 @@ static const char *map_file(struct trace_reader *reader, const char *path)
     reader->size = (size_t)status.st_size;
     if (reader->size < sizeof(struct trace_file_header)) {
         close(file);
-        return "not a kfuse trace (too short)";
+        return reader->size ? "not a kfuse trace (too short)"
+                            : "empty: the program made no CUDA call while it was recorded";
     }
     void *bytes = mmap(NULL, reader->size, PROT_READ, MAP_PRIVATE, file, 0);
     int reason = errno;

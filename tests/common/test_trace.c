@@ -383,6 +383,9 @@ static void says_what_is_wrong_and_what_to_do(void **state)
     assert_non_null(strstr(error, temporary_path));
     assert_non_null(strstr(error, "not a kfuse trace"));
     assert_non_null(strstr(error, "kfuse record"));
+    write_file("", 0);
+    assert_null(trace_reader_open(temporary_path, error, sizeof error));
+    assert_non_null(strstr(error, "made no CUDA call"));
     assert_null(trace_reader_open("/nonexistent", error, sizeof error));
     assert_non_null(strstr(error, "/nonexistent"));
     assert_null(trace_reader_open("/tmp", error, sizeof error));
