@@ -299,7 +299,7 @@ void replay_await_service(void)
 void replay_context_gone(CUcontext context)
 {
     if (replay_is_on() && replay.context && context == replay.context) {
-        shim_latch("the context in which the plan's code was loaded is gone");
+        shim_latch_quietly("the context in which the plan's code was loaded is gone");
         queue_context_gone();
     }
 }

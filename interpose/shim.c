@@ -56,11 +56,21 @@ void shim_attention_clear(uint32_t bits)
 
 /* --- latch and errors --- */
 
-void shim_latch(const char *reason)
+static void latch(enum log_level level, const char *reason)
 {
     shim_count(COUNT_REFUSED);
     if (atomic_exchange(&shim_has_latched, true)) return;
-    log_write(LOG_WARNING, "shim", "launches pass through unchanged from now on: %s", reason);
+    log_write(level, "shim", "launches pass through unchanged from now on: %s", reason);
+}
+
+void shim_latch(const char *reason)
+{
+    latch(LOG_WARNING, reason);
+}
+
+void shim_latch_quietly(const char *reason)
+{
+    latch(LOG_DEBUG, reason);
 }
 
 void shim_latch_format(const char *format, ...)
