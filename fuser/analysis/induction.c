@@ -147,8 +147,10 @@ static bool find_step(struct analysis *analysis, uint32_t value, uint32_t phi, i
     return found;
 }
 
-/* The common step of all ways round. */
-static bool find_common_step(struct analysis *analysis, uint32_t phi, int32_t loop, struct step *step)
+/* The common step of all ways round, from this phi of the header to what the other one, or itself, becomes.
+ */
+static bool find_common_step(struct analysis *analysis, uint32_t from, uint32_t phi, int32_t loop,
+                             struct step *step)
 {
     const struct ssa_value *header_phi = &analysis->ssa->values[phi];
     const struct ptx_block *block = &analysis->cfg->blocks[header_phi->block];
@@ -157,13 +159,23 @@ static bool find_common_step(struct analysis *analysis, uint32_t phi, int32_t lo
     for (uint32_t p = 0; p < block->predecessor_count; p++) {
         struct step other;
         if (!loops_is_back_edge(analysis->forest, block->predecessors[p], header_phi->block)) continue;
-        if (!find_step(analysis, header_phi->arguments[p], phi, loop, 0, &other)) return false;
+        if (!find_step(analysis, header_phi->arguments[p], from, loop, 0, &other)) return false;
         if (found && other.sum != step->sum) return false;
         if (found) other.sources = sources_join(analysis, step->sources, other.sources);
         *step = other;
         found = true;
     }
     return found;
+}
+
+/* What comes into the loop for a phi of its header, seen from outside. */
+static const struct value *start_of(struct analysis *analysis, uint32_t phi, int32_t loop)
+{
+    isl_set *domain = analysis->domain;
+    analysis->domain = analysis->loops[loop].entry.set;
+    const struct value *start = domains_phi(analysis, phi, analysis->forest->loops[loop].parent);
+    analysis->domain = domain;
+    return start;
 }
 
 /* --- a counter that is kept twice, as in for (int i = ...; i < n; i += step) with a 64-bit n --- */
@@ -225,15 +237,55 @@ static const struct value *converted_value(struct analysis *analysis, uint32_t p
         const struct ssa_value *values = analysis->ssa->values;
         if (other == phi || find_conversion(analysis, other)) continue;
         if (!converts_each(analysis, &values[phi], &values[other], conversion)) continue;
+        const struct value *start = start_of(analysis, other, loop);
         isl_set *domain = analysis->domain;
         analysis->domain = analysis->loops[loop].entry.set;
-        const struct value *start = domains_phi(analysis, other, analysis->forest->loops[loop].parent);
         const struct value *converted = integer_convert(analysis, conversion, &start, bits);
         analysis->domain = domain;
         if (!value_is_same(converted, initial)) continue;
         const struct value *counted = induction_value(analysis, other, start, loop);
         return value_with_sources(analysis, integer_convert(analysis, conversion, &counted, bits),
                                   initial->sources);
+    }
+    return NULL;
+}
+
+/* --- an index that is another one's an iteration late, as where planes take turns --- */
+
+/* In the first iteration what it starts with, in each later one the other value, moved. */
+static const struct value *late_value(struct analysis *analysis, const struct value *initial,
+                                      const struct value *other, wide distance, int32_t loop,
+                                      const uint64_t *sources)
+{
+    isl_pw_aff *counter = affine_dimension(analysis, affine_counter(analysis, loop));
+    isl_pw_aff *form = affine_split(analysis, counter, 1, isl_pw_aff_copy(initial->form),
+                                    affine_shift(analysis, isl_pw_aff_copy(other->form), distance));
+    struct range range = range_union(initial->range, range_add(other->range, range_point(distance)));
+    isl_pw_aff_free(counter);
+    if (initial->kind == VALUE_POINTER)
+        return value_pointer(analysis, initial->base, form, range, sources, NULL);
+    return value_integer(analysis, initial->bits, form, range, sources);
+}
+
+/* phi as what another phi of this header, an induction variable, was an iteration before; or NULL. */
+static const struct value *delayed_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
+                                         int32_t loop)
+{
+    const struct ssa_list *phis = &analysis->ssa->phis[analysis->forest->loops[loop].header];
+
+    for (uint32_t i = 0; initial->form && i < phis->count; i++) {
+        uint32_t other = phis->items[i].value;
+        struct step delay = {0}, own = {0};
+        if (other == phi || !analysis->is_relevant[other]) continue;
+        if (!find_common_step(analysis, other, phi, loop, &delay)) continue;
+        if (!find_common_step(analysis, other, other, loop, &own)) continue;
+        const struct value *counted = induction_value(analysis, other, start_of(analysis, other, loop), loop);
+        if (!counted->form || counted->kind != initial->kind || counted->bits != initial->bits ||
+            counted->base != initial->base)
+            continue;
+        const uint64_t *sources = sources_join(analysis, delay.sources, own.sources);
+        sources = sources_join(analysis, sources, sources_join(analysis, counted->sources, initial->sources));
+        return late_value(analysis, initial, counted, delay.sum - own.sum, loop, sources);
     }
     return NULL;
 }
@@ -261,10 +313,13 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
     struct range travelled;
 
     uint32_t instruction = analysis->instruction;
-    bool is_induction = bits != 1 && find_common_step(analysis, phi, loop, &step);
+    bool is_induction = bits != 1 && find_common_step(analysis, phi, phi, loop, &step);
     const struct value *converted =
         is_induction || bits == 1 ? NULL : converted_value(analysis, phi, initial, loop, bits);
     if (converted) return converted;
+    const struct value *delayed =
+        is_induction || bits == 1 ? NULL : delayed_value(analysis, phi, initial, loop);
+    if (delayed) return delayed;
     analysis->instruction = is_induction ? instruction : changing_instruction(analysis, phi);
     if (!is_induction)
         return evaluate_give_up(analysis, &initial, 1, bits,

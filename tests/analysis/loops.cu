@@ -16,6 +16,10 @@
 // launch two_loops grid 1 1 1 block 32 1 1 args p:4096 p:4096 i32:9 i32:5
 // launch sparse_rows grid 1 1 1 block 32 1 1 args p:132:4 p:4096:16 p:4096 p:128 i32:30
 // launch skip grid 1 1 1 block 32 1 1 args p:8192 i32:20
+// launch late grid 1 1 1 block 32 1 1 args p:8192 p:8192 i32:20 i32:37 i32:32
+// launch late grid 1 1 1 block 32 1 1 args p:8192 p:8192 i32:20 i32:-32 i32:32
+// launch late grid 1 1 1 block 32 1 1 args p:8192 p:8192 i32:0 i32:37 i32:32
+// launch late grid 1 1 1 block 32 1 1 args p:8192 p:8192 i32:1 i32:37 i32:32
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
@@ -150,5 +154,17 @@ KERNEL skip(float *a, int n)
     for (int k = 0; k < n; k++) {
         if ((k + i) % 3 == 0) continue;
         a[k * 32 + i] = 1;
+    }
+}
+
+/* before: what at was an iteration ago. */
+KERNEL late(const float *a, float *b, int n, int first, int pitch)
+{
+    int at = INDEX, before = at + first;
+#pragma unroll 1
+    for (int k = 0; k < n; k++) {
+        b[before + 64] = a[at];
+        before = at;
+        at += pitch;
     }
 }
