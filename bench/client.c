@@ -115,13 +115,12 @@ static void look_up(void)
 /* The driver's own entry, whatever stands before it in this process. */
 static void *exported(const char *name)
 {
-    static const char *const files[] = {"libc.so.6", "libdl.so.2"}, *const versions[] = {"GLIBC_2.34",
-                                                                                         "GLIBC_2.17",
-                                                                                         "GLIBC_2.2.5"};
+    static const char *const places[][2] = {
+        {"libc.so.6", "GLIBC_2.34"}, {"libc.so.6", "GLIBC_2.2.5"}, {"libdl.so.2", "GLIBC_2.2.5"}};
     void *(*look_up)(void *, const char *) = NULL;
-    for (size_t i = 0; i < 2 * 3 && !look_up; i++) {
-        void *file = dlopen(files[i / 3], RTLD_NOW | RTLD_NOLOAD);
-        if (file) *(void **)&look_up = dlvsym(file, "dlsym", versions[i % 3]);
+    for (size_t i = 0; i < sizeof places / sizeof *places && !look_up; i++) {
+        void *file = dlopen(places[i][0], RTLD_NOW | RTLD_NOLOAD);
+        if (file) *(void **)&look_up = dlvsym(file, "dlsym", places[i][1]);
     }
     void *entry = look_up ? look_up(dlopen("libcuda.so.1", RTLD_NOW), name) : NULL;
     if (entry) return entry;

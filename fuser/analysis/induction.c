@@ -314,12 +314,11 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
 
     uint32_t instruction = analysis->instruction;
     bool is_induction = bits != 1 && find_common_step(analysis, phi, phi, loop, &step);
-    const struct value *converted =
-        is_induction || bits == 1 ? NULL : converted_value(analysis, phi, initial, loop, bits);
-    if (converted) return converted;
-    const struct value *delayed =
-        is_induction || bits == 1 ? NULL : delayed_value(analysis, phi, initial, loop);
-    if (delayed) return delayed;
+    if (!is_induction && bits != 1) {
+        const struct value *followed = converted_value(analysis, phi, initial, loop, bits);
+        if (!followed) followed = delayed_value(analysis, phi, initial, loop);
+        if (followed) return followed;
+    }
     analysis->instruction = is_induction ? instruction : changing_instruction(analysis, phi);
     if (!is_induction)
         return evaluate_give_up(analysis, &initial, 1, bits,

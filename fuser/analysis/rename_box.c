@@ -81,7 +81,7 @@ static bool find_layers(__isl_keep isl_set *set, __isl_keep isl_set *outside, in
     isl_set *missing = rows_outside(outside, box);
     bool found = least_from(missing, 1, &row) && least_from(set, box->from + row * pitch, &layer);
     isl_set_free(missing);
-    if (!found || row > UINT32_MAX || layer <= box->from || (layer - box->from) % pitch) return false;
+    if (!found || row > UINT32_MAX || (layer - box->from) % pitch) return false;
     int64_t layer_pitch = layer - box->from, end = last + 1 - (int64_t)box->width - (row - 1) * pitch;
     int64_t layers = (end - box->from) / layer_pitch + 1;
     if (end < box->from || layer_pitch / pitch > UINT32_MAX || layers > UINT32_MAX) return false;
@@ -95,8 +95,7 @@ static bool find_rows(__isl_keep isl_set *set, __isl_keep isl_set *outside, int6
                       struct group_box *box)
 {
     int64_t end, next;
-    if (!least_from(outside, box->from, &end) || !least_from(set, end, &next) || next <= box->from)
-        return false;
+    if (!least_from(outside, box->from, &end) || !least_from(set, end + 1, &next)) return false;
     box->width = (uint64_t)(end - box->from);
     box->row_pitch = (uint64_t)(next - box->from);
     int64_t rows = (last + 1 - end) / (int64_t)box->row_pitch + 1;
