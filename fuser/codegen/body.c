@@ -753,6 +753,13 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
     return ", ";
 }
 
+/* NVRTC takes %% for two characters where a statement has no operand. */
+void body_code_close(const struct body_writer *writer, const char *separator)
+{
+    bool has_none = !strcmp(separator, " ");
+    fprintf(writer->out, "%s\n%s    : \"memory\");\n", has_none ? " \"n\"(0)" : "", writer->indentation);
+}
+
 struct body_writer body_code_open(const struct body *body, FILE *out, const char *indentation)
 {
     struct body_writer writer = {.body = body, .out = out, .indentation = indentation};
@@ -776,6 +783,5 @@ void body_write(const struct body *body, FILE *out, const char *indentation, bod
      * register all the time. All operands have been copied when the first value is set. */
     body_code_outputs(&writer, "", remap_is_repeated(&body->group->remaps[body->member]) ? '+' : '=');
     fprintf(out, "\n%s    :", indentation);
-    body_code_inputs(&writer, " ", word_name, context);
-    fprintf(out, "\n%s    : \"memory\");\n", indentation);
+    body_code_close(&writer, body_code_inputs(&writer, " ", word_name, context));
 }

@@ -43,5 +43,7 @@ bool turn_code_write(struct body_writer *writer, uint32_t index);
 const char *body_code_outputs(struct body_writer *writer, const char *separator, char modifier);
 const char *body_code_inputs(struct body_writer *writer, const char *separator, body_word_name *word_name,
                              void *context);
+/* Ends the statement behind its inputs. */
+void body_code_close(const struct body_writer *writer, const char *separator);
 
 #endif

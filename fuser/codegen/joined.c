@@ -449,7 +449,7 @@ static void write_operands(struct joined *joined, body_word_name *word_name, voi
         select_body(joined, i);
         separator = body_code_inputs(&joined->writer, separator, word_name, context);
     }
-    fprintf(writer->out, "\n%s    : \"memory\");\n", writer->indentation);
+    body_code_close(writer, separator);
 }
 
 void joined_write(struct body *bodies, const struct group_join *join, FILE *out, const char *indentation,

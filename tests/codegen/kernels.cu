@@ -283,3 +283,9 @@ extern "C" __global__ void sevens(float *x, int n)
     int i = INDEX;
     if (i < n) x[i] = 7;
 }
+
+/* It asks for nothing. */
+extern "C" __global__ void idle()
+{
+    asm volatile("{ .reg .b32 seven; mov.b32 seven, 7; }");
+}

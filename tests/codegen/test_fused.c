@@ -420,6 +420,15 @@ static void blocks_that_a_member_asked_for_are_given_up(void **state)
     expect(&scene, 1, 0, "SS");
 }
 
+static void a_member_that_asks_for_nothing(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        {{"idle", ROW(4, 256)}, {"add", ROW(4, 256), {POINTER(0), POINTER(1), POINTER(2), INT(N)}}},
+        {FLOATS, FLOATS, FLOATS}};
+    expect(&scene, 0, 0, "SS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +467,7 @@ int main(void)
         cmocka_unit_test(an_offset_pointer_is_seen),
         cmocka_unit_test(half_of_the_last_element_is_seen),
         cmocka_unit_test(blocks_that_a_member_asked_for_are_given_up),
+        cmocka_unit_test(a_member_that_asks_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
