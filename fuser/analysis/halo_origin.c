@@ -7,6 +7,8 @@
 #include "fuser/analysis/order.h"
 #include "fuser/analysis/ssa.h"
 
+enum { TAKE_OPERATIONS = 20000 }; /* of isl, for one store and one load: with many divisions each is dear */
+
 struct search {
     struct halo *halo;
     struct halo_load *load; /* that asks, in the end */
@@ -144,7 +146,10 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
     else
         is_fit = true;
     isl_set_free(now);
+    struct quota quota = quota_begin(halo->frame->ctx, TAKE_OPERATIONS);
     *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
+    quota_end(&quota);
+    if (!*rest) is_fit = refuse(search, store, load, "it takes too long to tell what else the load reads");
     if (is_fit && search->through_copies && follow(search, store, source)) {
         isl_map_free(source);
         return true;

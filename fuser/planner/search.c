@@ -98,12 +98,25 @@ static void keep_members(struct draft *draft, uint32_t count)
     draft_trim(draft);
 }
 
+/* Why nothing more is decided, or NULL. */
+static const char *why_enough(struct search *search)
+{
+    double most = search->options->most_seconds;
+    if (search->settled == SEARCH_MOST_SETTLED)
+        return "the trace holds too many different situations to plan them all";
+    if (most > 0 && planner_now() - search->start > most)
+        return arena_printf(search->arena,
+                            "planning had taken its %g seconds before; `kfuse plan --seconds` gives it more",
+                            most);
+    return NULL;
+}
+
 /* Of an illegal draft, as many of its first members as are legal together. As a rule fewer are where more
  * are: halving finds them. */
 static void cut_to_legal(struct draft *draft)
 {
     uint32_t legal = 1, illegal = draft_members(draft);
-    while (illegal - legal > 1) {
+    while (illegal - legal > 1 && !why_enough(draft->search)) {
         struct draft cut = *draft;
         uint32_t members = (legal + illegal) / 2;
         int64_t bytes_saved = INT64_MAX;
@@ -118,19 +131,6 @@ static void cut_to_legal(struct draft *draft)
         }
     }
     keep_members(draft, legal);
-}
-
-/* Why nothing more is decided, or NULL. */
-static const char *why_enough(struct search *search)
-{
-    double most = search->options->most_seconds;
-    if (search->settled == SEARCH_MOST_SETTLED)
-        return "the trace holds too many different situations to plan them all";
-    if (most > 0 && planner_now() - search->start > most)
-        return arena_printf(search->arena,
-                            "planning had taken its %g seconds before; `kfuse plan --seconds` gives it more",
-                            most);
-    return NULL;
 }
 
 /* Decides the draft whole, then without its last member, and so on, until one pays; on from a halo fusion
