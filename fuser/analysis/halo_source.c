@@ -2,9 +2,10 @@
  * See halo_source.h. */
 #include "fuser/analysis/halo_source.h"
 
+#include <isl/aff.h>
 #include <isl/ilp.h>
+#include <isl/space.h>
 #include <isl/val.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -25,11 +26,15 @@ struct translations {
 
 __isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3])
 {
-    char text[160];
-    snprintf(text, sizeof text,
-             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, tz + %lld, ty + %lld, tx + %lld] }",
-             (long long)offset[2], (long long)offset[1], (long long)offset[0]);
-    return isl_map_read_from_str(ctx, text);
+    isl_space *cells = isl_space_set_alloc(ctx, 0, ACCESS_THREAD_DIMENSIONS);
+    isl_multi_aff *moved =
+        isl_multi_aff_identity_on_domain_space(isl_space_set_tuple_name(cells, isl_dim_set, "F"));
+    for (int d = 0; d < 3; d++) {
+        isl_aff *coordinate = isl_multi_aff_get_at(moved, CELL_Z + 2 - d);
+        coordinate = isl_aff_add_constant_val(coordinate, isl_val_int_from_si(ctx, offset[d]));
+        moved = isl_multi_aff_set_at(moved, CELL_Z + 2 - d, coordinate);
+    }
+    return isl_map_from_multi_aff(moved);
 }
 
 static int64_t distance(const int64_t offset[3])

@@ -10,7 +10,6 @@
 #include <isl/space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
-#include <stdio.h>
 
 uint64_t overlap_common_divisor(uint64_t a, uint64_t b)
 {
@@ -45,11 +44,32 @@ static int64_t image_stride(__isl_keep isl_map *map, int64_t *residue)
     return stride;
 }
 
-static __isl_give isl_map *map_from_text(isl_ctx *ctx, const char *format, long long a, long long b)
+/* { [x] -> [u] : x = residue + unit u } */
+static __isl_give isl_map *units(isl_ctx *ctx, int64_t residue, int64_t unit)
 {
-    char text[160];
-    snprintf(text, sizeof text, format, a, b);
-    return isl_map_read_from_str(ctx, text);
+    isl_local_space *space = isl_local_space_from_space(isl_space_set_alloc(ctx, 0, 1));
+    isl_aff *byte =
+        isl_aff_scale_val(isl_aff_var_on_domain(space, isl_dim_set, 0), isl_val_int_from_si(ctx, unit));
+    return isl_map_reverse(
+        isl_map_from_aff(isl_aff_add_constant_val(byte, isl_val_int_from_si(ctx, residue))));
+}
+
+/* { [x] -> [y] : x - before < y < x + behind } */
+static __isl_give isl_map *near(isl_ctx *ctx, int64_t before, int64_t behind)
+{
+    isl_space *space = isl_space_alloc(ctx, 0, 1, 1);
+    isl_map *map = isl_map_universe(isl_space_copy(space));
+    isl_local_space *local = isl_local_space_from_space(space);
+    for (int side = 0; side < 2; side++) {
+        isl_constraint *bound = isl_constraint_alloc_inequality(isl_local_space_copy(local));
+        bound = isl_constraint_set_coefficient_si(bound, isl_dim_out, 0, side ? -1 : 1);
+        bound = isl_constraint_set_coefficient_si(bound, isl_dim_in, 0, side ? 1 : -1);
+        bound =
+            isl_constraint_set_constant_val(bound, isl_val_int_from_si(ctx, (side ? behind : before) - 1));
+        map = isl_map_add_constraint(map, bound);
+    }
+    isl_local_space_free(local);
+    return map;
 }
 
 static int64_t start_of(const struct touch *touch)
@@ -131,22 +151,20 @@ static int64_t common_unit(const struct touch *a, const struct touch *b)
 
 __isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width)
 {
-    return isl_set_apply(
-        first, map_from_text(isl_set_get_ctx(first), "{ [x] -> [y] : x + %lld <= y < x + %lld }", 0, width));
+    isl_map *bytes = near(isl_set_get_ctx(first), 1, width);
+    return isl_set_apply(first, bytes);
 }
 
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b)
 {
     isl_ctx *ctx = isl_map_get_ctx(a->bytes);
     int64_t unit = common_unit(a, b);
-    isl_map *scale =
-        map_from_text(ctx, "{ [x] -> [u] : x = %lld + %lld u }", a->residue % unit, (long long)unit);
+    isl_map *scale = units(ctx, a->residue % unit, unit);
     isl_map *units_a = isl_map_apply_range(isl_map_copy(a->bytes), isl_map_copy(scale));
     isl_map *units_b = isl_map_apply_range(isl_map_copy(b->bytes), scale);
     if (a->width != unit || b->width != unit) {
-        isl_map *near = map_from_text(ctx, "{ [u] -> [v] : u - %lld < v < u + %lld }",
-                                      b->width / (long long)unit, a->width / (long long)unit);
-        units_a = isl_map_apply_range(units_a, near);
+        isl_map *shared = near(ctx, b->width / unit, a->width / unit);
+        units_a = isl_map_apply_range(units_a, shared);
     }
     return isl_map_apply_range(units_a, isl_map_reverse(units_b));
 }
