@@ -88,7 +88,7 @@ static void levels_above_and_below(void **state)
 static void levels_in_the_other_direction(void **state)
 {
     (void)state;
-    expect_refusal("downwards", "corner", "it takes too long to decide");
+    expect_refusal("downwards", "corner", "they lie at no bounded distance");
     expect("downwards", "corner", 1, 1, corner, none);
 }
 
