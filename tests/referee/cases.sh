@@ -5,7 +5,7 @@
 referee=$top_builddir/tests/referee/referee
 for file in "$top_srcdir"/tests/referee/cases/*.program; do
     [ -e "$file" ] || continue
-    expect 0 timeout 60 "$referee" "$file"
+    expect 0 timeout 20 "$referee" "$file" # the slowest takes 2 s
 done
 expect 0 "$referee" --count "${REFEREE_COUNT:-40}" --seed "${REFEREE_SEED:-1}" --batch 20 --failures "$work"
 cat "$work/out"
