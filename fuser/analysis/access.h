@@ -100,6 +100,9 @@ struct access_summary {
     /* NULL, or which instruction keeps the kernel from being a member of any fusion (not on the whitelist, volatile, ...).
      * It may still be passed over. */
     const char *no_member;
+    /* NULL, or what the order of launches may matter for beyond their data: a fence, an access that is ordered or meant
+     * for the whole system, a loop that may wait, a clock. No launch is moved past such a one. Then no_member is set. */
+    const char *keeps_place;
     /* NULL, or what ties the threads of a block together (a barrier, shared memory, a warp collective): as a member, each
      * of its blocks must be run by one block of the fused kernel, thread by thread. */
     const char *whole_block;

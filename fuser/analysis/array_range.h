@@ -7,6 +7,7 @@
 #include "fuser/analysis/group.h"
 
 enum { ARRAY_RANGE_FIRST_NEW = 1u << 29 }; /* arrays from this number on are new contents (rename.h) */
+#define ARRAY_RANGE_UNKNOWN UINT32_MAX     /* the array of an address that may lie in any */
 
 struct array_range { /* of an array, in bytes from its start */
     uint32_t array;

@@ -101,6 +101,44 @@ static const char *barred_special(enum ptx_special special)
     return NULL;
 }
 
+/* Specials whose value is the moment at which it is read. */
+static bool reads_clock(const struct ptx_operand *operands, uint32_t count)
+{
+    static const enum ptx_special clocks[] = {PTX_SPECIAL_CLOCK,          PTX_SPECIAL_CLOCK_HI,
+                                              PTX_SPECIAL_CLOCK64,        PTX_SPECIAL_GLOBALTIMER,
+                                              PTX_SPECIAL_GLOBALTIMER_LO, PTX_SPECIAL_GLOBALTIMER_HI};
+    for (uint32_t o = 0; o < count; o++) {
+        const struct ptx_operand *operand = &operands[o];
+        for (size_t c = 0; operand->kind == PTX_OPERAND_SPECIAL && c < sizeof clocks / sizeof clocks[0]; c++)
+            if (operand->special == clocks[c]) return true;
+        if (reads_clock(operand->elements, operand->element_count)) return true;
+    }
+    return false;
+}
+
+/* Whether the host, another stream or another device may have been promised an order by it: a fence, or an access
+ * that is ordered or meant for the whole system, to memory that they can see (PTX ISA, memory consistency model). */
+static bool orders_memory(const struct ptx_instruction *instruction)
+{
+    static const enum ptx_modifier ordering[] = {PTX_MOD_VOLATILE, PTX_MOD_MMIO,    PTX_MOD_ACQUIRE,
+                                                 PTX_MOD_RELEASE,  PTX_MOD_ACQ_REL, PTX_MOD_SYS};
+    bool is_seen = instruction->space != PTX_SHARED && instruction->space != PTX_LOCAL &&
+                   instruction->space != PTX_PARAM && instruction->space != PTX_CONST;
+    if (ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_FENCE) return true;
+    if (!is_seen ||
+        (!ptx_is_load(instruction) && !ptx_is_store(instruction) && !ptx_is_atomic(instruction)))
+        return false;
+    for (size_t m = 0; m < sizeof ordering / sizeof ordering[0]; m++)
+        if (ptx_has_modifier(instruction, ordering[m])) return true;
+    return false;
+}
+
+static const char *place_of(const struct ptx_instruction *instruction)
+{
+    if (orders_memory(instruction)) return "others may rely on what has been done before it, or wait for it";
+    return reads_clock(instruction->operands, instruction->operand_count) ? "reads a clock" : NULL;
+}
+
 static bool is_result_used(const struct analysis *analysis, const struct ptx_instruction *instruction)
 {
     uint32_t index = (uint32_t)(instruction - analysis->function->instructions);
@@ -293,6 +331,8 @@ const char *legality_check(struct analysis *analysis)
         const char *why = refusal_of(function, instruction);
         if (why) return legality_at(analysis, k, why);
         note_flags(summary, instruction);
+        why = place_of(instruction);
+        if (why && !summary->keeps_place) summary->keeps_place = legality_at(analysis, k, why);
         if (summary->no_member) continue;
         why = no_member_of(analysis, instruction);
         if (why) summary->no_member = legality_at(analysis, k, why);
@@ -301,9 +341,10 @@ const char *legality_check(struct analysis *analysis)
     }
     summary->has_loop = analysis->forest->loop_count > 0;
     int64_t load = find_waiting_load(analysis);
-    if (!summary->no_member && load >= 0)
-        summary->no_member = legality_at(analysis, (uint32_t)load,
-                                         "a loop ends by what it loads: it may wait for another thread");
+    if (!summary->keeps_place && load >= 0)
+        summary->keeps_place = legality_at(analysis, (uint32_t)load,
+                                           "a loop ends by what it loads: it may wait for another thread");
+    if (!summary->no_member) summary->no_member = summary->keeps_place;
     if (!summary->no_member && function->module && function->module->is_debug)
         summary->no_member =
             arena_printf(analysis->arena, "kernel %s: compiled for debugging (-G)", function->name);

@@ -36,6 +36,7 @@ const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *bas
     const struct launch_class *class = search_class(search, launch);
     *base = UINT32_MAX;
     if (class->refusal) return class->refusal;
+    if (class->keeps_place) return class->keeps_place;
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     if (!bound.bindings) return "out of memory";
     for (uint32_t i = 0; i < bound.summary->base_count; i++) {

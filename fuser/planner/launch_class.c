@@ -4,6 +4,7 @@
 #include "fuser/planner/launch_class.h"
 
 #include "common/hash.h"
+#include "fuser/analysis/array_range.h"
 #include "fuser/codegen/codegen.h"
 
 #include <isl/options.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <uthash.h>
 
-enum { OPERATIONS_PER_LAUNCH = 20 * 1000 * 1000, VARIABLE_ARRAYS = 1u << 30, UNKNOWN_ARRAY = UINT32_MAX };
+enum { OPERATIONS_PER_LAUNCH = 20 * 1000 * 1000, VARIABLE_ARRAYS = 1u << 30 };
 
 struct class_bucket {
     struct hash128 key;
@@ -87,6 +88,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     if (class->summary)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
+    if (class->summary) class->keeps_place = class->summary->keeps_place;
     uint64_t shared = (uint64_t)kernel->record->static_shared + record->dynamic_shared;
     if (class->summary && !class->no_member && shared > GROUP_MOST_SHARED)
         class->no_member =
@@ -261,7 +263,7 @@ struct class_variable {
     const char *name;
 };
 
-/* The same number for the same variable of a module; UNKNOWN_ARRAY when memory is out. */
+/* The same number for the same variable of a module; ARRAY_RANGE_UNKNOWN when memory is out. */
 static uint32_t variable_array(struct launch_classes *classes, uint32_t module, const char *name)
 {
     uint32_t count = classes->variable_count;
@@ -270,7 +272,7 @@ static uint32_t variable_array(struct launch_classes *classes, uint32_t module, 
             return VARIABLE_ARRAYS + i;
     struct class_variable *grown =
         arena_grow(classes->program->arena, classes->variables, count, count + 1, sizeof *classes->variables);
-    if (!grown) return UNKNOWN_ARRAY;
+    if (!grown) return ARRAY_RANGE_UNKNOWN;
     grown[count] = (struct class_variable){module, name};
     classes->variables = grown;
     classes->variable_count++;
@@ -281,14 +283,14 @@ static struct array_binding bind_base(struct launch_classes *classes, const stru
                                       uint32_t number)
 {
     const struct program_launch *launch = &classes->program->launches[number];
-    const struct array_binding unknown = {.array = UNKNOWN_ARRAY, .size = INT64_MAX};
+    const struct array_binding unknown = {.array = ARRAY_RANGE_UNKNOWN, .size = INT64_MAX};
     if (base->kind == ACCESS_BASE_UNKNOWN) return unknown;
     if (base->kind == ACCESS_BASE_VARIABLE) {
         uint32_t module = classes->program->kernels[launch->record->kernel].record->module;
         uint32_t array = variable_array(classes, module, base->variable);
         const struct ptx_function *function = launch_class_of(classes, number)->summary->function;
         const struct ptx_variable *variable = ptx_find_variable(function->module, base->variable);
-        bool is_known = array != UNKNOWN_ARRAY && variable && !variable->is_managed;
+        bool is_known = array != ARRAY_RANGE_UNKNOWN && variable && !variable->is_managed;
         return (struct array_binding){
             .array = array, .size = is_known ? (int64_t)variable->size : INT64_MAX, .is_plain = is_known};
     }

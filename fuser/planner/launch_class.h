@@ -17,6 +17,7 @@ struct launch_class {
     struct access_summary *summary; /* NULL with a refusal */
     const char *refusal;            /* nothing may be reordered across such a launch */
     const char *no_member;          /* it may be passed over, not fused */
+    const char *keeps_place;        /* nor passed over */
     bool is_spared; /* launches of a kernel that is no member, where no group could pass over them: not
                        analysed */
     uint64_t launches, timed_launches, time_ns;

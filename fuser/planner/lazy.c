@@ -31,8 +31,10 @@ static struct array_range reach_of(const struct bound_launch *launch, uint32_t b
     return range;
 }
 
+/* An address of unknown origin may lie anywhere. */
 static bool meet(const struct array_range *a, const struct array_range *b)
 {
+    if (a->array == ARRAY_RANGE_UNKNOWN || b->array == ARRAY_RANGE_UNKNOWN) return true;
     return a->array == b->array && a->from < b->to && b->from < a->to;
 }
 
@@ -208,10 +210,16 @@ static void note_bystander(struct playing *playing, uint32_t launch)
     playing->bystanders[playing->bystander_count++] = launch;
 }
 
+/* What no member may be may wait for the host: debt.h. */
+bool lazy_may_stand_by(struct search *search, uint32_t launch)
+{
+    return !draft_why_no_step(search, launch) && !search_class(search, launch)->no_member;
+}
+
 static void make_launch(struct playing *playing, uint32_t launch)
 {
     if (!playing->debt_count) return;
-    if (draft_why_no_step(playing->search, launch) || search_class(playing->search, launch)->no_member) {
+    if (!lazy_may_stand_by(playing->search, launch)) {
         pay_all(playing);
         return;
     }
@@ -285,8 +293,10 @@ static void spare_passed(struct search *search, const struct search_group *group
 {
     for (uint32_t s = 0; s < group->step_count; s++) {
         if (group->roles[s] == PLAN_MEMBER) continue;
-        if (search_class(search, group->launches[s])->no_member) /* it may wait: debt.h */
+        if (!lazy_may_stand_by(search, group->launches[s])) {
             for (uint32_t i = 0; i < stale->count; i++) stale->ranges[i].is_stale = false;
+            continue;
+        }
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             struct array_range reach = reach_of(&bound, b);

@@ -49,6 +49,15 @@ static struct search_group *lengthen(struct search *search, const struct search_
     return longer->name && longer->bound ? longer : NULL;
 }
 
+/* Replay issues the prefix when the debt of the use before has been dropped: nothing in it may see that. What
+ * it touches of what this use leaves stale is stored instead (spare_passed). */
+static bool may_wait_for_group(struct search *search, uint32_t first, uint32_t length)
+{
+    for (uint32_t i = first - length; i < first; i++)
+        if (!lazy_may_stand_by(search, i)) return false;
+    return true;
+}
+
 /* Before the use at `first` stands the prefix, after the end of the use before, and cuts no use in two. */
 static bool may_move(const struct moving *moving, uint32_t first, uint32_t end_before)
 {
@@ -133,7 +142,8 @@ bool lazy_prefix(struct search *search, struct search_group *group, bool *has_mo
     lazy->prefix = 0;
     lazy->prefix_is_tried = true;
     *has_moved = false;
-    if (length + group->step_count > SEARCH_MOST_STEPS) return true;
+    if (length + group->step_count > SEARCH_MOST_STEPS || !may_wait_for_group(search, first, length))
+        return true;
     moving.to = lengthen(search, group, first, length);
     if (!moving.to || !situation(search, first - length, moving.to->step_count, &moving.key)) return false;
     walk(&moving, false);

@@ -82,6 +82,15 @@ static bool has_refused_kernel(struct neighbours *pair)
     return false;
 }
 
+static bool has_place(struct neighbours *pair)
+{
+    for (uint32_t which = 0; which < 2; which++) {
+        const char *keeps_place = search_class(pair->search, pair->first + which)->keeps_place;
+        if (keeps_place) return settle(pair, NEIGHBOURS_PLACE, keeps_place);
+    }
+    return false;
+}
+
 /* The first access of a launch through a base. */
 static const struct access *access_through(const struct bound_launch *launch, uint32_t base)
 {
@@ -162,8 +171,8 @@ static bool is_given_up(struct neighbours *pair)
 
 static void decide(struct neighbours *pair)
 {
-    if (is_together(pair) || is_across_windows(pair) || has_refused_kernel(pair) || has_obstacle(pair) ||
-        has_no_member(pair) || conflicts(pair))
+    if (is_together(pair) || is_across_windows(pair) || has_refused_kernel(pair) || has_place(pair) ||
+        has_obstacle(pair) || has_no_member(pair) || conflicts(pair))
         return;
     is_given_up(pair);
 }

@@ -17,6 +17,7 @@ dist_check_SCRIPTS += \
 	tests/bench/listings.sh \
 	tests/bench/no_ptx.sh \
 	tests/bench/nofuse.sh \
+	tests/bench/order.sh \
 	tests/bench/other_size.sh \
 	tests/bench/parts_missing.sh \
 	tests/bench/patterns.sh \
@@ -31,9 +32,10 @@ dist_check_SCRIPTS += \
 	tests/bench/stream_capture.sh \
 	tests/bench/threads.sh \
 	tests/bench/trace_damaged.sh \
+	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/patterns tests/bench/reach tests/bench/threads
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/threads tests/bench/unseen
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan
