@@ -3,6 +3,7 @@
 #include "interpose/debt.h"
 
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
 
@@ -35,6 +36,7 @@ static struct {
     uint32_t *stored; /* by group: uses since then */
     uint64_t incurred;
     _Atomic bool is_forbidden;
+    bool spoils; /* each use */
 } owed;
 
 _Atomic uint32_t debt_count;
@@ -98,6 +100,15 @@ static void drop(uint32_t index)
     take_out(index);
 }
 
+static void launch_recipe(const struct debt *debt)
+{
+    for (uint32_t i = 0; i < debt->launch_count; i++) {
+        CUresult result = held_launch(&debt->launches[i]);
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED) /* at exit nobody will look */
+            shim_latch("an array that a fused kernel had not stored could not be made again");
+    }
+}
+
 static void pay(uint32_t index)
 {
     struct debt *debt = &owed.debts[index];
@@ -108,11 +119,7 @@ static void pay(uint32_t index)
         log_write(LOG_INFO, "debt", "group %s stores everything for a while: what it left out was wanted",
                   owed.plan->strings + owed.plan->groups[debt->group].name);
     shim_count(COUNT_PAID);
-    for (uint32_t i = 0; i < debt->launch_count; i++) {
-        CUresult result = held_launch(&debt->launches[i]);
-        if (result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED) /* at exit nobody will look */
-            shim_latch("an array that a fused kernel had not stored could not be made again");
-    }
+    launch_recipe(debt);
     take_out(index);
 }
 
@@ -295,7 +302,67 @@ void debt_incur(const struct debt_use *use)
         if (form->recipe >> i & 1) keep_launch(debt, &use->held[i]);
     shim_count(COUNT_STALE);
     debt_count++;
+    if (owed.spoils) debt_spoil_last();
     if (++owed.incurred % INCURRED_A_LOOK == 0) debt_look_around();
+}
+
+/* --- spoiling --- */
+
+void debt_make_last(void)
+{
+    launch_recipe(&owed.debts[debt_count - 1]);
+}
+
+/* Of all stale ranges, one behind the other. */
+static bool read_ranges(const struct debt *debt, unsigned char *to)
+{
+    for (uint32_t i = 0; i < debt->stale_count; i++) {
+        uint64_t bytes = debt->stale[i].to - debt->stale[i].from;
+        if (REAL(cuMemcpyDtoH_v2)(to, debt->stale[i].from, bytes) != CUDA_SUCCESS) return false;
+        to += bytes;
+    }
+    return true;
+}
+
+static bool write_ranges(const struct debt *debt, const unsigned char *from)
+{
+    for (uint32_t i = 0; i < debt->stale_count; i++) {
+        uint64_t bytes = debt->stale[i].to - debt->stale[i].from;
+        if (REAL(cuMemcpyHtoD_v2)(debt->stale[i].from, from, bytes) != CUDA_SUCCESS) return false;
+        from += bytes;
+    }
+    return true;
+}
+
+/* What the recipe makes of ranges that were one value throughout. */
+static bool make_over(const struct debt *debt, unsigned char ground, unsigned char *result)
+{
+    for (uint32_t i = 0; i < debt->stale_count; i++) {
+        const struct span *span = &debt->stale[i];
+        if (REAL(cuMemsetD8_v2)(span->from, ground, span->to - span->from) != CUDA_SUCCESS) return false;
+    }
+    launch_recipe(debt);
+    return read_ranges(debt, result);
+}
+
+/* Over two different grounds the recipe leaves the same where it writes; all other bytes are as they were. */
+static bool spoil(const struct debt *debt)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < debt->stale_count; i++) bytes += debt->stale[i].to - debt->stale[i].from;
+    unsigned char *was = malloc(3 * bytes + 1), *over_zeros = was + bytes, *over_ones = over_zeros + bytes;
+    bool is_read = was && read_ranges(debt, was);
+    bool is_made = is_read && make_over(debt, 0, over_zeros) && make_over(debt, 0xff, over_ones);
+    for (uint64_t i = 0; is_made && i < bytes; i++)
+        if (over_zeros[i] == over_ones[i]) was[i] = (unsigned char)~over_ones[i];
+    bool is_written = is_read && write_ranges(debt, was);
+    free(was);
+    return is_made && is_written;
+}
+
+void debt_spoil_last(void)
+{
+    if (!spoil(&owed.debts[debt_count - 1])) pay(debt_count - 1);
 }
 
 /* --- start --- */
@@ -321,6 +388,7 @@ bool debt_start(const struct plan *plan)
 {
     uint32_t launches, bytes;
     owed.plan = plan;
+    owed.spoils = setting_is_on("KFUSE_SPOIL_STALE");
     find_room(plan, &launches, &bytes);
     owed.credit = calloc((size_t)plan->header->groups.count + 1, sizeof *owed.credit);
     owed.stored = calloc((size_t)plan->header->groups.count + 1, sizeof *owed.stored);

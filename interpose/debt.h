@@ -64,8 +64,14 @@ bool debt_start(const struct plan *plan);
 bool debt_fits(const struct debt_use *use);
 /* Before anything of the use goes to the driver: drops what it overwrites, pays what it touches. */
 void debt_meet(const struct debt_use *use);
-/* The form that leaves ranges stale has been launched. */
+/* The form that leaves ranges stale has been launched. With KFUSE_SPOIL_STALE they are spoiled at once. */
 void debt_incur(const struct debt_use *use);
+
+/* Verification. Of the debt that was incurred last: its recipe is launched, and it is owed all the same. */
+void debt_make_last(void);
+/* Whoever reads what that debt has left stale, and has not been seen to, finds the complement of what he should
+ * find: waits for the default stream, and takes three times the ranges on the host. Pays where that fails. */
+void debt_spoil_last(void);
 
 /* Bytes of memory that are about to be read, or written. A call may fail: only a free is believed, of an
  * allocation that is known. */
@@ -80,7 +86,7 @@ void debt_pay_all(void);
 /* From now on none is incurred; those that are owed must be paid. */
 void debt_forbid(const char *reason);
 bool debt_is_forbidden(void);
-/* The context is gone, or this is the child of a fork. */
+/* The context is gone, this is the child of a fork, or what was stale has been put there by verification. */
 void debt_forget(void);
 /* Forbids them where a library is loaded that may hand memory to a network card without any call of the
  * driver. */

@@ -29,6 +29,7 @@ for letter in T V W C M; do
             [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $order"
             # shellcheck disable=SC2086
             run_planned "$unseen" --order $order $options
+            KFUSE_SPOIL_STALE=1 run_planned "$unseen" --order $order $options
             fused=$((fused + $(stat_of fused)))
             stale=$((stale + $(stat_of stale)))
         done

@@ -110,7 +110,8 @@ static void in_child(const struct judge *judge, const struct pass *pass, const c
 {
     static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",     "KFUSE_STATS",
                                         "KFUSE_LOG",    "LD_PRELOAD",     "KFUSE_DISABLE",
-                                        "KFUSE_DENY",   "KFUSE_EMULATOR", "KFUSE_VERIFY"};
+                                        "KFUSE_DENY",   "KFUSE_EMULATOR", "KFUSE_VERIFY",
+                                        "KFUSE_SPOIL_STALE"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
@@ -326,6 +327,8 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
         /* What is not proven exact for this device is used once it has been verified. */
         pass_set(&replay, "KFUSE_VERIFY", is_other != judge->is_gpu && !is_hurried ? "1" : NULL);
+        /* Readers of stale memory whom nobody has seen find what is surely wrong. */
+        pass_set(&replay, "KFUSE_SPOIL_STALE", is_other ? "1" : NULL);
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
