@@ -163,7 +163,7 @@ static void bench_timed_loop(const struct bench *bench, void (*step)(void *, lon
 
 /* Runs step(context, i) steps * repeat times, i counting on. With --time, one more loop warms up, and the
  * medians over the loops are printed: kernel_us between two events around a loop, wall_us of the host until
- * all is done, a step. */
+ * all is done, a step. total_us: all of the loops, the first one too. */
 static void bench_loop(const struct bench *bench, void (*step)(void *, long), void *context)
 {
     if (!bench->time) {
@@ -174,11 +174,14 @@ static void bench_loop(const struct bench *bench, void (*step)(void *, long), vo
     }
     double *kernel_us = (double *)malloc((bench->repeat + 1) * sizeof *kernel_us);
     double *wall_us = (double *)malloc((bench->repeat + 1) * sizeof *wall_us);
+    double begin = bench_now_us();
     for (long r = 0; r <= bench->repeat; r++)
         bench_timed_loop(bench, step, context, r * bench->steps, &kernel_us[r], &wall_us[r]);
+    double total_us = bench_now_us() - begin;
     CHECK(cudaGetLastError());
     printf("kernel_us %.3f\n", bench_median(kernel_us + 1, bench->repeat) / bench->steps);
     if (!bench->ahead) printf("wall_us %.3f\n", bench_median(wall_us + 1, bench->repeat) / bench->steps);
+    printf("total_us %.0f\n", total_us);
     free(kernel_us);
     free(wall_us);
 }

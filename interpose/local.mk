@@ -2,7 +2,7 @@
 # libkfuse.so goes to $(libdir), where LD_PRELOAD=libkfuse.so finds it; plugins and the emulator to $(pkglibdir).
 lib_LTLIBRARIES += interpose/libkfuse.la
 interpose_libkfuse_la_SOURCES = \
-	interpose/driver.def \
+	interpose/driver.def interpose/observers.def \
 	interpose/entry.c interpose/entry.h \
 	interpose/debt.c interpose/debt.h \
 	interpose/gate.c interpose/gate.h \

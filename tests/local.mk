@@ -3,7 +3,7 @@
 c_tests =
 # Programs of tests/ that a GPU user would build with nvcc, one .cu file each; with the shared runtime, for the emulator.
 cuda_tests =
-cuda_test_headers = bench/bench.h tests/bench/modes.h tests/bench/scale_shift.h
+cuda_test_headers = bench/bench.h tests/bench/driver_call.h tests/bench/modes.h tests/bench/scale_shift.h
 include tests/common/local.mk
 include tests/ptx/local.mk
 include tests/emulator/local.mk
@@ -19,7 +19,7 @@ include tests/referee/local.mk
 include tests/fuzz/local.mk
 check_PROGRAMS += $(c_tests)
 cuda_programs += $(cuda_tests)
-EXTRA_DIST += $(cuda_tests:=.cu) tests/bench/modes.h tests/bench/scale_shift.h
+EXTRA_DIST += $(cuda_tests:=.cu) $(cuda_test_headers)
 tests/%: tests/%.cu $(cuda_test_headers)
 	@$(MKDIR_P) $(@D)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

@@ -8,21 +8,46 @@ enum counted { /* of a member's accesses */
                COUNT_FETCHED /* those that are made and not cached */
 };
 
-/* Served without memory, or not made at all. */
-static bool is_saved(const struct group *group, uint32_t member, uint32_t instruction)
+static uint64_t stored_bytes(const struct group *group, const struct group_tile *tile)
 {
-    const struct group_tile_access *tiled = group_tile_access_of(group, member, instruction);
-    return group_forward_to(group, member, instruction) || group_fetch_to(group, member, instruction) ||
-           group_drops(group, member, instruction) || (tiled && !tiled->is_global);
+    const struct access_summary *summary = group->members[tile->member].summary;
+    for (uint32_t i = 0; i < summary->access_count; i++)
+        if (summary->accesses[i].instruction == tile->instruction)
+            return access_traffic(summary, &summary->accesses[i]);
+    return 0;
 }
 
-static bool is_counted(const struct group *group, uint32_t member, uint32_t instruction, enum counted counted)
+/* Of what the load loads, the share that it takes from tiles: all, or what their stores store. */
+static double fetched_share(const struct group *group, uint32_t member, const struct access *load, uint64_t bytes)
 {
-    if (counted == COUNT_ALL) return true;
-    if (is_saved(group, member, instruction)) return false;
+    uint64_t stored = 0;
+    for (uint32_t i = 0; i < group->fetch_count; i++) {
+        const struct group_fetch *fetch = &group->fetches[i];
+        if (fetch->to_member != member || fetch->to_instruction != load->instruction) continue;
+        if (!fetch->covered) return 1;
+        stored += stored_bytes(group, &group->tiles[fetch->tile]);
+    }
+    return stored < bytes ? (double)stored / (double)bytes : 1;
+}
+
+/* Not served without memory, and made. */
+static double moved_share(const struct group *group, uint32_t member, const struct access *access, uint64_t bytes)
+{
+    const struct group_tile_access *tiled = group_tile_access_of(group, member, access->instruction);
+    if (group_forward_to(group, member, access->instruction) || group_drops(group, member, access->instruction) ||
+        (tiled && !tiled->is_global))
+        return 0;
+    return group_fetch_to(group, member, access->instruction) ? 1 - fetched_share(group, member, access, bytes) : 1;
+}
+
+static double counted_share(const struct group *group, uint32_t member, const struct access *access, uint64_t bytes,
+                            enum counted counted)
+{
+    if (counted == COUNT_ALL || !bytes) return 1;
     /* what a tile has need not have gone to memory before */
-    return counted == COUNT_MOVED || !group_caches(group, member, instruction) ||
-           group_tile_access_of(group, member, instruction);
+    bool is_cached = counted == COUNT_FETCHED && group_caches(group, member, access->instruction) &&
+                     !group_tile_access_of(group, member, access->instruction);
+    return is_cached ? 0 : moved_share(group, member, access, bytes);
 }
 
 /* One direction through one base: the sum over the accesses, at most what the base spans. group NULL:
@@ -35,9 +60,10 @@ static uint64_t base_traffic(const struct group *group, uint32_t member, const s
     if (of->is_bounded && of->to > of->from) span = (uint64_t)(of->to - of->from);
     for (uint32_t i = 0; i < summary->access_count; i++) {
         const struct access *access = &summary->accesses[i];
-        if (access->base != base || !is_counted(group, member, access->instruction, counted)) continue;
-        if (access->kind == ACCESS_ATOMIC || (access->kind == ACCESS_WRITE) == is_write)
-            bytes += access_traffic(summary, access);
+        if (access->base != base) continue;
+        if (access->kind != ACCESS_ATOMIC && (access->kind == ACCESS_WRITE) != is_write) continue;
+        uint64_t all = access_traffic(summary, access);
+        bytes += (uint64_t)((double)all * counted_share(group, member, access, all, counted));
     }
     return bytes < span ? bytes : span;
 }

@@ -2,6 +2,7 @@
  * A program of temporaries: t1 = a + b, t2 = t1 b, out = t2 - a, step after step, in several forms, and after
  * each step what --then says, a letter each. What it reads it adds up and prints. */
 #include "bench/bench.h"
+#include "tests/bench/driver_call.h"
 #include <thread>
 
 static int n;
@@ -180,6 +181,29 @@ static const struct form {
              {"alternate", make_alternate}, {"arena", make_arena},   {"peek", make_peek},
              {"spoil", make_spoil},         {"before", make_before}, {"ends", make_ends}};
 
+/* A graph that copies t1. */
+static void launch_graph(void)
+{
+    static CUgraphExec executable;
+    if (!executable) {
+        CUgraph graph;
+        CUgraphNode node;
+        CUcontext context;
+        CUDA_MEMCPY3D copy = {};
+        copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+        copy.srcDevice = (CUdeviceptr)t1;
+        copy.dstDevice = (CUdeviceptr)spare;
+        copy.WidthInBytes = bytes;
+        copy.Height = copy.Depth = 1;
+        if (DRIVER_CALL(cuCtxGetCurrent)(&context) || DRIVER_CALL(cuGraphCreate)(&graph, 0) ||
+            DRIVER_CALL(cuGraphAddMemcpyNode)(&node, graph, NULL, 0, &copy, context) ||
+            DRIVER_CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0))
+            exit(1);
+    }
+    if (DRIVER_CALL(cuGraphLaunch)(executable, NULL)) exit(1);
+    tell("spare", spare);
+}
+
 static void then(char letter, int step)
 {
     switch (letter) {
@@ -247,6 +271,9 @@ static void then(char letter, int step)
         CHECK(cudaMalloc((void **)&b, bytes));
         write(b, 0, n, step);
         break;
+    case 'l':
+        launch_graph();
+        break;
     case 's':
         CHECK(cudaDeviceSynchronize());
         break;
@@ -277,6 +304,11 @@ static void then(char letter, int step)
     case 'i': {
         cudaPointerAttributes attributes;
         CHECK(cudaPointerGetAttributes(&attributes, t1));
+        break;
+    }
+    case 'I': { /* the emulator says no, which is as good */
+        CUipcMemHandle handle;
+        DRIVER_CALL(cuIpcGetMemHandle)(&handle, (CUdeviceptr)t1);
         break;
     }
     case 'k':

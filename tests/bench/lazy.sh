@@ -27,9 +27,10 @@ stale t 3 3     # a group that must pay again and again stores everything
 stale u 3 3
 stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
+stale sI 1 1    # or other processes may see memory
 stale k 1 1     # nor once there is another stream
 stale sT 1 1    # or another thread
-for letters in A B U P z d c f F G w g x h H At Bt gu fb fut cF Et Eb; do
+for letters in A B U P z d c f F G w g x h l H At Bt gu fb fut cF Et Eb; do
     original "$lazy" --then $letters
     run_planned "$lazy" --then $letters
     [ "$(stat_of paid)" -gt 0 ] || fail "$letters: nothing was made again"
@@ -43,6 +44,12 @@ for KFUSE_EMULATOR in seed=1,races=error seed=2,races=error seed=3; do
     done
 done
 unset KFUSE_EMULATOR
+
+# with a library that hands device memory to network cards
+cc -shared -o "$work/libmpi.so.40" -x c /dev/null || fail 'no library can be made'
+export LD_PRELOAD="$work/libmpi.so.40"
+stale sbs 0 0
+unset LD_PRELOAD
 
 # recorded with it
 for letters in t U Z f w g x i k bA; do

@@ -35,7 +35,7 @@ dist_check_SCRIPTS += \
 	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/threads tests/bench/unseen
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

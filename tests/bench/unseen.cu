@@ -3,9 +3,7 @@
  * t = f(x), y = g(t), and somewhere in the step an unseen kernel reads t as it was left. --order has a letter
  * for each launch of a step. */
 #include "bench/bench.h"
-
-#include <cuda.h>
-#include <dlfcn.h>
+#include "tests/bench/driver_call.h"
 
 static int n;
 static size_t bytes;
@@ -79,20 +77,11 @@ static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                             "fma.rn.f32 %f3, %f1, 0f3e800000, %f2;\nst.global.f32 [%rd5], %f3;\n"
                             "end:\nret;\n}\n";
 
-static void *driver(const char *name)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *entry = library ? dlsym(library, name) : NULL;
-    if (entry) return entry;
-    fprintf(stderr, "unseen: no %s in libcuda.so.1\n", name);
-    exit(1);
-}
-
 static void load_module(void)
 {
     CUmodule module;
-    if (((CUresult(*)(CUmodule *, const void *))driver("cuModuleLoadData"))(&module, image) == CUDA_SUCCESS &&
-        ((CUresult(*)(CUfunction *, CUmodule, const char *))driver("cuModuleGetFunction"))(
-            &loaded, module, "by_module") == CUDA_SUCCESS)
+    if (DRIVER_CALL(cuModuleLoadData)(&module, image) == CUDA_SUCCESS &&
+        DRIVER_CALL(cuModuleGetFunction)(&loaded, module, "by_module") == CUDA_SUCCESS)
         return;
     fprintf(stderr, "unseen: the module cannot be loaded\n");
     exit(1);
@@ -100,9 +89,7 @@ static void load_module(void)
 
 static void launch_loaded(unsigned blocks)
 {
-    typedef CUresult launch(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                            CUstream, void **, void **);
-    static launch *const make = (launch *)driver("cuLaunchKernel");
+    static const auto make = DRIVER_CALL(cuLaunchKernel);
     void *arguments[] = {&n, &t, &seen};
     if (make(loaded, blocks, 1, 1, 128, 1, 1, 0, NULL, arguments, NULL) != CUDA_SUCCESS) exit(1);
 }

@@ -13,7 +13,7 @@ preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/i
 	tests/interpose/test_replay tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
-dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/rename.sh tests/interpose/runtime.sh tests/interpose/table.sh \
+dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/observers.sh tests/interpose/rename.sh tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
