@@ -116,8 +116,9 @@ static bool reads_clock(const struct ptx_operand *operands, uint32_t count)
     return false;
 }
 
-/* Whether the host, another stream or another device may have been promised an order by it: a fence, or an access
- * that is ordered or meant for the whole system, to memory that they can see (PTX ISA, memory consistency model). */
+/* Whether the host, another stream or another device may have been promised an order by it: a fence, or an
+ * access that is ordered or meant for the whole system, to memory that they can see (PTX ISA, memory
+ * consistency model). */
 static bool orders_memory(const struct ptx_instruction *instruction)
 {
     static const enum ptx_modifier ordering[] = {PTX_MOD_VOLATILE, PTX_MOD_MMIO,    PTX_MOD_ACQUIRE,
@@ -125,8 +126,7 @@ static bool orders_memory(const struct ptx_instruction *instruction)
     bool is_seen = instruction->space != PTX_SHARED && instruction->space != PTX_LOCAL &&
                    instruction->space != PTX_PARAM && instruction->space != PTX_CONST;
     if (ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_FENCE) return true;
-    if (!is_seen ||
-        (!ptx_is_load(instruction) && !ptx_is_store(instruction) && !ptx_is_atomic(instruction)))
+    if (!is_seen || (!ptx_is_load(instruction) && !ptx_is_store(instruction) && !ptx_is_atomic(instruction)))
         return false;
     for (size_t m = 0; m < sizeof ordering / sizeof ordering[0]; m++)
         if (ptx_has_modifier(instruction, ordering[m])) return true;

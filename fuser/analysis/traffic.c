@@ -18,7 +18,8 @@ static uint64_t stored_bytes(const struct group *group, const struct group_tile 
 }
 
 /* Of what the load loads, the share that it takes from tiles: all, or what their stores store. */
-static double fetched_share(const struct group *group, uint32_t member, const struct access *load, uint64_t bytes)
+static double fetched_share(const struct group *group, uint32_t member, const struct access *load,
+                            uint64_t bytes)
 {
     uint64_t stored = 0;
     for (uint32_t i = 0; i < group->fetch_count; i++) {
@@ -31,17 +32,20 @@ static double fetched_share(const struct group *group, uint32_t member, const st
 }
 
 /* Not served without memory, and made. */
-static double moved_share(const struct group *group, uint32_t member, const struct access *access, uint64_t bytes)
+static double moved_share(const struct group *group, uint32_t member, const struct access *access,
+                          uint64_t bytes)
 {
     const struct group_tile_access *tiled = group_tile_access_of(group, member, access->instruction);
-    if (group_forward_to(group, member, access->instruction) || group_drops(group, member, access->instruction) ||
-        (tiled && !tiled->is_global))
+    if (group_forward_to(group, member, access->instruction) ||
+        group_drops(group, member, access->instruction) || (tiled && !tiled->is_global))
         return 0;
-    return group_fetch_to(group, member, access->instruction) ? 1 - fetched_share(group, member, access, bytes) : 1;
+    return group_fetch_to(group, member, access->instruction)
+               ? 1 - fetched_share(group, member, access, bytes)
+               : 1;
 }
 
-static double counted_share(const struct group *group, uint32_t member, const struct access *access, uint64_t bytes,
-                            enum counted counted)
+static double counted_share(const struct group *group, uint32_t member, const struct access *access,
+                            uint64_t bytes, enum counted counted)
 {
     if (counted == COUNT_ALL || !bytes) return 1;
     /* what a tile has need not have gone to memory before */
@@ -94,6 +98,15 @@ static uint64_t moved_by_group(const struct group *group, enum counted counted)
 uint64_t traffic_cached(const struct group *group)
 {
     return moved_by_group(group, COUNT_MOVED) - moved_by_group(group, COUNT_FETCHED);
+}
+
+double traffic_spared(const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    double all = (double)traffic_of_launch(summary), left = 0;
+    for (int is_write = 0; is_write < 2; is_write++)
+        left += (double)moved(group, member, summary, is_write, COUNT_FETCHED);
+    return all > 0 ? 1 - left / all : 0;
 }
 
 /* The most that a member from this one on moves through bases of the array in one direction. */

@@ -9,6 +9,8 @@
 uint64_t traffic_of_launch(const struct access_summary *summary);
 /* What forwards, drops and fetches save, less what the borders of tiles load again: that may be more. */
 int64_t traffic_saved(const struct group *group);
+/* Of what a member moves as a launch of its own, the share that it does not move in the group, or that caches serve. */
+double traffic_spared(const struct group *group, uint32_t member);
 /* Of what the group moves, what its list of cached accesses does. */
 uint64_t traffic_cached(const struct group *group);
 /* Different bytes that one block touches, on average. */

@@ -14,7 +14,10 @@ static const struct { /* measured on an H100 (80 GB HBM3); used where the trace 
     double cached_gain; /* of the time of memory traffic, what is saved where the shared cache serves it */
     double either_cost; /* of a member's time, what it costs that loads look first whether a tile has their
                            value */
-} fallback = {1000, 1500, 1000, 3200, 700, 0.89, 5000, 100e3, 0.5, 0.5, 0.15};
+    double
+        apart_cost; /* of a member's time, what it costs to run it in threads that others have, one after the
+                       other, where nothing passes between them: seven regions of a wave, 400^3, took 8% */
+} fallback = {1000, 1500, 1000, 3200, 700, 0.89, 5000, 100e3, 0.5, 0.5, 0.15, 0.08};
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -122,7 +125,8 @@ struct projected projection_group(const struct projection *projection, const uin
     double saved = body * (kernel->share_saved < most_saved ? kernel->share_saved : most_saved);
     double share = occupancy(projection, kernel);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
-    double added = kernel->repeated_ns + kernel->waiting_ns + fallback.either_cost * kernel->either_ns;
+    double added = kernel->repeated_ns + kernel->waiting_ns + fallback.either_cost * kernel->either_ns +
+                   fallback.apart_cost * kernel->apart_ns;
     projected.fused_ns = projection->floor_ns + (body - saved + added) * slower;
     return projected;
 }

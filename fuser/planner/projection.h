@@ -31,6 +31,7 @@ struct projection_kernel { /* a fused kernel */
     double repeated_ns;    /* of computing that it does more than once */
     double waiting_ns;     /* more, of threads that run several of a member's, one after the other */
     double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */
+    double apart_ns;       /* of members to and from which hardly anything passes */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */

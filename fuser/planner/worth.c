@@ -109,6 +109,38 @@ static double either_ns(const struct search *search, const struct group *group, 
     return sum;
 }
 
+/* Members to or from which values pass, or what the caches hold: a bit each. */
+static uint64_t linked_members(const struct group *group)
+{
+    const double little = 0.05;
+    uint64_t linked = 0;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (traffic_spared(group, m) > little) linked |= UINT64_C(1) << m;
+    for (uint32_t i = 0; i < group->forward_count; i++)
+        if (linked >> group->forwards[i].to_member & 1)
+            linked |= UINT64_C(1) << group->forwards[i].from_member;
+    for (uint32_t i = 0; i < group->fetch_count; i++)
+        if (linked >> group->fetches[i].to_member & 1)
+            linked |= UINT64_C(1) << group->tiles[group->fetches[i].tile].member;
+    for (uint32_t i = 0; i < group->tile_access_count; i++)
+        linked |= UINT64_C(1) << group->tile_accesses[i].member;
+    for (uint32_t i = 0; i < group->cached_count; i++) { /* by which member is not told: by all before it */
+        uint32_t to = group->cached[i].member;
+        if (linked >> to & 1) linked |= (UINT64_C(1) << to) - 1;
+    }
+    return linked;
+}
+
+static double apart_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    double sum = 0;
+    uint64_t linked = linked_members(group);
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (!(linked >> m & 1) && (double)times[m] > search->projection.floor_ns)
+            sum += (double)times[m] - search->projection.floor_ns;
+    return sum;
+}
+
 static uint32_t shared_of(const struct search_group *planned)
 {
     return planned->code.static_shared + planned->code.dynamic_shared;
@@ -175,6 +207,7 @@ struct projected worth_of(struct search *search, const struct search_group *plan
         kernel.repeated_ns = repeated_ns(search, planned, times);
         kernel.waiting_ns = waiting_ns(search, planned->group, times);
         kernel.either_ns = either_ns(search, planned->group, times);
+        kernel.apart_ns = apart_ns(search, planned->group, times);
     }
     kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
     struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
