@@ -295,6 +295,7 @@ static void spare_passed(struct search *search, const struct search_group *group
         if (group->roles[s] == PLAN_MEMBER) continue;
         if (!lazy_may_stand_by(search, group->launches[s])) {
             for (uint32_t i = 0; i < stale->count; i++) stale->ranges[i].is_stale = false;
+            stale_settle(group->group, stale);
             continue;
         }
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);

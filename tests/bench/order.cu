@@ -50,6 +50,11 @@ __global__ void count(unsigned *flag, unsigned value)
     flag[1] = value;
 }
 
+__global__ void exchange(unsigned *flag, unsigned value)
+{
+    atomicExch(flag, value);
+}
+
 __global__ void stamp_ns(unsigned long long *time)
 {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(*time));
@@ -67,6 +72,7 @@ static void middle(const char *mode, unsigned value)
     if (!strcmp(mode, "release")) set_released<<<1, 1>>>(flag, value);
     if (!strcmp(mode, "system")) set_for_all<<<1, 1>>>(flag, value);
     if (!strcmp(mode, "relaxed")) count<<<1, 1>>>(flag, value);
+    if (!strcmp(mode, "exchange")) exchange<<<1, 1>>>(flag, value);
     if (!strcmp(mode, "timer")) stamp_ns<<<1, 1>>>(times + value);
     if (!strcmp(mode, "cycles")) stamp_cycles<<<1, 1>>>(times + value);
 }
@@ -92,7 +98,7 @@ int main(int argc, char **argv)
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
-        {"mode", NULL, &mode, NULL, "fence, volatile, release, system, relaxed, timer or cycles"},
+        {"mode", NULL, &mode, NULL, "fence, volatile, release, system, relaxed, exchange, timer or cycles"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Launches whose order matters beyond their data.", own);
@@ -105,7 +111,8 @@ int main(int argc, char **argv)
     CHECK(cudaMemset(flag, 0, 2 * sizeof *flag));
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaHostAlloc((void **)&host, n * sizeof *host, cudaHostAllocDefault));
-    bool is_timed = !strcmp(mode, "timer") || !strcmp(mode, "cycles"), polls = strcmp(mode, "relaxed") && !is_timed;
+    bool is_timed = !strcmp(mode, "timer") || !strcmp(mode, "cycles"),
+         polls = strcmp(mode, "relaxed") && strcmp(mode, "exchange") && !is_timed;
     CHECK(cudaDeviceSynchronize());
     for (int step = 0; step < bench.steps; step++) {
         fill<<<(n + 127) / 128, 128>>>(n, d, step);

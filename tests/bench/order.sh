@@ -6,7 +6,7 @@
 order=$top_builddir/tests/bench/order
 plan_options=--keep-losing
 export KFUSE_HOLD_US=10000000
-for mode in fence volatile release system timer cycles relaxed; do
+for mode in fence volatile release system timer cycles relaxed exchange; do
     record_and_plan "$order" --mode $mode
     for KFUSE_EMULATOR in seed=1 seed=2 seed=3 seed=4 seed=5 ''; do
         export KFUSE_EMULATOR
@@ -15,7 +15,7 @@ for mode in fence volatile release system timer cycles relaxed; do
         run_planned "$order" --mode $mode
     done
     case $mode in
-    relaxed)
+    relaxed | exchange)
         [ "$(stat_of issued)" -lt "$(stat_of launches)" ] || fail 'nothing is fused across a relaxed atomic'
         continue
         ;;

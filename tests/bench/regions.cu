@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A wave in a box with absorbing walls, as many codes have it: one kernel for the inside, six for the walls, each over a
- * region of its own of the same array, and one that adds a source at a point. Nothing is gained by fusing
- * these into one row: what they read of the old field the caches serve, and each has threads of its own. */
+ * A wave in a box with absorbing walls, as many codes have it: one kernel for the inside, six for the walls,
+ * each over a region of its own of the same array, and one that adds a source at a point. Nothing is gained
+ * by fusing these into one row: what they read of the old field the caches serve, and each has threads of its
+ * own. */
 #include "bench/bench.h"
 
 static int size;
@@ -57,7 +58,8 @@ static void launch(bool is_inside, struct box box)
 
 static void step(void *context, long number)
 {
-    int from = RADIUS, to = size - RADIUS, all = to - from, core = all - 2 * WALL, low = from + WALL, high = to - WALL;
+    int from = RADIUS, to = size - RADIUS, all = to - from, core = all - 2 * WALL, low = from + WALL,
+        high = to - WALL;
     (void)context;
     launch(true, {low, low, low, core, core, core});
     launch(false, {from, from, from, all, all, WALL});
@@ -66,7 +68,8 @@ static void step(void *context, long number)
     launch(false, {from, high, low, all, WALL, core});
     launch(false, {from, low, low, WALL, core, core});
     launch(false, {high, low, low, WALL, core, core});
-    add_source<<<1, 32>>>(next, ((long)size / 2 * size + size / 2) * size + size / 2, number < 20 ? 1.0f : 0.0f);
+    add_source<<<1, 32>>>(next, ((long)size / 2 * size + size / 2) * size + size / 2,
+                          number < 20 ? 1.0f : 0.0f);
     float *old = now;
     now = next;
     next = old;

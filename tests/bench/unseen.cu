@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches that no analysis sees through, around two kernels with a temporary: step after step x is rewritten,
- * t = f(x), y = g(t), and somewhere in the step an unseen kernel reads t as it was left. --order has a letter
- * for each launch of a step. */
+ * Launches that no analysis sees through, around two kernels with a temporary: step after step x is
+ * rewritten, t = f(x), y = g(t), and somewhere in the step an unseen kernel reads t as it was left. --order
+ * has a letter for each launch of a step. */
 #include "bench/bench.h"
 #include "tests/bench/driver_call.h"
 
@@ -66,16 +66,17 @@ __global__ void by_call(int n, const float *t, float *seen, int which)
 }
 
 /* The same from an image of its own, which may be one without PTX. */
-static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                            ".visible .entry by_module(.param .u32 n, .param .u64 t, .param .u64 seen)\n{\n"
-                            ".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<8>;\n"
-                            "ld.param.u32 %r1, [n];\nld.param.u64 %rd1, [t];\nld.param.u64 %rd2, [seen];\n"
-                            "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"
-                            "mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.s32 %p1, %r5, %r1;\n@%p1 bra end;\n"
-                            "mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n"
-                            "ld.global.f32 %f1, [%rd4];\nld.global.f32 %f2, [%rd5];\n"
-                            "fma.rn.f32 %f3, %f1, 0f3e800000, %f2;\nst.global.f32 [%rd5], %f3;\n"
-                            "end:\nret;\n}\n";
+static const char image[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry by_module(.param .u32 n, .param .u64 t, .param .u64 seen)\n{\n"
+    ".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<8>;\n"
+    "ld.param.u32 %r1, [n];\nld.param.u64 %rd1, [t];\nld.param.u64 %rd2, [seen];\n"
+    "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"
+    "mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.s32 %p1, %r5, %r1;\n@%p1 bra end;\n"
+    "mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n"
+    "ld.global.f32 %f1, [%rd4];\nld.global.f32 %f2, [%rd5];\n"
+    "fma.rn.f32 %f3, %f1, 0f3e800000, %f2;\nst.global.f32 [%rd5], %f3;\n"
+    "end:\nret;\n}\n";
 
 static void load_module(void)
 {
@@ -142,7 +143,8 @@ int main(int argc, char **argv)
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
         {"order", NULL, &order, NULL, "of a step, a letter each: see launch"},
-        {"turned", &turned, NULL, NULL, "the step from which on the table and the variable name another array"},
+        {"turned", &turned, NULL, NULL,
+         "the step from which on the table and the variable name another array"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     turned = 1000000;
@@ -164,7 +166,8 @@ int main(int argc, char **argv)
         }
         for (const char *letter = order; *letter; letter++) launch(*letter, step);
     }
-    const struct result results[] = {{"x", x, bytes}, {"t", t, bytes}, {"y", y, bytes}, {"seen", seen, bytes}};
+    const struct result results[] = {
+        {"x", x, bytes}, {"t", t, bytes}, {"y", y, bytes}, {"seen", seen, bytes}};
     bench_results(&bench, results, 4);
     return 0;
 }
