@@ -7,7 +7,9 @@ libcommon_la_SOURCES = \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
+	common/outlet.c common/outlet.h \
 	common/own_file.h \
+	common/own_write.c common/own_write.h \
 	common/plan.h common/plan_build.c common/plan_build.h common/plan_map.c \
 	common/setting.c common/setting.h \
 	common/symbol.c common/symbol.h \

@@ -180,8 +180,11 @@ TRACE_RECORDS(X)
 
 /* --- writer: trace_writer.c; used in the preloaded library, thread safe ----------------------------------- */
 struct trace_writer;
-/* Creates the file (mode 0644). NULL with *error set (static text) when it cannot be. */
+/* Creates the file (mode 0600), or empties one that holds a trace. NULL with *error set (static text) when it
+ * cannot be. */
 struct trace_writer *trace_writer_open(const char *path, const char **error);
+/* Whether trace_writer_open would; leaves an empty file where there was none. */
+bool trace_may_write(const char *path, const char **error);
 /* Appends one record; parts are concatenated. Buffered up to 64 KiB. Returns false, for good, after a write failed. */
 bool trace_write(struct trace_writer *writer, enum trace_kind kind, const void *fixed, const void *payload,
                  size_t payload_size);

@@ -4,7 +4,8 @@
  * programs: it raises no signal (SIGPIPE, SIGXFSZ) and never writes to a descriptor that the program has
  * closed and used again. */
 #include "common/trace.h"
-#include "common/own_file.h"
+#include "common/outlet.h"
+#include "common/own_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ enum { BUFFER_BYTES = 64 * 1024, FLUSH_BYTES = BUFFER_BYTES / 2, FLUSH_NS = 100 
 struct trace_writer {
     pthread_mutex_t lock;
     struct own_file file;
-    uint64_t written; /* bytes in the file */
+    off_t written; /* bytes in the file */
     uint64_t flushed_ns;
     size_t used;
     bool failed;
@@ -37,24 +37,46 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* A file that holds anything but a trace is somebody's. */
+static bool is_replaceable(int file, const struct stat *status)
+{
+    char magic[sizeof TRACE_MAGIC - 1];
+    ssize_t size = status->st_size < (off_t)sizeof magic ? (ssize_t)status->st_size : (ssize_t)sizeof magic;
+    return pread(file, magic, (size_t)size, 0) == size && !memcmp(magic, TRACE_MAGIC, (size_t)size);
+}
+
+/* NULL, or why no trace may be written there. */
+static const char *refusal(int file, struct stat *status)
+{
+    if (fstat(file, status) || !S_ISREG(status->st_mode)) return "not a regular file";
+    if (!is_replaceable(file, status)) return "it holds something else than a trace";
+    if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return "another process is recording to this file";
+    return NULL;
+}
+
 /* Opens without touching what is in the file, so that a trace that is still being written survives. */
 static int open_file(const char *path, struct stat *status, const char **error)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+    bool is_output = !stat(path, status) && outlet_open_stream(status) >= 0;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (file < 0) {
         *error = strerrordesc_np(errno);
         return -1;
     }
-    *error = NULL;
-    if (fstat(file, status) || !S_ISREG(status->st_mode))
-        *error = "not a regular file";
-    else if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        *error = "another process is recording to this file";
-    else if (ftruncate(file, 0))
-        *error = "the file could not be emptied";
+    *error = refusal(file, status);
+    if (!*error && is_output) *error = "the program's own output goes there";
     if (!*error) return file;
     close(file);
     return -1;
+}
+
+bool trace_may_write(const char *path, const char **error)
+{
+    struct stat status;
+    int file = open_file(path, &status, error);
+    if (file >= 0) close(file);
+    return file >= 0;
 }
 
 struct trace_writer *trace_writer_open(const char *path, const char **error)
@@ -63,9 +85,10 @@ struct trace_writer *trace_writer_open(const char *path, const char **error)
     int file = open_file(path, &status, error);
     if (file < 0) return NULL;
     struct trace_writer *writer = calloc(1, sizeof *writer);
-    if (!writer) {
-        *error = "out of memory";
+    if (!writer || ftruncate(file, 0)) {
+        *error = writer ? "the file could not be emptied" : "out of memory";
         close(file);
+        free(writer);
         return NULL;
     }
     pthread_mutex_init(&writer->lock, NULL);
@@ -81,34 +104,12 @@ struct trace_writer *trace_writer_open(const char *path, const char **error)
     return NULL;
 }
 
-/* Whether writing size bytes reaches our file and raises no signal. */
-static bool may_write(const struct trace_writer *writer, size_t size)
-{
-    struct rlimit limit;
-    if (!own_file_is_ours(&writer->file)) return false;
-    if (getrlimit(RLIMIT_FSIZE, &limit)) return false;
-    return limit.rlim_cur == RLIM_INFINITY || writer->written + size <= limit.rlim_cur;
-}
-
 static bool write_bytes(struct trace_writer *writer, const void *bytes, size_t size)
 {
-    const char *from = bytes;
-    if (writer->failed || !may_write(writer, size)) {
+    if (writer->failed || !own_file_is_ours(&writer->file) ||
+        !own_write_at(writer->file.descriptor, bytes, size, &writer->written))
         writer->failed = true;
-        return false;
-    }
-    while (size) {
-        ssize_t written = pwrite(writer->file.descriptor, from, size, (off_t)writer->written);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) {
-            writer->failed = true;
-            return false;
-        }
-        from += written;
-        size -= (size_t)written;
-        writer->written += (uint64_t)written;
-    }
-    return true;
+    return !writer->failed;
 }
 
 static bool flush(struct trace_writer *writer, uint64_t now)

@@ -6,6 +6,7 @@
 
 #include "common/cache.h"
 #include "common/log.h"
+#include "common/outlet.h"
 #include "common/setting.h"
 #include "common/waits.h"
 #include "interpose/gate.h"
@@ -41,6 +42,7 @@ static struct shim {
     _Atomic int mode;
     _Atomic int error;                       /* CUresult */
     bool is_child;                           /* of a fork: nothing of ours runs any more */
+    struct outlet stats;                     /* path NULL: none */
     char pending[PATH_MAX], final[PATH_MAX]; /* a trace under its temporary name and its own; or empty */
 } shim = {.opened = PTHREAD_ONCE_INIT, .has_begun = ATOMIC_FLAG_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -196,7 +198,11 @@ static void open_once(void)
 {
     log_open();
     pthread_atfork(NULL, NULL, fork_child);
-    if (setting_text("KFUSE_STATS")) shim_attention_set(ATTENTION_SPAN);
+    const char *stats = setting_text("KFUSE_STATS");
+    if (stats) {
+        shim.stats = outlet_of(stats);
+        shim_attention_set(ATTENTION_SPAN);
+    }
     if (setting_is_on("KFUSE_DISABLE")) {
         atomic_store(&shim.mode, MODE_OFF);
         shim_latch("KFUSE_DISABLE is set");
@@ -305,19 +311,18 @@ static void write_stats(void)
         [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
         [COUNT_REFUSED] = "refused",   [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores",
         [COUNT_STALE] = "stale",       [COUNT_PAID] = "paid"};
-    const char *path = setting_text("KFUSE_STATS");
-    if (!path) return;
-    FILE *file = fopen(path, "we");
-    if (!file) {
-        log_write(LOG_WARNING, "shim", "%s cannot be written: %s", path, strerror(errno));
-        return;
-    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = shim.stats.path ? open_memstream(&text, &size) : NULL;
+    if (!file) return;
     for (int i = 0; i < COUNT_KINDS; i++) fprintf(file, "%s %llu\n", names[i], total((enum shim_counter)i));
     fprintf(file, "span_us %lld\n",
             (long long)(atomic_load(&span.end_ns) - atomic_load(&span.begin_ns)) / 1000);
     replay_write_stats(file);
     verify_write_stats(file);
-    fclose(file);
+    if (fclose(file) || !outlet_write(&shim.stats, text, size))
+        log_write(LOG_WARNING, "shim", "%s cannot be written: %s", shim.stats.path, strerror(errno));
+    free(text);
 }
 
 /* At exit, before the driver goes; and when the library is unloaded. Twice is once. */

@@ -4,6 +4,7 @@
 #include "interpose/verify.h"
 
 #include "common/log.h"
+#include "common/own_write.h"
 #include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/shim.h"
@@ -12,6 +13,7 @@
 #include "interpose/verify_rest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -416,24 +418,36 @@ static bool has_results(void)
     return false;
 }
 
+/* The text of the file, to be freed. */
+static char *results_text(size_t *size)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, size);
+    if (!file) return NULL;
+    fprintf(file, "plan %016llx\n", (unsigned long long)verify.plan->header->check);
+    verify_write_stats(file);
+    if (!fclose(file)) return text;
+    free(text);
+    return NULL;
+}
+
 /* A folder that cannot be written is no fault: --stats has the same. A process that has come to no group
  * leaves what another one has written. */
 void verify_finish(void)
 {
     char path[PATH_MAX + 16], temporary[PATH_MAX + 48];
+    size_t size = 0;
     if (!verify.uses || !has_results()) return;
     snprintf(path, sizeof path, "%s/verified", verify.directory);
     snprintf(temporary, sizeof temporary, "%s/.verified.%ld", verify.directory, (long)getpid());
-    FILE *file = fopen(temporary, "we");
-    if (file) {
-        fprintf(file, "plan %016llx\n", (unsigned long long)verify.plan->header->check);
-        verify_write_stats(file);
-    }
-    bool is_written = file && !ferror(file);
-    if (file && fclose(file)) is_written = false;
+    char *text = results_text(&size);
+    int file = text ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+    bool is_written = file >= 0 && own_write(file, text, size);
+    free(text);
+    if (file >= 0 && close(file)) is_written = false;
     if (is_written && !rename(temporary, path)) return;
     log_write(LOG_INFO, "verify", "%s cannot be written: %s", path, strerror(errno));
-    if (file) unlink(temporary);
+    if (file >= 0) unlink(temporary);
 }
 
 void verify_fork_child(void)

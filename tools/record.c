@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse record: runs a program with the recorder on. Replaced by the program, whose exit status is the
  * command's. */
+#include "common/trace.h"
 #include "tools/commands.h"
 #include "tools/preload.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void print_help(void)
 {
@@ -28,13 +26,11 @@ static void print_help(void)
 /* Says at once, not after a long run, that the trace cannot be written. The program runs all the same. */
 static void check_writable(const char *path)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (file >= 0)
-        close(file);
-    else
+    const char *error = NULL;
+    if (!trace_may_write(path, &error))
         command_error("record",
                       "%s: %s; the program runs without being recorded (choose another file with -o)", path,
-                      strerror(errno));
+                      error);
 }
 
 int command_record(int argc, char **argv)

@@ -9,7 +9,7 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-preload_tests = tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_rename \
+preload_tests = tests/interpose/test_alone tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_rename \
 	tests/interpose/test_replay tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
@@ -24,6 +24,9 @@ interpose_replay = $(interpose_preload) tests/interpose/plan_fixture.c tests/int
 tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_replay)
 tests_interpose_test_replay_LDADD = tests/interpose/libcuda.la libcommon.la -ldl -lpthread
 tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
+tests_interpose_test_alone_SOURCES = tests/interpose/test_alone.c $(interpose_replay)
+tests_interpose_test_alone_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_alone_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)
 tests_interpose_test_refusals_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_refusals_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)

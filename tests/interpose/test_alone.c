@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The library leaves the program and its files alone: what it prints, how it ends. Against the fake driver.
+ */
+#define __CUDA_API_VERSION_INTERNAL
+#include "tests/interpose/replay_program.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* --- what the program prints --- */
+
+/* Longer than the counts, so that what is cut off or overwritten shows. */
+static void print_first(void)
+{
+    for (int i = 0; i < 200; i++) printf("line %d of the program\n", i);
+}
+
+static void prints(void)
+{
+    print_first();
+    fflush(stdout);
+    start_program();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+    printf("the last line\n");
+}
+
+/* Everything once, whole lines, in order; counts after it where there are any. */
+static void expect_printed(const char *name, const char *last)
+{
+    char line[1024], expected[64];
+    FILE *file = fopen(in_folder(name), "r");
+    EXPECT(file);
+    int printed = 0;
+    bool is_last = false;
+    while (fgets(line, sizeof line, file)) {
+        if (printed < 200)
+            snprintf(expected, sizeof expected, "line %d of the program\n", printed);
+        else
+            snprintf(expected, sizeof expected, "the last line\n");
+        printed += !strcmp(line, expected);
+        is_last = last && !strncmp(line, last, strlen(last));
+    }
+    fclose(file);
+    EXPECT(printed == 201);
+    EXPECT(!last || is_last);
+}
+
+/* In the process that becomes the program. */
+static void print_to(int stream, const char *name, int flags)
+{
+    int file = open(in_folder(name), O_WRONLY | O_CREAT | flags, 0600);
+    if (file < 0 || dup2(file, stream) < 0 || (file != stream && close(file))) exit(1);
+}
+
+static void counts_to(const char *path)
+{
+    plan_ab();
+    setenv("KFUSE_STATS", path, 1);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+}
+
+static void counts_to_stdout(void)
+{
+    counts_to("/dev/stdout");
+}
+
+static void counts_to_its_file(void)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s", in_folder("out"));
+    counts_to(path);
+}
+
+static void counts_to_number(void)
+{
+    counts_to("/dev/fd/9");
+    if (dup2(STDOUT_FILENO, 9) < 0) exit(1);
+}
+
+static void counts_to_stderr(void)
+{
+    counts_to("-");
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0) exit(1);
+}
+
+static void after_counts(int status)
+{
+    EXPECT(status == 0);
+    expect_printed("out", "group ab uses 1");
+}
+
+static void log_to_its_file(void)
+{
+    plan_ab();
+    setenv("KFUSE_LOG", in_folder("out"), 1);
+    setenv("KFUSE_LOG_LEVEL", "debug", 1);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+}
+
+static void after_log(int status)
+{
+    EXPECT(status == 0 && file_has("out", "kfuse: replay"));
+    expect_printed("out", NULL);
+}
+
+static void trace_to_its_file(void)
+{
+    setenv("KFUSE_RECORD", in_folder("out"), 1);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+}
+
+static void after_trace(int status)
+{
+    EXPECT(status == 0 && file_has("log", "cannot be recorded to"));
+    expect_printed("out", NULL);
+}
+
+static void trace_to_a_text(void)
+{
+    FILE *file = fopen(in_folder("notes"), "w");
+    if (!file || fputs("mine\n", file) < 0 || fclose(file)) exit(1);
+    setenv("KFUSE_RECORD", in_folder("notes"), 1);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+}
+
+static void after_text(int status)
+{
+    EXPECT(status == 0 && file_has("log", "something else than a trace") && file_has("notes", "mine"));
+    expect_printed("out", NULL);
+}
+
+/* --- signals --- */
+
+static void to_a_closed_pipe(void)
+{
+    int ends[2];
+    plan_ab();
+    setenv("KFUSE_LOG", "-", 1);
+    setenv("KFUSE_LOG_LEVEL", "debug", 1);
+    setenv("KFUSE_STATS", "/dev/stderr", 1);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+    if (pipe(ends) || dup2(ends[1], STDERR_FILENO) < 0) exit(1);
+    close(ends[0]);
+    close(ends[1]);
+    signal(SIGPIPE, SIG_DFL);
+}
+
+static void after_printing(int status)
+{
+    EXPECT(status == 0);
+    expect_printed("out", NULL);
+}
+
+/* The program's output is smaller than the limit, what the library writes is not. */
+static void limit_files(void)
+{
+    signal(SIGXFSZ, SIG_DFL);
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+    FILE *filler = fopen(in_folder("stats"), "w"); /* counts replace it */
+    if (!filler || fclose(filler)) exit(1);
+    if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){96, 96})) exit(1);
+}
+
+static void counts_beyond_a_limit(void)
+{
+    plan_ab();
+    setenv("KFUSE_VERIFY", "1", 1);
+    limit_files();
+}
+
+static void trace_beyond_a_limit(void)
+{
+    setenv("KFUSE_RECORD", in_folder("app.kftrace"), 1);
+    limit_files();
+}
+
+static void prints_little(void)
+{
+    printf("all of it\n"); /* not flushed before exit */
+    start_program();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+}
+
+static void after_limit(int status)
+{
+    EXPECT(status == 0 && file_has("out", "all of it"));
+}
+
+static const struct preload_case cases[] = {
+    {"counts go through standard output", prints, counts_to_stdout, after_counts},
+    {"counts go through the file of standard output", prints, counts_to_its_file, after_counts},
+    {"counts go through a descriptor", prints, counts_to_number, after_counts},
+    {"counts go through standard error", prints, counts_to_stderr, after_counts},
+    {"the log goes through the file of standard output", prints, log_to_its_file, after_log},
+    {"no trace where standard output goes", prints, trace_to_its_file, after_trace},
+    {"no trace in place of a text", prints, trace_to_a_text, after_text},
+    {"a closed pipe ends nothing", prints, to_a_closed_pipe, after_printing},
+    {"counts beyond a limit of files end nothing", prints_little, counts_beyond_a_limit, after_limit},
+    {"a trace beyond a limit of files ends nothing", prints_little, trace_beyond_a_limit, after_limit},
+};
+
+int main(int argc, char **argv)
+{
+    return preload_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
