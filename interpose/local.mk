@@ -18,6 +18,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/hook_stream.c \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
+	interpose/own_thread.c interpose/own_thread.h \
 	interpose/queue.c interpose/queue.h interpose/queue_parts.h \
 	interpose/record.c interpose/record.h \
 	interpose/rename.c interpose/rename.h \

@@ -49,6 +49,15 @@ static uint64_t announced(void)
     return rename_is_on() ? queue.renamed : 0;
 }
 
+static void drain(void);
+
+static __attribute__((noinline)) void hold_nothing(void)
+{
+    shim_latch("no thread can be started that would release held launches");
+    drain();
+    atomic_store(&queue.oldest, 0);
+}
+
 /* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
  * the next launch will likely be held too: a flush that finds nothing takes it away. */
 static void publish(void)
@@ -62,8 +71,8 @@ static void publish(void)
         return;
     }
     if (!shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
-    atomic_store(&queue.oldest, oldest); /* in one order with the timer's going to sleep */
-    timer_held();
+    atomic_store(&queue.oldest, oldest); /* in one order with the timer's going to sleep and ending */
+    if (!timer_held()) hold_nothing();
 }
 
 /* --- whether holding pays --- */
@@ -278,7 +287,6 @@ static void release(uint64_t ticket)
 /* With the token. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
-    static const struct timer_source source = {oldest, release};
     if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
     if (rename_is_on() && !queue_same_stream(rename_stream(), shape->stream)) issue_restore();
     bool is_first = !queue.count;
@@ -292,7 +300,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drain_and_pay(false);
         return false;
     }
-    if (!is_holdable(shape->stream, is_first) || (is_first && !timer_start(&source))) {
+    if (!is_holdable(shape->stream, is_first)) {
         if (!--queue.count) match_start(&queue.state);
         drain_and_pay(false);
         return false;
@@ -477,6 +485,7 @@ static bool reserve(const struct plan *plan)
 
 bool queue_start(const struct plan *plan)
 {
+    static const struct timer_source source = {oldest, release};
     queue.match = match_create(plan);
     if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) || !debt_start(plan))
         return false;
@@ -484,6 +493,7 @@ bool queue_start(const struct plan *plan)
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
     match_start(&queue.state);
+    timer_prepare(&source);
     return true;
 }
 

@@ -28,8 +28,10 @@
  * by a thread that issues; replay.c loads code without it and takes it only to switch a group on. The
  * recorder is never active together with the queue.
  *
- * Timer: created at the first hold (all signals blocked), sleeps on a futex while nothing happens, looks
- * every KFUSE_HOLD_US otherwise and releases the queue when its oldest launch was there at the last look too.
+ * Timer: a thread (own_thread.h) that is made when something is held and there is none. It looks every
+ * KFUSE_HOLD_US and releases the queue when its oldest launch was there at the last look too. While nothing
+ * happens it sleeps on a futex, and after a tenth of a second of that it ends: a thread of ours keeps no
+ * program alive. Where it cannot be made, what is held is issued at once, and nothing more is held.
  * Renamed ranges are copied back when there was no use for many looks: in a long loop the host waits for the
  * device. In the child of a fork there is no timer and nothing is ever held.
  *

@@ -10,6 +10,7 @@
 #include "common/setting.h"
 #include "common/waits.h"
 #include "interpose/gate.h"
+#include "interpose/own_thread.h"
 #include "interpose/queue.h"
 #include "interpose/record.h"
 #include "interpose/replay.h"
@@ -330,6 +331,7 @@ static void shim_exit(void)
 {
     static atomic_bool is_done;
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
+    own_thread_exits();
     atomic_store(&shim_has_latched, true); /* first: other threads may go on launching */
     if (shim_has_attention(ATTENTION_QUEUE)) queue_finish();
     recorder_close(TRACE_END_EXIT);

@@ -1,80 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The timer thread. While launches are being held it looks every KFUSE_HOLD_US, so that holding costs no
- * system call; after a while without any it sleeps until it is woken. */
+ * system call; after a while without any it sleeps until it is needed, and then ends. */
 #include "interpose/timer.h"
 
 #include "common/setting.h"
-#include "interpose/shim.h"
-#include "interpose/token.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
+#include <time.h>
 
-enum { DEFAULT_HOLD_US = 100, LONGEST_HOLD_US = 60000000, IDLE_LOOKS = 50, SLACK_NS = 1000 };
+enum { DEFAULT_HOLD_US = 100, LONGEST_HOLD_US = 60000000, LONGEST_LOOK_US = 50000 };
+enum { IDLE_LOOKS = 50, IDLE_US = 50000, SLACK_NS = 1000 };
 
 static struct {
     const struct timer_source *source;
-    struct timespec period;
-    _Atomic uint32_t is_asleep;
-    atomic_bool is_started;
+    long hold_us, look_us; /* of a long hold time only a part is slept at once */
 } timer;
 
-static void sleep_until_held(void)
+static bool is_anything_held(void)
 {
-    atomic_store(&timer.is_asleep, 1);
-    while (atomic_load(&timer.is_asleep) && !timer.source->oldest()) futex_wait(&timer.is_asleep, 1, NULL);
-    atomic_store(&timer.is_asleep, 0);
+    return timer.source->oldest() != 0;
 }
 
-static void *timer_main(void *unused)
+static void look(void)
 {
+    const struct timespec pause = {.tv_nsec = timer.look_us * 1000};
     uint64_t seen = 0;
-    unsigned idle = 0;
-    (void)unused;
+    long seen_us = 0;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
-    prctl(PR_SET_NAME, "kfuse timer");
-    for (;;) {
-        nanosleep(&timer.period, NULL);
+    for (long idle = 0; idle <= IDLE_LOOKS && idle * timer.look_us <= IDLE_US;) {
+        nanosleep(&pause, NULL);
         uint64_t oldest = timer.source->oldest();
-        if (oldest && oldest == seen) timer.source->release(oldest);
+        seen_us = oldest == seen ? seen_us + timer.look_us : 0;
         seen = oldest;
         idle = oldest ? 0 : idle + 1;
-        if (idle > IDLE_LOOKS) {
-            sleep_until_held();
-            idle = 0;
-        }
+        /* Who is alone looks at nothing any more: at exit all is issued. */
+        if (oldest && timer.look_us == LONGEST_LOOK_US && own_thread_is_last()) return;
+        if (!oldest || seen_us < timer.hold_us) continue;
+        timer.source->release(oldest);
+        seen_us = 0;
     }
-    return NULL;
 }
 
-bool timer_start(const struct timer_source *source)
+struct own_thread timer_thread = {.state = OWN_THREAD_ENDED,
+                                  .name = "kfuse timer",
+                                  .patience_ns = OWN_THREAD_PATIENCE_NS,
+                                  .has_work = is_anything_held,
+                                  .work = look};
+
+void timer_prepare(const struct timer_source *source)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    if (atomic_load_explicit(&timer.is_started, memory_order_relaxed)) return true;
     timer.source = source;
-    long period = setting_number("KFUSE_HOLD_US", 1, LONGEST_HOLD_US, DEFAULT_HOLD_US);
-    timer.period = (struct timespec){period / 1000000, period % 1000000 * 1000};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_running = pthread_create(&thread, NULL, timer_main, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_running) pthread_detach(thread);
-    atomic_store(&timer.is_started, is_running);
-    if (!is_running) shim_latch("no thread can be started that would release held launches");
-    return is_running;
-}
-
-void timer_held(void)
-{
-    if (!atomic_load(&timer.is_asleep)) return;
-    atomic_store(&timer.is_asleep, 0);
-    futex_wake(&timer.is_asleep);
+    timer.hold_us = setting_number("KFUSE_HOLD_US", 1, LONGEST_HOLD_US, DEFAULT_HOLD_US);
+    timer.look_us = timer.hold_us < LONGEST_LOOK_US ? timer.hold_us : LONGEST_LOOK_US;
 }
 
 void timer_fork_child(void)
 {
-    atomic_store(&timer.is_started, false);
-    atomic_store(&timer.is_asleep, 0);
+    own_thread_fork_child(&timer_thread);
 }

@@ -11,7 +11,8 @@ tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
 preload_tests = tests/interpose/test_alone tests/interpose/test_entry tests/interpose/test_refusals tests/interpose/test_rename \
 	tests/interpose/test_replay tests/interpose/test_verify
-interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_verify_memory
+interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
+	tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/observers.sh tests/interpose/rename.sh tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
@@ -37,6 +38,8 @@ tests_interpose_test_verify_SOURCES = tests/interpose/test_verify.c $(interpose_
 	tests/interpose/plan_fixture.c tests/interpose/plan_fixture.h
 tests_interpose_test_verify_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_verify_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_own_thread_SOURCES = tests/interpose/test_own_thread.c interpose/own_thread.c
+tests_interpose_test_own_thread_LDADD = $(CMOCKA_LIBS) -lpthread
 tests_interpose_test_verify_memory_SOURCES = tests/interpose/test_verify_memory.c interpose/verify_memory.c
 tests_interpose_test_verify_memory_LDADD = $(CMOCKA_LIBS)
 tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/starts.c \

@@ -192,6 +192,101 @@ static void after_limit(int status)
     EXPECT(status == 0 && file_has("out", "all of it"));
 }
 
+/* --- how the program ends --- */
+
+static int threads_alive(void)
+{
+    char line[256];
+    int count = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file)) sscanf(line, "Threads: %d", &count);
+    if (file) fclose(file);
+    return count;
+}
+
+static void wait_a_moment(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* A program that does not end is killed: signals would not end it. */
+static void watch(void)
+{
+    pid_t program = getpid();
+    if (fork()) return;
+    for (int i = 0; i < 20000 && getppid() == program; i++) wait_a_moment();
+    if (getppid() == program) kill(program, SIGKILL);
+    _exit(0);
+}
+
+static void check_signals(void)
+{
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    CHECK(!sigismember(&blocked, SIGTERM));
+}
+
+static void ends_by_its_thread(void)
+{
+    CUdeviceptr array;
+    atexit(check_signals);
+    watch();
+    start_program();
+    OK(cuMemAlloc_v2(&array, 4096));
+    OK(launch_a(array, 7, NULL));
+    OK(launch_b(array, 0x2000, NULL));
+    OK(launch_a(array, 8, NULL)); /* held */
+    printf("not flushed\n");
+    pthread_exit(NULL);
+}
+
+static void print_and_plan(void)
+{
+    plan_ab();
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+}
+
+static void hold_for_a_minute(void)
+{
+    print_and_plan();
+    setenv("KFUSE_HOLD_US", "60000000", 1);
+}
+
+static void verify_too(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_AB, .written = 256});
+    print_to(STDOUT_FILENO, "out", O_TRUNC);
+    setenv("KFUSE_VERIFY", "1", 1);
+}
+
+static void after_end(int status)
+{
+    EXPECT(status == 0 && file_has("out", "not flushed") && file_has("stats", "issued 2\n"));
+}
+
+static void after_verified_end(int status)
+{
+    EXPECT(status == 0 && file_has("out", "not flushed") && file_has("stats", "verified ab uses 1"));
+}
+
+static void hold_shortly(void)
+{
+    plan_ab();
+    setenv("KFUSE_HOLD_US", "100", 1);
+}
+
+/* What is held is released also by a timer that had ended before. */
+static void holds_now_and_then(void)
+{
+    watch();
+    start_program();
+    for (size_t i = 0; i < 4; i++) {
+        OK(launch_a(0x1000, 7, NULL));
+        while (fake_count() == i) wait_a_moment();
+        while (threads_alive() > 1) wait_a_moment();
+    }
+}
+
 static const struct preload_case cases[] = {
     {"counts go through standard output", prints, counts_to_stdout, after_counts},
     {"counts go through the file of standard output", prints, counts_to_its_file, after_counts},
@@ -203,6 +298,10 @@ static const struct preload_case cases[] = {
     {"a closed pipe ends nothing", prints, to_a_closed_pipe, after_printing},
     {"counts beyond a limit of files end nothing", prints_little, counts_beyond_a_limit, after_limit},
     {"a trace beyond a limit of files ends nothing", prints_little, trace_beyond_a_limit, after_limit},
+    {"the first thread ends first", ends_by_its_thread, print_and_plan, after_end},
+    {"the first thread ends first, with a long hold", ends_by_its_thread, hold_for_a_minute, after_end},
+    {"the first thread ends first, with verification", ends_by_its_thread, verify_too, after_verified_end},
+    {"the timer is made again", holds_now_and_then, hold_shortly, NULL},
 };
 
 int main(int argc, char **argv)
