@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "KFPLAN\0"
+#define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum { PLAN_VERSION = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
 
 struct plan_table { /* count entries of a fixed struct */

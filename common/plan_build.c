@@ -2,6 +2,7 @@
  * Builds plan.bin: one growing table a kind of entry, laid out one after the other when the file is written.
  * Interning is by linear search: plans have tens of kernels. */
 #include "common/plan_build.h"
+#include "common/own_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -282,18 +283,6 @@ void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, 
     return bytes;
 }
 
-static bool write_whole(int file, const unsigned char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 bool plan_build_write(struct plan_builder *builder, const char *directory, char *error, size_t error_size)
 {
     size_t size;
@@ -301,8 +290,8 @@ bool plan_build_write(struct plan_builder *builder, const char *directory, char 
     char *path = arena_printf(builder->arena, "%s/plan.bin", directory);
     char *temporary = arena_printf(builder->arena, "%s/.plan.bin.%ld", directory, (long)getpid());
     if (!bytes || !path || !temporary) return false;
-    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool written = file >= 0 && write_whole(file, bytes, size);
+    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool written = file >= 0 && own_write(file, bytes, size);
     int reason = errno;
     if (file >= 0 && close(file) && written) {
         written = false;

@@ -417,21 +417,31 @@ static void *load(const char *path, size_t *size)
     return NULL;
 }
 
-/* plan.json beside the plan must be as the planner wrote it: an edit is proved by planning again. A folder
- * without it will do, and a plan that names none. */
-static bool check_source(const struct check *check, const char *directory)
+static bool is_source(const char *directory, const char *name, struct hash128 expected, bool *is_there)
 {
     char path[PLAN_PATH];
     size_t size = 0;
-    struct hash128 expected = check->plan->header->plan_hash;
-    if (hash_equal(expected, (struct hash128){0, 0})) return true;
-    if (snprintf(path, sizeof path, "%s/plan.json", directory) >= PLAN_PATH) return true;
+    *is_there = false;
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= PLAN_PATH) return false;
     void *bytes = load(path, &size);
-    if (!bytes)
-        return errno == ENOENT || reject(check, "has a plan.json that cannot be read: %s", strerror(errno));
+    *is_there = bytes || errno != ENOENT;
+    if (!bytes) return false;
     bool is_same = hash_equal(hash_bytes(bytes, size), expected);
     munmap(bytes, size);
-    return is_same || reject(check, "does not belong to the plan.json beside it, which was edited");
+    return is_same;
+}
+
+/* plan.json beside the plan must be as the planner wrote it: an edit is proved by planning again. A folder
+ * without it will do, and a plan that names none. Where the planner was interrupted it has not yet its name.
+ */
+static bool check_source(const struct check *check, const char *directory)
+{
+    struct hash128 expected = check->plan->header->plan_hash;
+    bool is_there, is_staged;
+    if (hash_equal(expected, (struct hash128){0, 0})) return true;
+    if (is_source(directory, "plan.json", expected, &is_there) || !is_there) return true;
+    if (is_source(directory, PLAN_STAGED "plan.json", expected, &is_staged)) return true;
+    return reject(check, "does not belong to the plan.json beside it, which was edited or cannot be read");
 }
 
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size)

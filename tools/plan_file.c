@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads plan.json. */
 #include "tools/plan_file.h"
+#include "fuser/planner/plan_folder.h"
 #include "tools/commands.h"
 
 #include <limits.h>
@@ -10,6 +11,7 @@ json_t *plan_file_open(const char *command, const char *directory)
 {
     char path[PATH_MAX];
     json_error_t error;
+    plan_folder_settle(directory);
     snprintf(path, sizeof path, "%s/plan.json", directory);
     json_t *plan = json_load_file(path, 0, &error);
     if (plan && json_is_array(json_object_get(plan, "groups"))) return plan;

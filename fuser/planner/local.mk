@@ -8,7 +8,7 @@ planner_sources = \
 	fuser/planner/lazy.c fuser/planner/lazy.h fuser/planner/lazy_prefix.c \
 	fuser/planner/neighbours.c fuser/planner/neighbours.def fuser/planner/neighbours.h \
 	fuser/planner/pairs.c fuser/planner/pairs.h \
-	fuser/planner/plan_json.c fuser/planner/plan_write.c fuser/planner/plan_write.h \
+	fuser/planner/plan_folder.c fuser/planner/plan_folder.h fuser/planner/plan_json.c fuser/planner/plan_write.c fuser/planner/plan_write.h \
 	fuser/planner/plan_source.c fuser/planner/plan_source.h \
 	fuser/planner/planner.c fuser/planner/planner.h \
 	fuser/planner/program.c fuser/planner/program.h \

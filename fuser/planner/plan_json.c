@@ -435,6 +435,15 @@ static void count_launches(struct search *search, struct planner_summary *summar
     count_kernels(search, summary);
 }
 
+static json_t *files_json(struct search *search)
+{
+    uint32_t count;
+    const char **names = plan_files(search, &count);
+    json_t *files = json_array();
+    for (uint32_t i = 0; i < count; i++) json_array_append_new(files, json_string(names[i]));
+    return files;
+}
+
 char *plan_json(struct search *search, const char *trace_name, struct planner_summary *summary)
 {
     const struct trace_device *device = &search->program->device;
@@ -459,6 +468,7 @@ char *plan_json(struct search *search, const char *trace_name, struct planner_su
     json_object_set_new(root, "original_ns", json_integer((json_int_t)summary->original_ns));
     json_object_set_new(root, "planned_ns", json_integer((json_int_t)summary->planned_ns));
     json_object_set_new(root, "windows", json_integer(search->program->window_count));
+    json_object_set_new(root, "files", files_json(search));
     json_object_set_new(root, "kernels", kernels_json(search));
     json_object_set_new(root, "groups", groups);
     json_object_set_new(root, "apart", apart_json(search));

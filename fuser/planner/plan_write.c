@@ -1,63 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The plan folder. An older plan.bin goes first, so that a run in between finds no plan rather than a
- * mixture. */
+ * What goes into the plan folder; how it gets there, plan_folder.h says. */
 #include "fuser/planner/plan_write.h"
 
 #include "common/plan_build.h"
 #include "fuser/analysis/rename.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/lazy.h"
+#include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_source.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static bool write_text(const char *directory, const char *name, const char *text, char *error,
-                       size_t error_size)
-{
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path) {
-        snprintf(error, error_size, "%s/%s: the path is too long", directory, name);
-        return false;
-    }
-    FILE *file = fopen(path, "w");
-    bool written = file && fputs(text, file) != EOF;
-    if (file && fclose(file)) written = false;
-    if (!written)
-        snprintf(error, error_size, "%s: %s: make the folder writable, or choose another one with -o", path,
-                 strerror(errno));
-    return written;
-}
+/* Where the files go. */
+struct target {
+    int folder;
+    const char *directory;
+    char *error;
+    size_t error_size;
+};
 
-static bool is_ours(const char *name)
+static bool stage(const struct target *target, const char *name, const char *text)
 {
-    size_t length = strlen(name);
-    if (!strcmp(name, "plan.bin") || !strcmp(name, "plan.json") || !strcmp(name, "verified")) return true;
-    bool is_c = length > 2 && !strcmp(name + length - 2, ".c");
-    if (!strncmp(name, "kernel-", 7)) return is_c;
-    return !strncmp(name, "group-", 6) && (is_c || (length > 3 && !strcmp(name + length - 3, ".cu")));
-}
-
-static bool prepare_folder(const char *directory, char *error, size_t error_size)
-{
-    if (mkdir(directory, 0777) && errno != EEXIST) {
-        snprintf(error, error_size, "%s: %s: choose another folder with -o", directory, strerror(errno));
-        return false;
-    }
-    DIR *folder = opendir(directory);
-    if (!folder) {
-        snprintf(error, error_size, "%s: %s: choose another folder with -o", directory, strerror(errno));
-        return false;
-    }
-    for (struct dirent *entry; (entry = readdir(folder));)
-        if (is_ours(entry->d_name)) unlinkat(dirfd(folder), entry->d_name, 0);
-    closedir(folder);
-    return true;
+    return plan_folder_stage(target->folder, target->directory, name, text, target->error,
+                             target->error_size);
 }
 
 /* Whose addresses the fused kernels want. */
@@ -243,44 +211,77 @@ static bool add_groups(struct search *search, struct plan_builder *builder)
     return is_added;
 }
 
-static bool write_sources(struct search *search, const char *directory, char *error, size_t error_size)
+static const char *source_file(struct search *search, const struct search_group *group)
 {
-    for (uint32_t i = 0; i < search->group_count; i++) {
+    return arena_printf(search->arena, "group-%s.cu", group->name);
+}
+
+static const char *lazy_file(struct search *search, const struct search_group *group)
+{
+    return arena_printf(search->arena, "group-%s_lazy.cu", group->name);
+}
+
+static const char *kernel_file(struct search *search, uint32_t k)
+{
+    const struct program_kernel *kernel = &search->program->kernels[k];
+    return kernel->record && kernel->launches ? plan_source_kernel_file(search, k) : NULL;
+}
+
+const char **plan_files(struct search *search, uint32_t *count)
+{
+    size_t most = 3 * (size_t)search->group_count + search->program->kernel_count + 1;
+    const char **names = arena_calloc(search->arena, most, sizeof *names);
+    *count = 0;
+    for (uint32_t i = 0; names && i < search->group_count; i++) {
         const struct search_group *group = search->groups[i];
         if (!group->is_kept) continue;
-        const char *name = arena_printf(search->arena, "group-%s.cu", group->name);
-        const char *lazy = arena_printf(search->arena, "group-%s_lazy.cu", group->name);
-        if (!write_text(directory, name, group->code.source, error, error_size)) return false;
-        if (group->lazy && !write_text(directory, lazy, group->lazy->code.source, error, error_size))
-            return false;
+        names[(*count)++] = source_file(search, group);
+        if (group->lazy) names[(*count)++] = lazy_file(search, group);
+        names[(*count)++] = plan_source_group_file(search, group);
     }
-    return true;
+    for (uint32_t k = 0; names && k < search->program->kernel_count; k++)
+        if (kernel_file(search, k)) names[(*count)++] = kernel_file(search, k);
+    return names;
 }
 
 /* The same as C for reading, and every kernel. text: freed here. */
-static bool write_readable(const char *directory, const char *name, char *text, char *error,
-                           size_t error_size)
+static bool stage_readable(const struct target *target, const char *name, char *text)
 {
-    bool is_written = text && write_text(directory, name, text, error, error_size);
-    if (!text) snprintf(error, error_size, "%s: out of memory", directory);
+    bool is_written = text && stage(target, name, text);
+    if (!text) snprintf(target->error, target->error_size, "%s: out of memory", target->directory);
     free(text);
     return is_written;
 }
 
-static bool write_readables(struct search *search, const char *directory, char *error, size_t error_size)
+static bool stage_group(struct search *search, const struct target *target, const struct search_group *group)
+{
+    return stage(target, source_file(search, group), group->code.source) &&
+           (!group->lazy || stage(target, lazy_file(search, group), group->lazy->code.source)) &&
+           stage_readable(target, plan_source_group_file(search, group), plan_source_group(search, group));
+}
+
+static bool stage_sources(struct search *search, const struct target *target)
 {
     bool is_written = true;
     for (uint32_t i = 0; is_written && i < search->group_count; i++)
-        if (search->groups[i]->is_kept)
-            is_written = write_readable(directory, plan_source_group_file(search, search->groups[i]),
-                                        plan_source_group(search, search->groups[i]), error, error_size);
-    for (uint32_t k = 0; is_written && k < search->program->kernel_count; k++) {
-        const struct program_kernel *kernel = &search->program->kernels[k];
-        const char *name = kernel->record && kernel->launches ? plan_source_kernel_file(search, k) : NULL;
-        if (name)
-            is_written = write_readable(directory, name, plan_source_kernel(search, k), error, error_size);
-    }
+        if (search->groups[i]->is_kept) is_written = stage_group(search, target, search->groups[i]);
+    for (uint32_t k = 0; is_written && k < search->program->kernel_count; k++)
+        if (kernel_file(search, k))
+            is_written = stage_readable(target, kernel_file(search, k), plan_source_kernel(search, k));
     return is_written;
+}
+
+static bool write_folder(struct search *search, struct plan_builder *builder, const struct target *target,
+                         const char *json)
+{
+    if (stage_sources(search, target) && stage(target, "plan.json", json) &&
+        plan_build_write(builder, target->directory, target->error, target->error_size)) {
+        plan_folder_finish(target->folder);
+        close(target->folder);
+        return true;
+    }
+    plan_folder_abandon(target->folder, target->directory);
+    return false;
 }
 
 bool plan_write(struct search *search, const char *directory, const char *json, char *error,
@@ -288,7 +289,10 @@ bool plan_write(struct search *search, const char *directory, const char *json, 
 {
     const struct trace_device *device = &search->program->device;
     struct plan_builder *builder = plan_build_start(search->arena);
-    bool built = builder;
+    struct target target = {.directory = directory, .error = error, .error_size = error_size};
+    uint32_t count;
+    const char **names = plan_files(search, &count);
+    bool built = builder && names;
     if (built) {
         plan_build_device(builder, device->name, device->compute_major, device->compute_minor,
                           device->driver_version, device->is_emulated);
@@ -298,9 +302,6 @@ bool plan_write(struct search *search, const char *directory, const char *json, 
         snprintf(error, error_size, "%s: out of memory", directory);
         return false;
     }
-    return prepare_folder(directory, error, error_size) &&
-           write_sources(search, directory, error, error_size) &&
-           write_readables(search, directory, error, error_size) &&
-           write_text(directory, "plan.json", json, error, error_size) &&
-           plan_build_write(builder, directory, error, error_size);
+    target.folder = plan_folder_open(directory, names, count, error, error_size);
+    return target.folder >= 0 && write_folder(search, builder, &target, json);
 }

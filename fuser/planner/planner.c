@@ -4,6 +4,7 @@
 #include "fuser/planner/planner.h"
 
 #include "fuser/planner/lazy.h"
+#include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_write.h"
 
 #include <isl/ctx.h>
@@ -80,6 +81,7 @@ bool planner_run(const struct planner_options *options, struct planner_summary *
 {
     double start = planner_now();
     *summary = (struct planner_summary){0};
+    if (!plan_folder_may_hold(options->plan_path, error, error_size)) return false;
     struct program *program = program_read(options->trace_path, error, error_size);
     if (!program) return false;
     summary->trace_damaged_bytes = program->damaged_bytes;

@@ -7,6 +7,7 @@
  *   trace, device        file name and whether the trace was damaged; the recorded device
  *   launches_before, launches_after, original_ns, planned_ns, windows     over the recorded run
  *   launches_analysed    launches of which the analysis knows what they touch
+ *   files: [ name ]      beside plan.json and plan.bin, those that the planner wrote and may replace
  *   apart: [ launches, reason ]     the launches that no group replaces, most frequent reason first
  *   kernels: [ id, name, module, launches, registers, time_ns, readable, refusal, no_member ]
  *       refusals are texts or null; readable: the file that shows it as C, or null
