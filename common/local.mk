@@ -14,4 +14,5 @@ libcommon_la_SOURCES = \
 	common/setting.c common/setting.h \
 	common/symbol.c common/symbol.h \
 	common/trace.h common/trace_reader.c common/trace_writer.c \
+	common/trusted.c common/trusted.h \
 	common/waits.h

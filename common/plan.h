@@ -199,6 +199,8 @@ static inline uint32_t plan_words_size(const struct plan *plan, const struct pla
  * unedited. False with a message in error (file, what
  * is wrong, what to do). Device and driver are left to the caller. */
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size);
+/* The same for a plan whose code is to run: only what nobody else can have written (trusted.h). */
+bool plan_map_trusted(struct plan *plan, const char *directory, char *error, size_t error_size);
 void plan_unmap(struct plan *plan);
 
 #endif

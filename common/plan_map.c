@@ -3,6 +3,7 @@
  * copied into read-only memory: a file that is cut short later must not raise SIGBUS in the program. Every
  * check is linear in the file's size: entries may not be shared between groups. */
 #include "common/plan.h"
+#include "common/trusted.h"
 #include "common/image.h"
 
 #include <errno.h>
@@ -392,12 +393,27 @@ static bool read_whole(int file, unsigned char *bytes, size_t size)
     return true;
 }
 
+/* Where a plan is. why: what is not to be trusted, or empty; NULL: nobody asks. */
+struct source {
+    int folder;
+    const char *path;
+    char *why;
+    size_t why_size;
+};
+
+static int open_in(const struct source *source, const char *name)
+{
+    if (source->why)
+        return trusted_open_in(source->folder, source->path, name, source->why, source->why_size);
+    return openat(source->folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 /* A copy of the file in read-only memory, to be unmapped; NULL with errno set. Folders and empty files are
  * EINVAL. */
-static void *load(const char *path, size_t *size)
+static void *load(const struct source *source, const char *name, size_t *size)
 {
     struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = open_in(source, name);
     if (file < 0) return NULL;
     void *bytes = MAP_FAILED;
     bool loaded = false;
@@ -417,13 +433,11 @@ static void *load(const char *path, size_t *size)
     return NULL;
 }
 
-static bool is_source(const char *directory, const char *name, struct hash128 expected, bool *is_there)
+static bool is_written_as(const struct source *source, const char *name, struct hash128 expected,
+                          bool *is_there)
 {
-    char path[PLAN_PATH];
     size_t size = 0;
-    *is_there = false;
-    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= PLAN_PATH) return false;
-    void *bytes = load(path, &size);
+    void *bytes = load(source, name, &size);
     *is_there = bytes || errno != ENOENT;
     if (!bytes) return false;
     bool is_same = hash_equal(hash_bytes(bytes, size), expected);
@@ -434,33 +448,57 @@ static bool is_source(const char *directory, const char *name, struct hash128 ex
 /* plan.json beside the plan must be as the planner wrote it: an edit is proved by planning again. A folder
  * without it will do, and a plan that names none. Where the planner was interrupted it has not yet its name.
  */
-static bool check_source(const struct check *check, const char *directory)
+static bool check_source(const struct check *check, const struct source *source)
 {
     struct hash128 expected = check->plan->header->plan_hash;
     bool is_there, is_staged;
     if (hash_equal(expected, (struct hash128){0, 0})) return true;
-    if (is_source(directory, "plan.json", expected, &is_there) || !is_there) return true;
-    if (is_source(directory, PLAN_STAGED "plan.json", expected, &is_staged)) return true;
+    if (is_written_as(source, "plan.json", expected, &is_there) || !is_there) return true;
+    if (is_written_as(source, PLAN_STAGED "plan.json", expected, &is_staged)) return true;
     return reject(check, "does not belong to the plan.json beside it, which was edited or cannot be read");
+}
+
+/* False with a message: another than that of the check where something is not to be trusted. */
+static bool map(struct plan *plan, struct check *check, const struct source *source)
+{
+    if (source->folder >= 0) plan->header = load(source, "plan.bin", &plan->size);
+    if (plan->header) return check_plan(check, plan) && check_source(check, source);
+    if (source->why && source->why[0]) {
+        snprintf(check->error, check->error_size, "%s", source->why);
+        return false;
+    }
+    if (errno == EINVAL) return reject(check, "is empty or not a file");
+    return reject(check, "cannot be read: %s", strerror(errno));
+}
+
+static bool map_from(struct plan *plan, struct source *source, char *error, size_t error_size)
+{
+    struct check check = {.plan = plan, .error = error, .error_size = error_size};
+    *plan = (struct plan){0};
+    snprintf(error, error_size, "%s/plan.bin: ", source->path);
+    bool is_mapped = map(plan, &check, source);
+    if (source->folder >= 0) close(source->folder);
+    if (is_mapped)
+        error[0] = 0;
+    else
+        plan_unmap(plan);
+    return is_mapped;
 }
 
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size)
 {
-    char path[PLAN_PATH];
-    struct check check = {.plan = plan, .error = error, .error_size = error_size};
-    *plan = (struct plan){0};
-    bool fits = snprintf(path, sizeof path, "%s/plan.bin", directory) < PLAN_PATH;
-    if (!fits) errno = ENAMETOOLONG;
-    snprintf(error, error_size, "%s: ", path);
-    plan->header = fits ? load(path, &plan->size) : NULL;
-    if (!plan->header && errno == EINVAL) return reject(&check, "is empty or not a file");
-    if (!plan->header) return reject(&check, "cannot be read: %s", strerror(errno));
-    if (check_plan(&check, plan) && check_source(&check, directory)) {
-        error[0] = 0;
-        return true;
-    }
-    plan_unmap(plan);
-    return false;
+    struct source source = {.folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), .path = directory};
+    return map_from(plan, &source, error, error_size);
+}
+
+bool plan_map_trusted(struct plan *plan, const char *directory, char *error, size_t error_size)
+{
+    char why[PLAN_PATH];
+    struct source source = {.folder = trusted_open(directory, O_DIRECTORY, why, sizeof why),
+                            .path = directory,
+                            .why = why,
+                            .why_size = sizeof why};
+    return map_from(plan, &source, error, error_size);
 }
 
 void plan_unmap(struct plan *plan)

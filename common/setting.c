@@ -10,7 +10,7 @@
 
 const char *setting_text(const char *variable)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     return text && *text ? text : NULL;
 }
 

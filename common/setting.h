@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* NULL when it is not set, or empty. */
+/* NULL when it is not set, or empty, and in a process with raised privileges (setuid, capabilities). */
 const char *setting_text(const char *variable);
 /* Set, and neither empty nor 0. */
 bool setting_is_on(const char *variable);

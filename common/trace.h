@@ -203,6 +203,8 @@ struct trace_view { /* one record inside the mapped file */
 struct trace_reader;
 /* Maps the file. NULL with a message in error (path, what is wrong, what to do) when it is no trace. */
 struct trace_reader *trace_reader_open(const char *path, char *error, size_t error_size);
+/* The same for a trace from which code is made: only what nobody else can have written (trusted.h). */
+struct trace_reader *trace_reader_open_trusted(const char *path, char *error, size_t error_size);
 /* False at the end, or at the first damaged record; every size inside the record has been checked. */
 bool trace_next(struct trace_reader *reader, struct trace_view *view);
 /* After trace_next returned false: bytes that were not readable (0: the trace is whole). */

@@ -2,6 +2,7 @@
  * Reads a trace: maps the file and hands out its records one by one, each after its check and every size in
  * it. */
 #include "common/trace.h"
+#include "common/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,11 +115,10 @@ uint64_t trace_damaged_bytes(const struct trace_reader *reader)
     return reader->size - reader->at;
 }
 
-/* NULL, or what is wrong with the file. */
-static const char *map_file(struct trace_reader *reader, const char *path)
+/* NULL, or what is wrong with the file, which is closed. */
+static const char *map_file(struct trace_reader *reader, int file)
 {
     struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return strerror(errno);
     if (fstat(file, &status) || !S_ISREG(status.st_mode)) {
         close(file);
@@ -150,15 +150,32 @@ static const char *check_header(struct trace_reader *reader)
     return NULL;
 }
 
-struct trace_reader *trace_reader_open(const char *path, char *error, size_t error_size)
+static struct trace_reader *read_file(const char *path, int file, char *error, size_t error_size)
 {
+    const char *wrong = NULL;
     struct trace_reader *reader = calloc(1, sizeof *reader);
-    const char *wrong = reader ? map_file(reader, path) : "out of memory";
-    if (!wrong) wrong = check_header(reader);
-    if (!wrong) return reader;
-    snprintf(error, error_size, "%s: %s; record one with `kfuse record -o FILE -- PROGRAM`", path, wrong);
+    if (reader)
+        wrong = map_file(reader, file);
+    else if (file >= 0)
+        close(file);
+    if (reader && !wrong) wrong = check_header(reader);
+    if (reader && !wrong) return reader;
+    snprintf(error, error_size, "%s: %s; record one with `kfuse record -o FILE -- PROGRAM`", path,
+             reader ? wrong : "out of memory");
     if (reader) trace_reader_close(reader);
     return NULL;
+}
+
+struct trace_reader *trace_reader_open(const char *path, char *error, size_t error_size)
+{
+    return read_file(path, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error, error_size);
+}
+
+struct trace_reader *trace_reader_open_trusted(const char *path, char *error, size_t error_size)
+{
+    int file = trusted_open(path, 0, error, error_size);
+    if (file < 0 && error[0]) return NULL;
+    return read_file(path, file, error, error_size);
 }
 
 void trace_reader_close(struct trace_reader *reader)

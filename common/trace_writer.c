@@ -6,6 +6,7 @@
 #include "common/trace.h"
 #include "common/outlet.h"
 #include "common/own_write.h"
+#include "common/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +50,7 @@ static bool is_replaceable(int file, const struct stat *status)
 static const char *refusal(int file, struct stat *status)
 {
     if (fstat(file, status) || !S_ISREG(status->st_mode)) return "not a regular file";
+    if (!trusted_owner(status->st_uid)) return "it belongs to another user";
     if (!is_replaceable(file, status)) return "it holds something else than a trace";
     if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return "another process is recording to this file";
@@ -91,6 +93,7 @@ struct trace_writer *trace_writer_open(const char *path, const char **error)
         free(writer);
         return NULL;
     }
+    if (status.st_mode & 077) fchmod(file, status.st_mode & 0700); /* an older trace */
     pthread_mutex_init(&writer->lock, NULL);
     writer->file = own_file_of(file, &status);
     writer->flushed_ns = now_ns();

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/outlet.h"
 #include "common/setting.h"
+#include "common/trusted.h"
 #include "common/waits.h"
 #include "interpose/gate.h"
 #include "interpose/own_thread.h"
@@ -19,12 +20,14 @@
 #include "profiler/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,7 +207,10 @@ static void open_once(void)
         shim.stats = outlet_of(stats);
         shim_attention_set(ATTENTION_SPAN);
     }
-    if (setting_is_on("KFUSE_DISABLE")) {
+    if (getauxval(AT_SECURE)) { /* nothing is read from the environment, which says where plans are */
+        atomic_store(&shim.mode, MODE_OFF);
+        shim_latch_quietly("the process has raised privileges");
+    } else if (setting_is_on("KFUSE_DISABLE")) {
         atomic_store(&shim.mode, MODE_OFF);
         shim_latch("KFUSE_DISABLE is set");
     } else if (verify_is_asked()) {
@@ -249,11 +255,26 @@ static bool make_folder(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool is_there = mkdir(path, 0755) == 0 || errno == EEXIST;
+        bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
         *slash = '/';
         if (!is_there) return false;
     }
-    return mkdir(path, 0755) == 0 || errno == EEXIST;
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Made if need be. False: it cannot be used, as the log says. */
+static bool is_cache_usable(char *folder)
+{
+    char why[PATH_MAX + 128] = "";
+    int opened = make_folder(folder) ? trusted_open(folder, O_DIRECTORY, why, sizeof why) : -1;
+    if (opened >= 0) close(opened);
+    if (opened >= 0) return true;
+    if (why[0])
+        shim_latch_format("%s; or set KFUSE_CACHE to another folder", why);
+    else
+        shim_latch_format("the folder %s cannot be used: %s; set KFUSE_CACHE to one that can", folder,
+                          strerror(errno));
+    return false;
 }
 
 static enum shim_mode decide(const char *key)
@@ -263,6 +284,7 @@ static enum shim_mode decide(const char *key)
         shim_latch("no folder for traces and plans: set KFUSE_CACHE");
         return MODE_OFF;
     }
+    if (!is_cache_usable(folder)) return MODE_OFF;
     snprintf(plan, sizeof plan, "%s/%s.kfplan", folder, key);
     if (access(plan, F_OK) == 0) return replay_open(plan) ? MODE_REPLAY : MODE_OFF;
     snprintf(shim.final, sizeof shim.final, "%s/%s.kftrace", folder, key);
@@ -270,7 +292,7 @@ static enum shim_mode decide(const char *key)
         log_write(LOG_INFO, "shim", "%s waits for `kfuse plan`", shim.final);
         return MODE_OFF;
     }
-    if (!make_folder(folder) || access(folder, W_OK)) {
+    if (access(folder, W_OK)) {
         shim_latch_format("the folder %s cannot be written: %s; set KFUSE_CACHE to one that can", folder,
                           strerror(errno));
         return MODE_OFF;

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "profiler/activity.h"
 #include "common/log.h"
+#include "common/setting.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -181,7 +182,7 @@ static void *open_library(void)
     enum { OPEN = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     static const char *const folders[] = {"extras/CUPTI/lib64", "lib64"};
-    const char *roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), KFUSE_CUDA_HOME};
+    const char *roots[] = {setting_text("CUDA_HOME"), setting_text("CUDA_PATH"), KFUSE_CUDA_HOME};
     char path[4096];
     for (int i = 0; i < 3; i++) {
         void *library = dlopen(names[i], OPEN);

@@ -4,9 +4,11 @@
 #include "fuser/analysis/group.h"
 #include "fuser/planner/planner.h"
 #include "common/cache.h"
+#include "common/trusted.h"
 #include "tools/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <glob.h>
 #include <limits.h>
@@ -129,9 +131,12 @@ static int plan_anyhow(struct planner_options *options, bool is_quiet)
 
 static int plan_cache(struct planner_options *options, bool is_quiet)
 {
-    char folder[PATH_MAX], pattern[PATH_MAX + 16], plan[PATH_MAX];
+    char folder[PATH_MAX], pattern[PATH_MAX + 16], plan[PATH_MAX], why[PATH_MAX + 128];
     if (!cache_folder(folder, sizeof folder))
         return command_error("plan", "no cache folder: set KFUSE_CACHE or HOME, or name a trace");
+    int opened = trusted_open(folder, O_DIRECTORY, why, sizeof why);
+    if (opened >= 0) close(opened);
+    if (opened < 0 && why[0]) return command_error("plan", "%s; or set KFUSE_CACHE to another folder", why);
     snprintf(pattern, sizeof pattern, "%s/*.kftrace", folder);
     glob_t traces = {0};
     int status = COMMAND_DONE, planned = 0;

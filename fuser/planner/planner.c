@@ -82,7 +82,8 @@ bool planner_run(const struct planner_options *options, struct planner_summary *
     double start = planner_now();
     *summary = (struct planner_summary){0};
     if (!plan_folder_may_hold(options->plan_path, error, error_size)) return false;
-    struct program *program = program_read(options->trace_path, error, error_size);
+    struct trace_reader *reader = trace_reader_open_trusted(options->trace_path, error, error_size);
+    struct program *program = program_read(reader, error, error_size);
     if (!program) return false;
     summary->trace_damaged_bytes = program->damaged_bytes;
     bool planned = can_plan(program, options->trace_path, error, error_size);

@@ -411,16 +411,15 @@ static void forget_loading(struct program *program)
     free(gaps);
 }
 
-struct program *program_read(const char *trace_path, char *error, size_t error_size)
+struct program *program_read(struct trace_reader *reader, char *error, size_t error_size)
 {
-    struct trace_reader *reader = trace_reader_open(trace_path, error, error_size);
     if (!reader) return NULL;
     struct arena *arena = arena_create();
     struct program *program = arena ? arena_alloc(arena, sizeof *program) : NULL;
     if (!program) {
         arena_free(arena);
         trace_reader_close(reader);
-        snprintf(error, error_size, "%s: out of memory", trace_path);
+        snprintf(error, error_size, "out of memory for the trace");
         return NULL;
     }
     program->arena = arena;
@@ -440,7 +439,7 @@ struct program *program_read(const char *trace_path, char *error, size_t error_s
     free(reading.activities);
     free(reading.live);
     if (!reading.out_of_memory) return program;
-    snprintf(error, error_size, "%s: out of memory", trace_path);
+    snprintf(error, error_size, "out of memory for the trace");
     program_free(program);
     return NULL;
 }

@@ -98,8 +98,8 @@ struct program {
     double seconds; /* from first to last arrival */
 };
 
-/* NULL with a message in error. */
-struct program *program_read(const char *trace_path, char *error, size_t error_size);
+/* Takes the reader over. NULL with a message in error; where the reader is NULL, the message is there. */
+struct program *program_read(struct trace_reader *reader, char *error, size_t error_size);
 void program_free(struct program *program);
 /* Why this launch must stay as it is, whatever its kernel, or NULL. */
 const char *program_special_launch(const struct trace_launch *record);

@@ -6,9 +6,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+enum { RAISED_NOT = 9 };
 
 static long number(const char *text)
 {
@@ -45,11 +52,32 @@ static void switches_are_off_by_nothing_and_0(void **state)
     assert_null(setting_text("KFUSE_TEST"));
 }
 
-int main(void)
+/* This program again, as one that gives its user another identity. */
+static void raised_privileges_hide_the_environment(void **state)
 {
+    (void)state;
+    char command[512];
+    char path[64];
+    if (geteuid()) skip();
+    setenv("KFUSE_TEST", "1", 1);
+    snprintf(path, sizeof path, "/tmp/kfuse-test-setting-%ld", (long)getpid());
+    snprintf(command, sizeof command, "cp -L /proc/%ld/exe %s && chown 4242 %s && chmod u+s %s && %s raised",
+             (long)getpid(), path, path, path, path);
+    int status = system(command);
+    unlink(path);
+    unsetenv("KFUSE_TEST");
+    if (WEXITSTATUS(status) == RAISED_NOT) skip(); /* a file system without such programs */
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "raised"))
+        return !getauxval(AT_SECURE) ? RAISED_NOT : setting_text("KFUSE_TEST") != NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_bounds),
         cmocka_unit_test(switches_are_off_by_nothing_and_0),
+        cmocka_unit_test(raised_privileges_hide_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void read_records(const char *path, FILE *out)
 static void read_program(const char *path)
 {
     char error[256];
-    struct program *program = program_read(path, error, sizeof error);
+    struct program *program = program_read(trace_reader_open(path, error, sizeof error), error, sizeof error);
     if (!program) return;
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         struct program_kernel *kernel = &program->kernels[i];

@@ -192,6 +192,86 @@ static void after_limit(int status)
     EXPECT(status == 0 && file_has("out", "all of it"));
 }
 
+/* --- whose files are used --- */
+
+static void runs_alone(void)
+{
+    start_program();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(0, A_LINE("1000 7"));
+    CHECK_LINE(1, B_LINE("1000 2000"));
+}
+
+static void set_mode(const char *path, mode_t mode)
+{
+    if (chmod(path, mode)) exit(1);
+}
+
+static mode_t mode_of(const char *name)
+{
+    struct stat status;
+    return stat(in_folder(name), &status) ? 0 : status.st_mode & 07777;
+}
+
+static void plan_of_everybody(void)
+{
+    plan_ab();
+    set_mode(in_folder("plan.bin"), 0666);
+}
+
+static void folder_of_everybody(void)
+{
+    plan_ab();
+    set_mode(preload_folder(), 0777);
+}
+
+static void after_everybody(int status)
+{
+    EXPECT(status == 0 && file_has("log", "may be written by others") && file_has("log", "chmod go-w"));
+    EXPECT(file_has("stats", "fused 0") && mode_of("stats"));
+}
+
+static void cache_of_everybody(void)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", in_folder("cache"));
+    if (mkdir(folder, 0700)) exit(1);
+    set_mode(folder, 0777);
+    setenv("KFUSE_CACHE", folder, 1);
+}
+
+static void after_cache_of_everybody(int status)
+{
+    EXPECT(status == 0 && file_has("log", "/cache may be written by others"));
+    EXPECT(!rmdir(in_folder("cache")));
+}
+
+static void new_cache(void)
+{
+    umask(0);
+    setenv("KFUSE_CACHE", in_folder("new/cache"), 1);
+}
+
+static void after_new_cache(int status)
+{
+    EXPECT(status == 0 && mode_of("new") == 0700 && mode_of("new/cache") == 0700);
+}
+
+static void older_trace(void)
+{
+    umask(0);
+    FILE *file = fopen(in_folder("app.kftrace"), "w");
+    if (!file || fclose(file)) exit(1);
+    set_mode(in_folder("app.kftrace"), 0644);
+    setenv("KFUSE_RECORD", in_folder("app.kftrace"), 1);
+}
+
+static void after_older_trace(int status)
+{
+    EXPECT(status == 0 && mode_of("app.kftrace") == 0600);
+}
+
 /* --- how the program ends --- */
 
 static int threads_alive(void)
@@ -298,6 +378,11 @@ static const struct preload_case cases[] = {
     {"a closed pipe ends nothing", prints, to_a_closed_pipe, after_printing},
     {"counts beyond a limit of files end nothing", prints_little, counts_beyond_a_limit, after_limit},
     {"a trace beyond a limit of files ends nothing", prints_little, trace_beyond_a_limit, after_limit},
+    {"a plan that others may write is not used", runs_alone, plan_of_everybody, after_everybody},
+    {"a folder that others may write is not used", runs_alone, folder_of_everybody, after_everybody},
+    {"a cache that others may write is not used", runs_alone, cache_of_everybody, after_cache_of_everybody},
+    {"a new cache is the user's alone", runs_alone, new_cache, after_new_cache},
+    {"a trace is the user's alone", runs_alone, older_trace, after_older_trace},
     {"the first thread ends first", ends_by_its_thread, print_and_plan, after_end},
     {"the first thread ends first, with a long hold", ends_by_its_thread, hold_for_a_minute, after_end},
     {"the first thread ends first, with verification", ends_by_its_thread, verify_too, after_verified_end},
