@@ -26,6 +26,7 @@ tests_interpose_test_replay_SOURCES = tests/interpose/test_replay.c $(interpose_
 tests_interpose_test_replay_LDADD = tests/interpose/libcuda.la libcommon.la -ldl -lpthread
 tests_interpose_test_replay_DEPENDENCIES = tests/interpose/libcuda.la libcommon.la interpose/libkfuse.la
 tests_interpose_test_alone_SOURCES = tests/interpose/test_alone.c $(interpose_replay)
+tests_interpose_test_alone_LDFLAGS = -Wl,--export-dynamic-symbol=pthread_create
 tests_interpose_test_alone_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_alone_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)

@@ -4,6 +4,8 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "tests/interpose/replay_program.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -367,6 +369,33 @@ static void holds_now_and_then(void)
     }
 }
 
+/* In front of the C library's, also for the library. */
+static bool has_no_threads;
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                                          void *(*body)(void *), void *argument)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return has_no_threads || !real ? EAGAIN : real(thread, attributes, body, argument);
+}
+
+static void holds_without_threads(void)
+{
+    has_no_threads = true;
+    start_program();
+    OK(launch_a(0x1000, 7, NULL));
+    CHECK_LINE(0, A_LINE("1000 7"));
+    OK(launch_b(0x1000, 0x2000, NULL));
+    OK(launch_a(0x1000, 8, NULL));
+    CHECK_LINE(1, B_LINE("1000 2000"));
+    CHECK_LINE(2, A_LINE("1000 8"));
+}
+
+static void after_no_threads(int status)
+{
+    EXPECT(status == 0 && file_has("log", "no thread can be started") && file_has("stats", "fused 0"));
+}
+
 static const struct preload_case cases[] = {
     {"counts go through standard output", prints, counts_to_stdout, after_counts},
     {"counts go through the file of standard output", prints, counts_to_its_file, after_counts},
@@ -386,6 +415,7 @@ static const struct preload_case cases[] = {
     {"the first thread ends first", ends_by_its_thread, print_and_plan, after_end},
     {"the first thread ends first, with a long hold", ends_by_its_thread, hold_for_a_minute, after_end},
     {"the first thread ends first, with verification", ends_by_its_thread, verify_too, after_verified_end},
+    {"nothing is held without a timer", holds_without_threads, plan_ab, after_no_threads},
     {"the timer is made again", holds_now_and_then, hold_shortly, NULL},
 };
 
