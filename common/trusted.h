@@ -3,12 +3,12 @@
  * their user may have had a hand in them.
  *
  * Rules. What is opened, and every folder and link on the way to it, belongs to the effective user, to root,
- * to one whose number is in KFUSE_TRUST, or to a user who may replace the running program anyway: the owner of its file or of a folder above that
- * one. None of them may be written by others, nor by a group, with two exceptions: a group that is one user's
- * alone, and, on the way only, a folder with the sticky bit, like /tmp. A user's own group is known by
- * /etc/passwd and /etc/group: his first one, of his name, without other members; where these know neither,
- * by the same number. In a container that does not know root's number, folders on the way may belong to who
- * is not known there. */
+ * to one whose number is in KFUSE_TRUST, or to a user who may replace the running program anyway: the owner
+ * of its file or of a folder above that one. None of them may be written by others, nor by a group, with two
+ * exceptions: a group that is one user's alone, and, on the way only, a folder with the sticky bit, like
+ * /tmp. A user's own group is known by /etc/passwd and /etc/group: his first one, of his name, without other
+ * members; where these know neither, by the same number. In a container that does not know root's number,
+ * folders on the way may belong to who is not known there. */
 #ifndef KFUSE_COMMON_TRUSTED_H
 #define KFUSE_COMMON_TRUSTED_H
 
