@@ -84,12 +84,26 @@ struct emu_fault { /* the first one of a launch */
     uint32_t line;
     uint64_t address;
 };
-/* Runs one launch to its end. False with *fault on a fault; a race (fault->kind RACE) does not end the launch
- * and the result is then false after it has finished. Every access can be watched for tests through watch
- * (may be NULL): it gets the instruction, the thread (block and thread coordinates), the address, the bytes
- * and whether it writes. */
+/* Every access can be watched for tests: the instruction, the thread (block and thread coordinates), the
+ * address, the bytes and whether it writes. */
 typedef void (*emu_watch)(void *context, const struct ptx_instruction *instruction, const uint32_t block[3],
                           const uint32_t thread[3], uint64_t address, uint32_t bytes, bool is_write);
+
+/* A launch under way, run in slices. What launch->parameters points to must stay until it is closed. NULL
+ * with *fault: it cannot begin. watch may be NULL. */
+struct emu_run;
+struct emu_run *emu_run_open(const struct emu_settings *settings, const struct emu_launch *launch,
+                             struct emu_fault *fault, emu_watch watch, void *watch_context);
+/* Goes on; true when the launch has ended. It stops before that when it has used so many turns, as a rule one
+ * a backward branch of a warp: without a seed since a block ended or a call of this began, for which only
+ * loops that wait for something take long; with a seed in all, whose turns are some instructions of a warp.
+ * Where a block seems to wait for later blocks, up to 64 of them go on in turns (not with a race report or
+ * watch). Each call may come from another thread. */
+bool emu_run_go(struct emu_run *run, uint64_t turns);
+/* Also of one that has not ended. False with *fault on a fault. */
+bool emu_run_close(struct emu_run *run, struct emu_counts *counts, struct emu_fault *fault);
+/* Runs one launch to its end. False with *fault on a fault; a race (fault->kind RACE) does not end the launch
+ * and the result is then false after it has finished. */
 bool emu_run(const struct emu_settings *settings, const struct emu_launch *launch, struct emu_counts *counts,
              struct emu_fault *fault, emu_watch watch, void *watch_context);
 

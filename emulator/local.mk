@@ -38,6 +38,7 @@ libengine_la_SOURCES = \
 	emulator/program.c \
 	emulator/race_order.c \
 	emulator/races.c emulator/races.h \
+	emulator/run.c \
 	emulator/traffic.c \
 	emulator/warp.c \
 	emulator/worker.c

@@ -78,6 +78,11 @@ struct worker {
     uint64_t instructions, warp_instructions, float_operations, barrier_count, reported, host_bytes_read,
         host_bytes_written;
     bool is_observed; /* accesses go one by one: races or watch */
+    /* Where the worker goes on after a slice. */
+    bool has_block, has_warp; /* has_warp: of warps that run one after the other, one is under way */
+    uint32_t next_warp;
+    uint64_t spent, allowance; /* turns of the slice, and how many it has */
+    uint64_t lasting;          /* turns of the block */
 };
 
 struct machine {
@@ -108,8 +113,9 @@ void machine_fault(struct worker *worker, const struct warp *warp, uint32_t lane
                    enum emu_fault_kind kind, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 uint64_t machine_random(struct worker *worker);
-/* Runs block_number on the worker; false: fault. */
-bool block_run(struct worker *worker, uint64_t block_number);
+void block_begin(struct worker *worker, uint64_t block_number);
+/* Until the block ends (RUN_DONE), or the worker's turns are used up (RUN_AGAIN). */
+enum run_result block_go(struct worker *worker);
 void block_thread(const struct machine *machine, uint32_t linear, uint32_t thread[3]);
 
 /* --- worker.c: NULL when memory is out */

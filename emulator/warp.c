@@ -257,20 +257,29 @@ static enum run_result warp_run_group(struct worker *worker, struct warp *warp, 
     return result;
 }
 
-enum run_result warp_run(struct worker *worker, struct warp *warp)
+static enum run_result warp_go(struct worker *worker, struct warp *warp, uint32_t *left_turns)
 {
     bool is_last = false;
-    uint32_t turns = warp->turns;
+    uint32_t turns = *left_turns;
     while (warp->group_count > 0) {
         struct group *group = warp_select(worker, warp, is_last);
         if (group == NULL) return RUN_BLOCKED;
         uint32_t part = warp->patience < turns ? warp->patience : turns, left = part;
         if (warp_run_group(worker, warp, group, &left) == RUN_FAULT) return RUN_FAULT;
         turns -= part - left;
+        *left_turns = turns;
         if (left == 0 && warp->group_count > 1 && warp->patience > PATIENCE_LEAST) warp->patience /= 2;
         if (turns == 0 && warp->turns > TURNS_LEAST) warp->turns /= 2;
         if (turns == 0 || (worker->machine->settings->seed != 0 && warp->group_count > 0)) return RUN_AGAIN;
         is_last = left == 0 && !is_last; /* a group that spins lets the others go on */
     }
     return RUN_DONE;
+}
+
+enum run_result warp_run(struct worker *worker, struct warp *warp)
+{
+    uint32_t turns = warp->turns, left = turns;
+    enum run_result result = warp_go(worker, warp, &left);
+    worker->spent += 1 + turns - left;
+    return result;
 }

@@ -75,6 +75,8 @@ static void worker_reset(struct worker *worker, struct machine *machine, uint32_
     worker->random = machine->settings->seed * 0x9e3779b97f4a7c15 + index;
     worker->instructions = worker->warp_instructions = worker->float_operations = worker->barrier_count = 0;
     worker->reported = worker->host_bytes_read = worker->host_bytes_written = 0;
+    worker->has_block = false;
+    worker->spent = worker->lasting = 0;
     worker->is_observed = machine->settings->report_races || machine->watch != NULL;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # --- the engine
 engine_tests = tests/emulator/test_engine tests/emulator/test_engine_faults tests/emulator/test_memory \
-	tests/emulator/test_races tests/emulator/test_vectors
+	tests/emulator/test_races tests/emulator/test_run tests/emulator/test_vectors
 c_tests += $(engine_tests)
 EXTRA_DIST += tests/emulator/engine_kernels.cu tests/emulator/engine_kernels.ptx \
 	tests/emulator/golden_vectors.zst
@@ -12,6 +12,8 @@ tests_emulator_test_engine_faults_SOURCES = tests/emulator/test_engine_faults.c 
 tests_emulator_test_engine_faults_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_races_SOURCES = tests/emulator/test_races.c $(engine_fixture)
 tests_emulator_test_races_LDADD = libengine.la $(CMOCKA_LIBS)
+tests_emulator_test_run_SOURCES = tests/emulator/test_run.c $(engine_fixture)
+tests_emulator_test_run_LDADD = libengine.la $(CMOCKA_LIBS)
 tests_emulator_test_vectors_SOURCES = tests/emulator/test_vectors.c tests/emulator/vector_bounds.c \
 	tests/emulator/vector_bounds.h tests/emulator/vector_bounds.def $(golden_vectors)
 tests_emulator_test_vectors_LDADD = libengine.la $(CMOCKA_LIBS) $(ZSTD_LIBS) -lm
