@@ -109,6 +109,7 @@ struct driver_stream {
     struct driver_operation *first, *last;
     uint64_t submitted, completed; /* sequence numbers: everything up to completed is done */
     uint64_t clock_ns;             /* virtual time when what has run ended */
+    uint64_t rested;               /* number of its last pause; 0: its first operation has not paused */
     struct driver_capture *capture;
     struct driver_stream *next_host; /* while its host function waits to be run */
 };
@@ -144,6 +145,9 @@ struct driver_launch {
     struct driver_function *function;
     uint32_t grid[3], block[3], dynamic_shared;
     uint64_t tag;
+    struct emu_run *run; /* while it is under way */
+    bool is_watched, has_paused;
+    uint64_t patience; /* turns of its next slice */
 };
 struct driver_callback {
     CUhostFn function;         /* of cuLaunchHostFunc, or */
@@ -167,6 +171,8 @@ struct driver_operation {
     enum driver_operation_kind kind;
     struct driver_operation *next;
     uint64_t sequence, not_before_ns;
+    uint64_t start_ns; /* once it has begun */
+    bool has_begun;
     struct driver_wait *waits;
     size_t wait_count;
     bool is_in_graph;
@@ -190,9 +196,9 @@ struct driver_operation *driver_operation_clone(const struct driver_operation *o
 void driver_operation_free(struct driver_operation *operation);
 bool driver_operation_wait_for(struct driver_operation *operation, const struct driver_stream *stream,
                                uint64_t sequence);
-/* Runs one operation that starts at start_ns, and returns how long it takes. */
-uint64_t driver_operation_run(struct driver_stream *stream, const struct driver_operation *operation,
-                              uint64_t start_ns);
+/* Runs the operation from start_ns on, a kernel for so many turns (see emu_run_go). False: it has not ended. */
+bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
+                          uint64_t *end_ns);
 
 /* --- the queue: driver_queue.c --- */
 /* Takes the operation over: adds it to the stream's capture, or queues it (and, unless a seed is set, runs
@@ -206,9 +212,11 @@ void driver_run_until(const struct driver_stream *stream, uint64_t sequence);
 void driver_run_stream(const struct driver_stream *stream);
 void driver_run_context(const struct driver_context *context);
 void driver_run_all(void);
-/* Runs one operation that is ready, if there is one. For calls that poll. */
-void driver_run_some(void);
-/* Runs all that are ready. */
+/* Runs one operation that is ready, or a slice of one, if there is one; else false. For calls that poll. */
+bool driver_run_some(void);
+/* Whether nothing can run before another call, or the end of a host function. */
+bool driver_is_idle(void);
+/* Runs all that are ready, up to the first pause of a kernel. */
 void driver_run_ready(void);
 /* The first operation of the stream has been run. */
 void driver_finish(struct driver_stream *stream);
@@ -228,6 +236,8 @@ struct driver {
     struct driver_options options;
     uint64_t random, sequence, identity; /* identity: the last id given */
     uint64_t host_ns, device_ns, launches;
+    uint64_t pauses, latest_ns; /* latest: when the last operation ended */
+    uint64_t calls;             /* of entry points */
     struct driver_context *primary, *contexts; /* all that there were: a thread may still hold a closed one */
     unsigned primary_uses, primary_flags;
     struct driver_stream *streams; /* of utlist, as the events */
@@ -257,11 +267,14 @@ void driver_leave(const bool *entered);
 /* Around a call into the program, which may call the driver. */
 void driver_unlock(void);
 void driver_lock(void);
+/* Gives threads that wait for the lock their turn. */
+void driver_let_others(void);
 enum driver_news {
     NEWS_DONE,
     NEWS_HOST,
+    NEWS_WORK,
     NEWS_KINDS
-}; /* an operation is complete; a host function is to be run */
+}; /* an operation is complete; a host function is to be run; the server has something to do */
 /* Waits for news from another thread. */
 void driver_pause(enum driver_news news);
 /* The same; false when milliseconds since the first call with this deadline (zeroed before) have passed. */
@@ -269,6 +282,13 @@ bool driver_pause_for(enum driver_news news, struct timespec *deadline, unsigned
 void driver_wake(enum driver_news news);
 /* At the end of the process: from now on every entry point says CUDA_ERROR_DEINITIALIZED. */
 void driver_close(void);
+bool driver_is_closed(void);
+
+/* --- while the program is elsewhere: driver_serve.c --- */
+/* Work is left that no thread is about to run. */
+void driver_serve(void);
+/* Waits until the server does nothing. */
+void driver_serve_end(void);
 
 /* --- host functions: driver_host.c --- */
 /* Set while the calling thread runs a host function of the program. */
@@ -357,9 +377,12 @@ CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_cop
 CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);
 
 /* --- watching: driver_watch.c --- */
-/* emu_run, of which watch.h's subscriber may see the accesses. */
-bool driver_watch_run(const struct emu_settings *settings, const struct emu_launch *launch,
-                      struct emu_counts *counts, struct emu_fault *fault);
+/* emu_run_open and emu_run_close, between which watch.h's subscriber may see the accesses of a launch (of one
+ * at a time: is_watched tells). */
+struct emu_run *driver_watch_open(const struct emu_settings *settings, const struct emu_launch *launch,
+                                  struct emu_fault *fault, bool *is_watched);
+bool driver_watch_close(struct emu_run *run, struct emu_counts *counts, struct emu_fault *fault,
+                        bool is_watched);
 
 /* --- activity: driver_activity.c --- */
 uint64_t driver_activity_tag(void);

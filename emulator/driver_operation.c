@@ -22,6 +22,7 @@ struct driver_operation *driver_operation_clone(const struct driver_operation *o
     if (!clone) return NULL;
     *clone = *operation;
     clone->next = NULL;
+    clone->has_begun = false;
     clone->waits = NULL;
     clone->wait_count = 0;
     clone->bytes = operation->bytes ? malloc(operation->byte_count + 1) : NULL;
@@ -114,14 +115,14 @@ static bool fills_device(const struct driver_operation *operation)
     return blocks >= emu_clock_device.multiprocessors;
 }
 
-static uint64_t operation_kernel(struct driver_stream *stream, const struct driver_operation *operation,
-                                 uint64_t start_ns)
+enum { PATIENCE = 1 << 20 }; /* turns of a launch's first slice */
+
+static bool kernel_begin(struct driver_stream *stream, struct driver_operation *operation)
 {
-    const struct driver_launch *launch = &operation->launch;
-    uint64_t asked_ns = start_ns;
+    struct driver_launch *launch = &operation->launch;
     driver.launches++;
-    bool is_full = fills_device(operation);
-    if (is_full && start_ns < driver.device_ns) start_ns = driver.device_ns;
+    if (fills_device(operation) && operation->start_ns < driver.device_ns)
+        operation->start_ns = driver.device_ns;
     struct emu_settings settings = {.seed = operation_seed(),
                                     .report_races = driver.options.report_races,
                                     .workers = driver.options.workers,
@@ -129,21 +130,58 @@ static uint64_t operation_kernel(struct driver_stream *stream, const struct driv
     struct emu_launch run = {.kernel = launch->function->kernel,
                              .dynamic_shared = launch->dynamic_shared,
                              .parameters = operation->bytes,
-                             .clock_ns = start_ns};
+                             .clock_ns = operation->start_ns};
     memcpy(run.grid, launch->grid, sizeof run.grid);
     memcpy(run.block, launch->block, sizeof run.block);
-    struct emu_counts counts = {0};
-    struct emu_fault fault = {0};
-    if (!driver_watch_run(&settings, &run, &counts, &fault)) operation_fault(stream->context, &fault);
-    uint64_t end_ns = start_ns + emu_clock_kernel_ns(&counts, &run, &launch->function->info);
-    if (is_full) driver.device_ns = end_ns;
+    struct emu_fault fault;
+    launch->patience = PATIENCE;
+    launch->run = driver_watch_open(&settings, &run, &fault, &launch->is_watched);
+    if (!launch->run) operation_fault(stream->context, &fault);
+    return launch->run;
+}
+
+static uint64_t kernel_end(struct driver_stream *stream, struct driver_operation *operation)
+{
+    struct driver_launch *launch = &operation->launch;
+    struct emu_launch shape = {.kernel = launch->function->kernel, .dynamic_shared = launch->dynamic_shared};
+    memcpy(shape.grid, launch->grid, sizeof shape.grid);
+    memcpy(shape.block, launch->block, sizeof shape.block);
+    struct emu_counts counts;
+    struct emu_fault fault;
+    if (!driver_watch_close(launch->run, &counts, &fault, launch->is_watched))
+        operation_fault(stream->context, &fault);
+    launch->run = NULL;
+    uint64_t start_ns = operation->start_ns;
+    uint64_t end_ns = start_ns + emu_clock_kernel_ns(&counts, &shape, &launch->function->info);
+    if (launch->has_paused && end_ns < driver.latest_ns) end_ns = driver.latest_ns; /* it waited for it */
+    if (fills_device(operation) && driver.device_ns < end_ns) driver.device_ns = end_ns;
     operation_report(operation, start_ns, end_ns);
     if (log_enabled(LOG_DEBUG))
         log_write(LOG_DEBUG, "emulator", "%s: %llu instructions, %llu bytes loaded, %llu stored, %llu ns",
                   launch->function->info.name, (unsigned long long)counts.instructions,
                   (unsigned long long)counts.load_bytes, (unsigned long long)counts.store_bytes,
                   (unsigned long long)(end_ns - start_ns));
-    return end_ns - asked_ns;
+    return end_ns;
+}
+
+/* A slice that was not enough makes the next one shorter, so that kernels that wait for each other do so in
+ * short turns. A fault in another stream ends all of the context. */
+static bool operation_kernel(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
+                             uint64_t *end_ns)
+{
+    enum { PATIENCE_LEAST = 1 << 10 };
+    struct driver_launch *launch = &operation->launch;
+    bool is_sound = stream->context->error == CUDA_SUCCESS;
+    *end_ns = operation->start_ns;
+    if (!launch->run && (!is_sound || !kernel_begin(stream, operation))) return true;
+    bool is_patient = !turns || turns > launch->patience;
+    if (is_sound && !emu_run_go(launch->run, is_patient ? launch->patience : turns)) {
+        launch->has_paused |= is_patient;
+        if (is_patient && launch->patience > PATIENCE_LEAST) launch->patience /= 2;
+        return false;
+    }
+    *end_ns = kernel_end(stream, operation);
+    return true;
 }
 
 /* --- the others --- */
@@ -175,37 +213,40 @@ static uint64_t operation_fill(const struct driver_fill *fill)
     return emu_clock_copy_ns((uint64_t)fill->width * fill->height * fill->element, EMU_COPY_SET);
 }
 
-static uint64_t operation_event(const struct driver_operation *operation, uint64_t start_ns)
+static void operation_event(const struct driver_operation *operation)
 {
     struct driver_event *event = operation->record.event;
     if (!driver_object_is(event, DRIVER_EVENT) || event->id != operation->record.id)
-        return 0; /* destroyed meanwhile */
+        return; /* destroyed meanwhile */
     if (event->done < operation->sequence) {
         event->done = operation->sequence;
-        event->time_ns = start_ns;
+        event->time_ns = operation->start_ns;
     }
-    return 0;
 }
 
-uint64_t driver_operation_run(struct driver_stream *stream, const struct driver_operation *operation,
-                              uint64_t start_ns)
+bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
+                          uint64_t *end_ns)
 {
     bool is_sound = stream->context->error == CUDA_SUCCESS;
+    *end_ns = operation->start_ns;
     switch (operation->kind) {
     case OPERATION_KERNEL:
-        return is_sound ? operation_kernel(stream, operation, start_ns) : 0;
+        return operation_kernel(stream, operation, turns, end_ns);
     case OPERATION_COPY:
-        return is_sound ? operation_copy(operation) : 0;
+        if (is_sound) *end_ns += operation_copy(operation);
+        break;
     case OPERATION_FILL:
-        return is_sound ? operation_fill(&operation->fill) : 0;
+        if (is_sound) *end_ns += operation_fill(&operation->fill);
+        break;
     case OPERATION_EVENT:
-        return operation_event(operation, start_ns);
+        operation_event(operation);
+        break;
     case OPERATION_FREE:
         if (is_sound) driver_memory_free(operation->address);
-        return 0;
+        break;
     case OPERATION_HOST: /* driver_host.c */
     case OPERATION_EMPTY:
-        return 0;
+        break;
     }
-    return 0;
+    return true;
 }

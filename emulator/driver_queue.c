@@ -5,6 +5,11 @@
  * with one, it waits until something synchronises, and then any operation that may run is taken at random.
  * Sequence numbers are unique over all streams and never reused.
  *
+ * Kernels of several streams run side by side, in slices: with a seed, slices of random lengths in a random
+ * order. Without one, a kernel runs whole, unless a block of it takes so long that it may wait for something:
+ * then it pauses, its stream is behind all others, and the call that it is in returns. What is left is run by
+ * calls that wait, and by a thread while there are none (driver_serve.c). The lock is free between slices.
+ *
  * Time: an operation starts when its stream, what it waits for, and the host that submitted it allow. */
 #include "emulator/driver.h"
 
@@ -75,13 +80,18 @@ static bool is_ready(const struct driver_stream *stream)
     return true;
 }
 
-static struct driver_stream *choose(void)
+/* With a seed any that is ready, else the one that has not paused for longest; *others: there are more. */
+static struct driver_stream *choose(bool *others)
 {
     uint64_t count = 0;
     struct driver_stream *chosen = NULL;
-    for (struct driver_stream *stream = driver.streams; stream; stream = stream->next)
-        if (is_ready(stream) && (driver.options.seed ? driver_random(++count) == 0 : !chosen))
+    for (struct driver_stream *stream = driver.streams; stream; stream = stream->next) {
+        if (!is_ready(stream)) continue;
+        count++;
+        if (driver.options.seed ? driver_random(count) == 0 : !chosen || stream->rested < chosen->rested)
             chosen = stream;
+    }
+    *others = count > 1;
     return chosen;
 }
 
@@ -89,6 +99,7 @@ void driver_finish(struct driver_stream *stream)
 {
     struct driver_operation *operation = stream->first;
     stream->is_running = false;
+    stream->rested = 0;
     stream->first = operation->next;
     if (!stream->first) stream->last = NULL;
     stream->completed = operation->sequence;
@@ -96,31 +107,74 @@ void driver_finish(struct driver_stream *stream)
     driver_wake(NEWS_DONE);
 }
 
-static bool run_one(void)
+/* Turns of the next slice, 0: as many as its patience allows. */
+static uint64_t draw_turns(void)
 {
-    struct driver_stream *stream = choose();
-    if (!stream) return false;
+    uint64_t exponent = driver_random(12);
+    return exponent < 9 ? 1ull << exponent : 0;
+}
+
+/* What run_one did. */
+enum outcome { RAN_NOTHING, RAN_SLICE, RAN_OPERATION };
+
+static enum outcome run_one(void)
+{
+    bool others;
+    struct driver_stream *stream = choose(&others);
+    if (!stream) return RAN_NOTHING;
     struct driver_operation *operation = stream->first;
-    stream->is_running = true;
-    uint64_t start = start_ns(stream, operation);
+    if (!operation->has_begun) operation->start_ns = start_ns(stream, operation);
+    operation->has_begun = true;
     if (operation->kind == OPERATION_HOST) {
-        stream->clock_ns = start;
+        stream->is_running = true;
+        stream->clock_ns = operation->start_ns;
         driver_host_start(stream);
-        return true;
+        return RAN_OPERATION;
     }
-    stream->clock_ns = start + driver_operation_run(stream, operation, start);
+    uint64_t end_ns, turns = 0;
+    if (operation->kind == OPERATION_KERNEL && others && driver.options.seed) turns = draw_turns();
+    if (!driver_operation_run(stream, operation, turns, &end_ns)) {
+        stream->rested = ++driver.pauses;
+        return RAN_SLICE;
+    }
+    stream->clock_ns = end_ns;
+    if (driver.latest_ns < end_ns) driver.latest_ns = end_ns;
     driver_finish(stream);
-    return true;
+    return RAN_OPERATION;
+}
+
+/* For calls that wait. */
+static void advance(void)
+{
+    switch (run_one()) {
+    case RAN_NOTHING: /* a host function is running */
+        driver_pause(NEWS_DONE);
+        break;
+    case RAN_SLICE:
+        driver_let_others();
+        break;
+    case RAN_OPERATION:
+        break;
+    }
 }
 
 void driver_run_ready(void)
 {
-    while (run_one()) continue;
+    enum outcome outcome;
+    while ((outcome = run_one()) == RAN_OPERATION) continue;
+    if (outcome == RAN_SLICE) driver_serve();
 }
 
-void driver_run_some(void)
+bool driver_run_some(void)
 {
-    run_one();
+    return run_one() != RAN_NOTHING;
+}
+
+bool driver_is_idle(void)
+{
+    for (const struct driver_stream *stream = driver.streams; stream; stream = stream->next)
+        if (is_ready(stream)) return false;
+    return true;
 }
 
 static void host_reaches(uint64_t time_ns)
@@ -131,8 +185,7 @@ static void host_reaches(uint64_t time_ns)
 /* A stream that is destroyed meanwhile has completed everything. */
 void driver_run_until(const struct driver_stream *stream, uint64_t sequence)
 {
-    while (stream->completed < sequence)
-        if (!run_one()) driver_pause(NEWS_DONE); /* a host function is running */
+    while (stream->completed < sequence) advance();
     host_reaches(stream->clock_ns);
 }
 
@@ -150,8 +203,7 @@ static bool all_done(const struct driver_context *context)
 
 static void run_context(const struct driver_context *context)
 {
-    while (!all_done(context))
-        if (!run_one()) driver_pause(NEWS_DONE);
+    while (!all_done(context)) advance();
     for (const struct driver_stream *stream = driver.streams; stream; stream = stream->next)
         if (!context || stream->context == context) host_reaches(stream->clock_ns);
 }
@@ -198,8 +250,9 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_operation *op
     if (stream->capture) return driver_capture_add(stream, operation);
     CUresult result = enqueue(stream, operation);
     uint64_t host_ns = driver.host_ns;
-    while (result == CUDA_SUCCESS && driver.options.seed == 0 && !is_done(stream))
-        if (!run_one()) break; /* behind a host function, which will run it */
+    if (result == CUDA_SUCCESS && driver.options.seed == 0)
+        while (!is_done(stream) && run_one() == RAN_OPERATION) continue;
+    if (result == CUDA_SUCCESS && !is_done(stream)) driver_serve(); /* perhaps nobody will wait for it */
     driver.host_ns = host_ns;
     return result;
 }

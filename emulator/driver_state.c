@@ -16,7 +16,9 @@ struct driver driver;
 _Thread_local bool driver_is_per_thread;
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t state_news[NEWS_KINDS] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+static pthread_cond_t state_news[NEWS_KINDS] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                                                PTHREAD_COND_INITIALIZER};
+static atomic_uint state_waiting; /* threads, for the lock */
 static atomic_bool state_is_closed;
 
 /* KFUSE_EMULATOR: options, separated by commas.
@@ -78,13 +80,20 @@ __attribute__((constructor)) static void options_read(void)
 void driver_close(void)
 {
     atomic_store(&state_is_closed, true);
+    driver_serve_end();
+}
+
+bool driver_is_closed(void)
+{
+    return atomic_load(&state_is_closed);
 }
 
 CUresult driver_enter(unsigned needs, bool *entered)
 {
     if (atomic_load(&state_is_closed)) return CUDA_ERROR_DEINITIALIZED;
     if (driver_is_in_host_function && (needs & DRIVER_CURRENT)) return CUDA_ERROR_NOT_PERMITTED;
-    pthread_mutex_lock(&state_lock);
+    driver_lock();
+    driver.calls++;
     *entered = true;
     CUresult result = CUDA_SUCCESS;
     struct driver_context *context = driver_current();
@@ -116,7 +125,20 @@ void driver_unlock(void)
 
 void driver_lock(void)
 {
+    if (pthread_mutex_trylock(&state_lock) == 0) return;
+    atomic_fetch_add(&state_waiting, 1);
     pthread_mutex_lock(&state_lock);
+    atomic_fetch_sub(&state_waiting, 1);
+}
+
+/* A mutex that is given back and taken again at once stays with its thread. */
+void driver_let_others(void)
+{
+    enum { NAPS = 50, NAP_MICROSECONDS = 20 };
+    if (atomic_load(&state_waiting) == 0) return;
+    driver_unlock();
+    for (int i = 0; i < NAPS && atomic_load(&state_waiting) != 0; i++) usleep(NAP_MICROSECONDS);
+    driver_lock();
 }
 
 void driver_pause(enum driver_news news)

@@ -71,6 +71,7 @@ emulator_libcuda_la_SOURCES = \
 	emulator/driver_object.c \
 	emulator/driver_operation.c \
 	emulator/driver_queue.c \
+	emulator/driver_serve.c \
 	emulator/driver_state.c \
 	emulator/driver_stream.c \
 	emulator/driver_stubs.S \

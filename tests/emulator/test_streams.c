@@ -2,6 +2,7 @@
  * Who waits for whom: host functions, calls that return before or after the work is done, ends of the
  * process. Every example runs in a process of its own, with a limit of time. driver.sh runs it again with
  * KFUSE_EMULATOR=seed=N. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@
 #include <cmocka.h>
 #include <cuda.h>
 
-/* add: adds n to each word of x. spin: never ends. */
+/* add: adds n to each word of x. spin: never ends. wait: until *flag is n, then adds 1 to *x. set: stores n.
+ */
 static const char text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry add(.param .u64 x, .param .u32 n)\n{\n"
@@ -26,11 +28,19 @@ static const char text[] =
     "  add.s64 %d1, %d1, %d2; ld.global.u32 %r3, [%d1]; add.u32 %r3, %r3, %r1; st.global.u32 [%d1], %r3; "
     "ret;\n}\n"
     ".visible .entry spin()\n{\n"
-    "  .reg .b32 %r; mov.u32 %r, 0;\nagain:\n  add.u32 %r, %r, 1; bra again;\n}\n";
+    "  .reg .b32 %r; mov.u32 %r, 0;\nagain:\n  add.u32 %r, %r, 1; bra again;\n}\n"
+    ".visible .entry wait(.param .u64 x, .param .u64 flag, .param .u32 n)\n{\n"
+    "  .reg .b32 %r<4>; .reg .b64 %d<3>; .reg .pred %p;\n"
+    "  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [flag]; ld.param.u32 %r1, [n];\n"
+    "again:\n  ld.volatile.global.u32 %r2, [%d2]; setp.ne.u32 %p, %r2, %r1; @%p bra again;\n"
+    "  atom.global.add.u32 %r3, [%d1], 1; ret;\n}\n"
+    ".visible .entry set(.param .u64 x, .param .u32 n)\n{\n"
+    "  .reg .b32 %r; .reg .b64 %d; ld.param.u64 %d, [x]; ld.param.u32 %r, [n];\n"
+    "  st.volatile.global.u32 [%d], %r; ret;\n}\n";
 
 enum { WORDS = 32, SECONDS = 10 };
 
-static CUfunction add_kernel, spin_kernel;
+static CUfunction add_kernel, spin_kernel, wait_kernel, set_kernel;
 static CUcontext context;
 
 /* In a child: what fails ends it with the line as the status, which is what the test compares. */
@@ -50,12 +60,27 @@ static void open_device(void)
     must(cuModuleLoadData(&module, text));
     must(cuModuleGetFunction(&add_kernel, module, "add"));
     must(cuModuleGetFunction(&spin_kernel, module, "spin"));
+    must(cuModuleGetFunction(&wait_kernel, module, "wait"));
+    must(cuModuleGetFunction(&set_kernel, module, "set"));
 }
 
 static CUresult add(CUdeviceptr x, uint32_t n, CUstream stream)
 {
     void *arguments[] = {&x, &n};
     return cuLaunchKernel(add_kernel, 1, 1, 1, WORDS, 1, 1, 0, stream, arguments, NULL);
+}
+
+/* One thread that adds 1 to *x when *flag has become n. */
+static CUresult await(CUdeviceptr x, CUdeviceptr flag, uint32_t n, CUstream stream)
+{
+    void *arguments[] = {&x, &flag, &n};
+    return cuLaunchKernel(wait_kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+}
+
+static CUresult set(CUdeviceptr x, uint32_t n, CUstream stream)
+{
+    void *arguments[] = {&x, &n};
+    return cuLaunchKernel(set_kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
 }
 
 /* The exit status of a process that runs the example, or 256 + the signal that ended it. */
@@ -240,6 +265,153 @@ static void legacy_stream_and_others(void)
     good(y[0] == 1);
 }
 
+/* --- kernels that wait for each other
+ * ------------------------------------------------------------------------------------------------ */
+
+/* x, a flag and a second one, zeroed, and two streams that don't wait for the legacy one. */
+static CUdeviceptr words;
+static CUstream streams[2];
+
+static void open_streams(void)
+{
+    open_device();
+    must(cuMemAlloc(&words, 4 * WORDS));
+    must(cuMemsetD32(words, 0, WORDS));
+    must(cuCtxSynchronize());
+    for (int i = 0; i < 2; i++) must(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+}
+
+static void expect(uint32_t word, uint32_t value)
+{
+    uint32_t out;
+    must(cuMemcpyDtoH(&out, words + 4 * word, sizeof out));
+    good(out == value);
+}
+
+static void waits_for_a_later_kernel(void)
+{
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    good(cuStreamQuery(streams[0]) == CUDA_ERROR_NOT_READY);
+    must(set(words + 4, 7, streams[1]));
+    must(cuStreamSynchronize(streams[0]));
+    expect(0, 1);
+}
+
+static void waits_for_a_later_copy(void)
+{
+    uint32_t seven = 7;
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    must(cuMemcpyHtoDAsync(words + 4, &seven, sizeof seven, streams[1]));
+    must(cuCtxSynchronize());
+    expect(0, 1);
+    must(await(words, words + 8, 7, streams[0]));
+    must(cuMemcpyHtoD(words + 8, &seven,
+                      sizeof seven)); /* the legacy stream, for which the other isn't blocked */
+    must(cuStreamSynchronize(streams[0]));
+    expect(0, 2);
+}
+
+/* Two kernels that each wait for what the other one's stream does next. */
+static void answer_each_other(void)
+{
+    open_streams();
+    for (uint32_t i = 1; i <= 5; i++) {
+        must(await(words, words + 4, i, streams[0]));
+        must(set(words + 8, i, streams[0]));
+        must(set(words + 4, i, streams[1]));
+        must(await(words, words + 8, i, streams[1]));
+    }
+    must(cuCtxSynchronize());
+    expect(0, 10);
+}
+
+/* The host sees what a kernel writes, and answers, without a call of the driver. */
+static void host_answers_in_memory(void)
+{
+    volatile uint32_t *host;
+    open_streams();
+    must(cuMemAllocHost((void **)&host, 4 * WORDS));
+    host[0] = host[1] = host[2] = 0;
+    for (uint32_t i = 1; i <= 2; i++) {
+        must(await((CUdeviceptr)host, (CUdeviceptr)(host + 1), i, streams[0]));
+        must(set((CUdeviceptr)(host + 2), i, streams[0]));
+        host[1] = i;
+        while (host[2] != i) continue;
+        good(host[0] == i);
+    }
+}
+
+/* The host polls the driver until a stream whose kernel waits is done. */
+static void host_polls_the_driver(void)
+{
+    CUevent event;
+    open_streams();
+    must(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    must(await(words, words + 4, 7, streams[0]));
+    must(cuEventRecord(event, streams[0]));
+    for (int i = 0; i < 10; i++) good(cuEventQuery(event) == CUDA_ERROR_NOT_READY);
+    must(set(words + 4, 7, streams[1]));
+    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) continue;
+    must(cuEventQuery(event));
+    expect(0, 1);
+}
+
+static void *set_later(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+    must(cuCtxSetCurrent(context));
+    must(set(words + 4, 7, streams[1]));
+    must(cuStreamSynchronize(streams[1]));
+    return NULL;
+}
+
+/* One thread waits for a kernel that waits for what another thread launches. */
+static void threads_do_not_block_each_other(void)
+{
+    pthread_t thread;
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    good(pthread_create(&thread, NULL, set_later, NULL) == 0);
+    must(cuStreamSynchronize(streams[0]));
+    good(pthread_join(thread, NULL) == 0);
+    expect(0, 1);
+}
+
+/* What is ordered behind the waiting kernel does not overtake it: its stream, an event, the legacy stream. */
+static void order_is_kept_meanwhile(void)
+{
+    CUstream blocking;
+    CUevent event;
+    open_streams();
+    must(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    must(await(words, words + 4, 7, blocking));
+    must(cuEventRecord(event, blocking));
+    must(cuStreamWaitEvent(streams[1], event, 0));
+    must(await(words, words, 1,
+               blocking)); /* x is 1 when the first has ended, and never again after the others */
+    must(await(words, words, 2, NULL));
+    must(await(words, words, 3, blocking));
+    must(await(words, words, 4, blocking));
+    must(set(words + 4, 7, streams[0]));
+    must(set(words + 8, 1, streams[1]));
+    must(cuCtxSynchronize());
+    expect(0, 5);
+    expect(2, 1);
+}
+
+/* A fault elsewhere in the context ends a kernel that waits. */
+static void ends_with_the_context(void)
+{
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    (void)set(16, 1, streams[1]);
+    good(cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 #define EXAMPLE(name)                                                                                        \
     static void test_##name(void **state)                                                                    \
     {                                                                                                        \
@@ -253,6 +425,14 @@ EXAMPLE(exit_in_a_host_function)
 EXAMPLE(exit_in_a_signal_handler)
 EXAMPLE(waits_for_host_memory)
 EXAMPLE(legacy_stream_and_others)
+EXAMPLE(waits_for_a_later_kernel)
+EXAMPLE(waits_for_a_later_copy)
+EXAMPLE(answer_each_other)
+EXAMPLE(host_answers_in_memory)
+EXAMPLE(host_polls_the_driver)
+EXAMPLE(threads_do_not_block_each_other)
+EXAMPLE(order_is_kept_meanwhile)
+EXAMPLE(ends_with_the_context)
 
 int main(void)
 {
@@ -264,6 +444,14 @@ int main(void)
         cmocka_unit_test(test_exit_in_a_signal_handler),
         cmocka_unit_test(test_waits_for_host_memory),
         cmocka_unit_test(test_legacy_stream_and_others),
+        cmocka_unit_test(test_waits_for_a_later_kernel),
+        cmocka_unit_test(test_waits_for_a_later_copy),
+        cmocka_unit_test(test_answer_each_other),
+        cmocka_unit_test(test_host_answers_in_memory),
+        cmocka_unit_test(test_host_polls_the_driver),
+        cmocka_unit_test(test_threads_do_not_block_each_other),
+        cmocka_unit_test(test_order_is_kept_meanwhile),
+        cmocka_unit_test(test_ends_with_the_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
