@@ -110,8 +110,8 @@ void driver_finish(struct driver_stream *stream)
 /* Turns of the next slice, 0: as many as its patience allows. */
 static uint64_t draw_turns(void)
 {
-    uint64_t exponent = driver_random(12);
-    return exponent < 9 ? 1ull << exponent : 0;
+    uint64_t exponent = driver_random(10);
+    return exponent < 8 ? 1ull << exponent : 0;
 }
 
 /* What run_one did. */

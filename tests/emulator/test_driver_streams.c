@@ -84,6 +84,57 @@ static void streams_keep_their_order(void **state)
     must(cuMemFree(list));
 }
 
+enum { NOTES = 24, ROUNDS = 30 };
+
+static CUresult note_often(CUdeviceptr list, uint32_t mark, CUstream stream)
+{
+    void *arguments[] = {&list, &mark};
+    return cuLaunchKernel(gpu.note, NOTES, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+}
+
+/* How often another mark follows in the list of two launches. */
+static int changes(CUdeviceptr list)
+{
+    uint32_t got[2 * NOTES + 1];
+    int count = 0;
+    must(cuMemcpyDtoH(got, list, sizeof got));
+    assert_int_equal(got[0], 2 * NOTES);
+    for (int i = 2; i <= 2 * NOTES; i++) count += got[i] != got[i - 1];
+    return count;
+}
+
+/* Launches that nothing orders mix with a seed; those that a stream, an event or the legacy stream orders
+ * don't. */
+static void kernels_mix_where_they_may(void **state)
+{
+    (void)state;
+    CUstream stream[2];
+    CUevent event;
+    CUdeviceptr list;
+    int mixed = 0, apart = 0;
+    for (int i = 0; i < 2; i++) must(cuStreamCreate(&stream[i], CU_STREAM_DEFAULT));
+    must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    must(cuMemAlloc(&list, (2 * NOTES + 1) * 4));
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        must(cuMemsetD32(list, 0, 2 * NOTES + 1));
+        must(note_often(list, 1, stream[0]));
+        if (round % 4 == 1) must(cuEventRecord(event, stream[0]));
+        if (round % 4 == 1) must(cuStreamWaitEvent(stream[1], event, 0));
+        must(note_often(list, 2, round % 4 == 2 ? stream[0] : round % 4 == 3 ? NULL : stream[1]));
+        must(cuCtxSynchronize());
+        if (round % 4 != 0)
+            assert_int_equal(changes(list), 1);
+        else if (changes(list) > 1)
+            mixed++;
+        else
+            apart++;
+    }
+    assert_true(has_seed() ? mixed > 2 && apart > 2 : mixed == 0);
+    for (int i = 0; i < 2; i++) must(cuStreamDestroy(stream[i]));
+    must(cuEventDestroy(event));
+    must(cuMemFree(list));
+}
+
 typedef CUresult (*stream_id_function)(CUstream stream, unsigned long long *id);
 
 static void per_thread_entry_points_use_another_default_stream(void **state)
@@ -171,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_tell_time),
         cmocka_unit_test(streams_keep_their_order),
+        cmocka_unit_test(kernels_mix_where_they_may),
         cmocka_unit_test(per_thread_entry_points_use_another_default_stream),
         cmocka_unit_test(threads_work_side_by_side),
         cmocka_unit_test(host_functions_run_in_order),
