@@ -154,6 +154,11 @@ struct driver_callback {
     CUstreamCallback callback; /* of cuStreamAddCallback */
     void *data;
 };
+struct driver_value { /* written, or waited for */
+    uint64_t address, value;
+    uint32_t bytes, condition; /* condition: CUstreamWaitValue_flags */
+    bool has_waited;
+};
 enum driver_operation_kind {
     OPERATION_KERNEL,
     OPERATION_COPY,
@@ -161,6 +166,8 @@ enum driver_operation_kind {
     OPERATION_HOST,
     OPERATION_EVENT,
     OPERATION_FREE,
+    OPERATION_WRITE_VALUE,
+    OPERATION_WAIT_VALUE,
     OPERATION_EMPTY
 };
 struct driver_wait { /* until a stream has completed a sequence number */
@@ -183,6 +190,7 @@ struct driver_operation {
         struct driver_copy copy;
         struct driver_fill fill;
         struct driver_callback host;
+        struct driver_value value;
         struct {
             struct driver_event *event;
             uint64_t id;
@@ -238,6 +246,7 @@ struct driver {
     uint64_t host_ns, device_ns, launches;
     uint64_t pauses, latest_ns; /* latest: when the last operation ended */
     uint64_t calls;             /* of entry points */
+    unsigned naps;              /* since an operation ended in a call that waits */
     struct driver_context *primary, *contexts; /* all that there were: a thread may still hold a closed one */
     unsigned primary_uses, primary_flags;
     struct driver_stream *streams; /* of utlist, as the events */
@@ -375,6 +384,12 @@ size_t driver_extent(size_t width, size_t height, size_t depth, size_t pitch, si
 CUresult driver_copy_create(struct driver_operation **operation, struct driver_copy copy);
 CUresult driver_copy_from_3d(const CUDA_MEMCPY3D *description, struct driver_copy *copy);
 CUresult driver_fill_create(struct driver_operation **operation, struct driver_fill fill);
+
+/* --- memory operations in streams: driver_value.c --- */
+/* Whether a stream need not wait any longer. */
+bool driver_value_is_there(const struct driver_value *value);
+/* At its turn: writes it. */
+CUresult driver_value_run(const struct driver_value *value, bool is_write);
 
 /* --- watching: driver_watch.c --- */
 /* emu_run_open and emu_run_close, between which watch.h's subscriber may see the accesses of a launch (of one

@@ -388,6 +388,10 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
     case OPERATION_EVENT:
         *type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
         break;
+    case OPERATION_WRITE_VALUE:
+    case OPERATION_WAIT_VALUE:
+        *type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+        break;
     case OPERATION_EMPTY:
         *type = CU_GRAPH_NODE_TYPE_EMPTY;
         break;

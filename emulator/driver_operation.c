@@ -224,6 +224,14 @@ static void operation_event(const struct driver_operation *operation)
     }
 }
 
+static void operation_value(struct driver_stream *stream, const struct driver_operation *operation,
+                            uint64_t *end_ns)
+{
+    CUresult result = driver_value_run(&operation->value, operation->kind == OPERATION_WRITE_VALUE);
+    if (result != CUDA_SUCCESS) stream->context->error = result;
+    if (operation->value.has_waited && *end_ns < driver.latest_ns) *end_ns = driver.latest_ns;
+}
+
 bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
                           uint64_t *end_ns)
 {
@@ -243,6 +251,10 @@ bool driver_operation_run(struct driver_stream *stream, struct driver_operation 
         break;
     case OPERATION_FREE:
         if (is_sound) driver_memory_free(operation->address);
+        break;
+    case OPERATION_WRITE_VALUE:
+    case OPERATION_WAIT_VALUE:
+        if (is_sound) operation_value(stream, operation, end_ns);
         break;
     case OPERATION_HOST: /* driver_host.c */
     case OPERATION_EMPTY:

@@ -71,13 +71,20 @@ static uint64_t start_ns(const struct driver_stream *stream, const struct driver
     return start;
 }
 
-static bool is_ready(const struct driver_stream *stream)
+/* HELD: it only waits for a value in memory. */
+enum readiness { NOT_READY, HELD, READY };
+
+static enum readiness readiness(const struct driver_stream *stream)
 {
-    const struct driver_operation *operation = stream->first;
-    if (!operation || stream->is_running) return false;
+    struct driver_operation *operation = stream->first;
+    if (!operation || stream->is_running) return NOT_READY;
     for (size_t i = 0; i < operation->wait_count; i++)
-        if (operation->waits[i].stream->completed < operation->waits[i].sequence) return false;
-    return true;
+        if (operation->waits[i].stream->completed < operation->waits[i].sequence) return NOT_READY;
+    if (operation->kind != OPERATION_WAIT_VALUE || stream->context->error != CUDA_SUCCESS ||
+        driver_value_is_there(&operation->value))
+        return READY;
+    operation->value.has_waited = true;
+    return HELD;
 }
 
 /* With a seed any that is ready, else the one that has not paused for longest; *others: there are more. */
@@ -86,7 +93,7 @@ static struct driver_stream *choose(bool *others)
     uint64_t count = 0;
     struct driver_stream *chosen = NULL;
     for (struct driver_stream *stream = driver.streams; stream; stream = stream->next) {
-        if (!is_ready(stream)) continue;
+        if (readiness(stream) != READY) continue;
         count++;
         if (driver.options.seed ? driver_random(count) == 0 : !chosen || stream->rested < chosen->rested)
             chosen = stream;
@@ -143,17 +150,35 @@ static enum outcome run_one(void)
     return RAN_OPERATION;
 }
 
+/* Nothing can run: a host function is running, or a stream waits for a value that the host may write. With a
+ * limit of steps nobody waits for ever. */
+static void rest(void)
+{
+    enum { NAP = 1, NAPS_MOST = 3000 };
+    struct driver_stream *held = driver.streams;
+    struct timespec deadline = {0};
+    while (held && readiness(held) != HELD) held = held->next;
+    if (!held) {
+        driver_pause(NEWS_DONE);
+    } else if (!driver_pause_for(NEWS_DONE, &deadline, NAP) && driver.options.step_limit &&
+               ++driver.naps > NAPS_MOST) {
+        driver_say("a stream still waits for a value in memory, and nothing else can run");
+        held->context->error = CUDA_ERROR_LAUNCH_TIMEOUT;
+    }
+}
+
 /* For calls that wait. */
 static void advance(void)
 {
     switch (run_one()) {
-    case RAN_NOTHING: /* a host function is running */
-        driver_pause(NEWS_DONE);
+    case RAN_NOTHING:
+        rest();
         break;
     case RAN_SLICE:
         driver_let_others();
         break;
     case RAN_OPERATION:
+        driver.naps = 0;
         break;
     }
 }
@@ -173,7 +198,7 @@ bool driver_run_some(void)
 bool driver_is_idle(void)
 {
     for (const struct driver_stream *stream = driver.streams; stream; stream = stream->next)
-        if (is_ready(stream)) return false;
+        if (readiness(stream) != NOT_READY) return false;
     return true;
 }
 

@@ -3,8 +3,8 @@
 # The tests of the driver again, with operations, blocks and warps in random order: the results of a correct program stay.
 set -u
 for seed in 1 2 3 4 5; do
-    for test in test_driver test_driver_capture test_driver_launch test_driver_memory test_driver_streams test_handles \
-        test_streams; do
+    for test in test_driver test_driver_capture test_driver_launch test_driver_memory test_driver_streams \
+        test_driver_values test_handles test_streams; do
         KFUSE_EMULATOR=quiet,seed=$seed "$top_builddir/tests/emulator/$test" >/dev/null 2>"${TMPDIR:-/tmp}/driver.$$" || {
             echo "FAILED: $test with KFUSE_EMULATOR=seed=$seed" >&2
             cat "${TMPDIR:-/tmp}/driver.$$" >&2
