@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Calls -- ISA 7, 9.7.12.5. The callee's body is decoded in place, its parameters being the caller's .param
  * variables. A call through a register becomes a chain of comparisons with the functions of the module that
- * fit. */
+ * fit. Of functions without a body the machine has vprintf and __assertfail. */
 #include "emulator/decode.h"
 
 #include <string.h>
@@ -53,6 +53,35 @@ static bool decode_is_running(const struct decoder *decoder, const struct ptx_fu
     return false;
 }
 
+/* Places of a callee's parameters, in the instance in their order, and of its returns behind them. */
+static void decode_bind_all(struct decoder *decoder, struct decode_instance *instance,
+                            const struct ptx_operand *returns, const struct ptx_operand *arguments,
+                            bool *is_new_return)
+{
+    const struct ptx_function *callee = instance->function;
+    for (uint32_t i = 0; i < callee->parameter_count; i++) {
+        bool is_new;
+        const struct ptx_operand *actual = &arguments->elements[i];
+        struct decode_place place = decode_bind(decoder, actual, &callee->parameters[i], &is_new);
+        if (is_new) decode_memory_step(decoder, STEP_STORE, actual, &place, &callee->parameters[i]);
+        decode_place_add(decoder, instance, place);
+    }
+    for (uint32_t i = 0; i < callee->return_count; i++)
+        decode_place_add(decoder, instance,
+                         decode_bind(decoder, &returns->elements[i], &callee->returns[i], &is_new_return[i]));
+}
+
+static void decode_take_returns(struct decoder *decoder, const struct decode_instance *instance,
+                                const struct ptx_operand *returns, const bool *is_new_return)
+{
+    const struct ptx_function *callee = instance->function;
+    for (uint32_t i = 0; i < callee->return_count; i++) {
+        if (is_new_return[i])
+            decode_memory_step(decoder, STEP_LOAD, &returns->elements[i],
+                               &instance->places[callee->parameter_count + i], &callee->returns[i]);
+    }
+}
+
 static bool decode_inline(struct decoder *decoder, const struct ptx_function *callee,
                           const struct ptx_operand *returns, const struct ptx_operand *arguments)
 {
@@ -65,25 +94,10 @@ static bool decode_inline(struct decoder *decoder, const struct ptx_function *ca
         return decode_fail(decoder, "%s takes other parameters", callee->name);
     struct decode_instance instance = {
         .caller = decoder->instance, .function = callee, .depth = decoder->instance->depth + 1};
-    for (uint32_t i = 0; i < argument_count; i++) {
-        bool is_new;
-        const struct ptx_operand *actual = &arguments->elements[i];
-        struct decode_place place = decode_bind(decoder, actual, &callee->parameters[i], &is_new);
-        if (is_new) decode_memory_step(decoder, STEP_STORE, actual, &place, &callee->parameters[i]);
-        decode_place_add(decoder, &instance, place);
-    }
     bool is_new_return[return_count + 1];
-    for (uint32_t i = 0; i < return_count; i++) {
-        struct decode_place place =
-            decode_bind(decoder, &returns->elements[i], &callee->returns[i], &is_new_return[i]);
-        decode_place_add(decoder, &instance, place);
-    }
+    decode_bind_all(decoder, &instance, returns, arguments, is_new_return);
     if (!decode_body(decoder, &instance)) return false;
-    for (uint32_t i = 0; i < return_count; i++) {
-        if (is_new_return[i])
-            decode_memory_step(decoder, STEP_LOAD, &returns->elements[i],
-                               &instance.places[argument_count + i], &callee->returns[i]);
-    }
+    decode_take_returns(decoder, &instance, returns, is_new_return);
     return true;
 }
 
@@ -133,13 +147,58 @@ static bool decode_indirect(struct decoder *decoder, const struct ptx_operand *t
     return true;
 }
 
-static bool decode_external(struct decoder *decoder, const char *name)
+static const struct call_form {
+    const char *name;
+    int function;
+    uint32_t argument_count, result_bytes;
+    uint8_t bytes[5]; /* of arguments */
+} call_forms[] = {
+    {"vprintf", CALL_VPRINTF, 2, 4, {8, 8}},
+    {"__assertfail", CALL_ASSERTFAIL, 5, 0, {8, 8, 4, 8, 8}},
+};
+
+static bool call_fits(const struct call_form *form, const struct ptx_function *callee)
 {
+    bool fits = strcmp(form->name, callee->name) == 0 && callee->parameter_count == form->argument_count &&
+                callee->return_count == (form->result_bytes != 0) &&
+                (form->result_bytes == 0 || callee->returns[0].size == form->result_bytes);
+    for (uint32_t i = 0; fits && i < form->argument_count; i++)
+        fits = callee->parameters[i].size == form->bytes[i];
+    return fits;
+}
+
+/* A function of the machine's. */
+static bool decode_known(struct decoder *decoder, const struct call_form *form,
+                         const struct ptx_function *callee, const struct ptx_operand *returns,
+                         const struct ptx_operand *arguments)
+{
+    if ((arguments ? arguments->element_count : 0) != callee->parameter_count ||
+        (returns ? returns->element_count : 0) != callee->return_count)
+        return decode_fail(decoder, "%s takes other parameters", callee->name);
+    struct decode_instance instance = {.caller = decoder->instance, .function = callee};
+    struct step_call *call = arena_alloc(decoder->arena, sizeof *call);
+    bool is_new_return[2];
+    decode_bind_all(decoder, &instance, returns, arguments, is_new_return);
+    call->function = form->function;
+    call->memory.space = PTX_GENERIC;
+    for (uint32_t i = 0; i < form->argument_count; i++)
+        call->arguments[i] = (uint32_t)instance.places[i].address;
+    if (form->result_bytes) call->result = (uint32_t)instance.places[form->argument_count].address;
+    if (form->function == CALL_VPRINTF) decoder->code->is_order_sensitive = true;
+    decode_step(decoder, STEP_CALL)->call = call;
+    decode_take_returns(decoder, &instance, returns, is_new_return);
+    return true;
+}
+
+static bool decode_external(struct decoder *decoder, const char *name, const struct ptx_function *callee,
+                            const struct ptx_operand *returns, const struct ptx_operand *arguments)
+{
+    for (size_t i = 0; callee && i < sizeof call_forms / sizeof *call_forms; i++)
+        if (call_fits(&call_forms[i], callee))
+            return decode_known(decoder, &call_forms[i], callee, returns, arguments);
     struct step *step = decode_step(decoder, STEP_TRAP);
-    const char *reason = strcmp(name, "__assertfail") == 0 || strcmp(name, "__assert_fail") == 0
-                             ? "an assertion failed"
-                             : arena_printf(decoder->arena, "a call of %s, which is not emulated", name);
-    step->extra = (uint64_t)(uintptr_t)reason;
+    step->extra =
+        (uint64_t)(uintptr_t)arena_printf(decoder->arena, "a call of %s, which is not emulated", name);
     return true;
 }
 
@@ -170,9 +229,10 @@ bool decode_call(struct decoder *decoder, const struct ptx_instruction *instruct
     } else {
         const struct ptx_function *callee =
             target->symbol ? ptx_find_function(decoder->program->module, target->symbol) : NULL;
-        is_done = callee == NULL || callee->is_declaration
-                      ? decode_external(decoder, target->symbol ? target->symbol : "?")
-                      : decode_inline(decoder, callee, returns, arguments);
+        is_done =
+            callee == NULL || callee->is_declaration
+                ? decode_external(decoder, target->symbol ? target->symbol : "?", callee, returns, arguments)
+                : decode_inline(decoder, callee, returns, arguments);
     }
     if (skip != DECODE_NONE) decoder->code->steps[skip].target = decoder->code->count;
     return is_done;

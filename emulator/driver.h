@@ -391,6 +391,10 @@ bool driver_value_is_there(const struct driver_value *value);
 /* At its turn: writes it. */
 CUresult driver_value_run(const struct driver_value *value, bool is_write);
 
+/* --- what kernels print: driver_output.c --- */
+void driver_output_print(void *context, bool is_error, const char *bytes, size_t length);
+void driver_output_flush(void);
+
 /* --- watching: driver_watch.c --- */
 /* emu_run_open and emu_run_close, between which watch.h's subscriber may see the accesses of a launch (of one
  * at a time: is_watched tells). */

@@ -113,6 +113,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
         return CUDA_ERROR_CAPTURED_EVENT;
     }
     if (!event_is_done(event)) driver_run_until(event->stream, event->sequence);
+    driver_output_flush();
     if (driver.host_ns < event->time_ns) driver.host_ns = event->time_ns;
     return event->context->error;
 }

@@ -70,6 +70,8 @@ static CUresult fault_result(enum emu_fault_kind kind)
         return CUDA_ERROR_LAUNCH_TIMEOUT;
     case EMU_FAULT_RESOURCES:
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    case EMU_FAULT_ASSERT:
+        return CUDA_ERROR_ASSERT;
     case EMU_FAULT_TRAP:
     case EMU_FAULT_BARRIER:
         return CUDA_ERROR_LAUNCH_FAILED;
@@ -81,6 +83,7 @@ static CUresult fault_result(enum emu_fault_kind kind)
 
 static void operation_fault(struct driver_context *context, const struct emu_fault *fault)
 {
+    driver_output_flush();
     driver_say("%s%s", fault->kind == EMU_FAULT_RACE ? "race: " : "", fault->message);
     CUresult result = fault_result(fault->kind);
     if (result != CUDA_SUCCESS) context->error = result;
@@ -126,7 +129,9 @@ static bool kernel_begin(struct driver_stream *stream, struct driver_operation *
     struct emu_settings settings = {.seed = operation_seed(),
                                     .report_races = driver.options.report_races,
                                     .workers = driver.options.workers,
-                                    .step_limit = driver.options.step_limit};
+                                    .step_limit = driver.options.step_limit,
+                                    .print = driver_output_print,
+                                    .print_context = stream->context};
     struct emu_launch run = {.kernel = launch->function->kernel,
                              .dynamic_shared = launch->dynamic_shared,
                              .parameters = operation->bytes,

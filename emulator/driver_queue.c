@@ -202,8 +202,10 @@ bool driver_is_idle(void)
     return true;
 }
 
+/* A call has waited. */
 static void host_reaches(uint64_t time_ns)
 {
+    driver_output_flush();
     if (driver.host_ns < time_ns) driver.host_ns = time_ns;
 }
 
@@ -273,6 +275,7 @@ static CUresult enqueue(struct driver_stream *stream, struct driver_operation *o
 CUresult driver_submit(struct driver_stream *stream, struct driver_operation *operation)
 {
     if (stream->capture) return driver_capture_add(stream, operation);
+    if (operation->kind == OPERATION_KERNEL) driver_output_flush();
     CUresult result = enqueue(stream, operation);
     uint64_t host_ns = driver.host_ns;
     if (result == CUDA_SUCCESS && driver.options.seed == 0)

@@ -31,6 +31,7 @@ enum step_kind {
     STEP_WARP, /* shfl, vote, match, redux, elect, bar.warp.sync, activemask: by source opcode */
     STEP_CLOCK,
     STEP_TRAP,
+    STEP_CALL, /* of a function without a body */
 };
 
 /* Effective address: base (a slot of base_width bytes, 0: none) + offset. */
@@ -64,6 +65,13 @@ struct step_warp {        /* slots are UINT32_MAX where there is none */
     uint8_t width; /* of value: 4 or 8 */
 };
 
+/* A call of a function that the machine has: its arguments and result lie in local memory. */
+struct step_call {
+    struct step_memory memory; /* what it reads is read like this */
+    enum { CALL_VPRINTF, CALL_ASSERTFAIL } function;
+    uint32_t arguments[5], result; /* offsets in a thread's local memory */
+};
+
 struct step {
     lane_op run;
     uint64_t extra;
@@ -76,6 +84,7 @@ struct step {
     uint32_t target;
     union {
         const struct step_memory *memory;
+        const struct step_call *call; /* also as memory */
         const struct step_barrier *barrier;
         const struct step_warp *warp;
         const uint32_t *targets; /* extra of them */

@@ -13,6 +13,7 @@
 #include "ptx/ptx.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct emu_settings {
@@ -22,6 +23,9 @@ struct emu_settings {
         workers; /* CPU threads; 0: as many as processors. One is used with a seed, race report or watch, for
                   * small launches, and where an atomic's result or rounding depends on the order of blocks */
     uint64_t step_limit; /* thread instructions of one launch before it is called hung; 0: none */
+    /* What a call of printf, or an assertion that fails, prints; NULL: nothing. From any worker. */
+    void (*print)(void *context, bool is_error, const char *text, size_t length);
+    void *print_context;
 };
 
 /* A loaded module: variables live in device memory. */
@@ -73,6 +77,7 @@ enum emu_fault_kind {
     EMU_FAULT_ALIGNMENT,
     EMU_FAULT_OPCODE,
     EMU_FAULT_TRAP,
+    EMU_FAULT_ASSERT,
     EMU_FAULT_HUNG,
     EMU_FAULT_BARRIER,
     EMU_FAULT_RESOURCES,

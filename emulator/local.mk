@@ -35,6 +35,7 @@ libengine_la_SOURCES = \
 	emulator/liveness.c \
 	emulator/machine.c emulator/machine.h \
 	emulator/memory.c emulator/memory.h \
+	emulator/output.c \
 	emulator/program.c \
 	emulator/race_order.c \
 	emulator/races.c emulator/races.h \
@@ -70,6 +71,7 @@ emulator_libcuda_la_SOURCES = \
 	emulator/driver_module.c \
 	emulator/driver_object.c \
 	emulator/driver_operation.c \
+	emulator/driver_output.c \
 	emulator/driver_queue.c \
 	emulator/driver_serve.c \
 	emulator/driver_state.c \

@@ -165,6 +165,9 @@ bool collective_run(struct worker *worker, struct warp *warp, const struct step 
 /* Lanes that must take part and are not in mask; 0 without a member mask. */
 uint32_t collective_missing(const struct warp *warp, const struct step *step, uint32_t mask);
 
+/* --- output.c: printf and assert */
+bool output_call(struct worker *worker, struct warp *warp, const struct step *step, uint32_t mask);
+
 /* --- races.c */
 struct races *races_open(const struct machine *machine);
 void races_close(struct races *races);

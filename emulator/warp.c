@@ -164,6 +164,9 @@ static bool warp_special(struct worker *worker, struct warp *warp, struct group 
         warp_branch_table(warp, group, step, mask);
         if (group->mask == 0) warp_remove_group(warp, group);
         return false;
+    case STEP_CALL:
+        is_good = output_call(worker, warp, step, mask);
+        break;
     case STEP_TRAP:
         machine_fault(worker, warp, warp_lowest(mask), step, EMU_FAULT_TRAP, 0, "%s",
                       step->extra ? (const char *)(uintptr_t)step->extra : "trap");

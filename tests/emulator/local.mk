@@ -50,9 +50,10 @@ tests_emulator_test_handles_LDADD = $(driver_libraries)
 tests_emulator_test_streams_LDADD = $(driver_libraries)
 check_PROGRAMS += tests/emulator/run_image
 tests_emulator_run_image_LDADD = emulator/libcuda.la
-dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh tests/emulator/orders.sh
+dist_check_SCRIPTS += tests/emulator/driver.sh tests/emulator/images.sh tests/emulator/orders.sh \
+	tests/emulator/print.sh
 cuda_tests += tests/emulator/orders
-EXTRA_DIST += tests/emulator/images.cu
+EXTRA_DIST += tests/emulator/images.cu tests/emulator/print.cu
 # --- the runtime library
 dist_check_SCRIPTS += tests/emulator/cudart_programs.sh tests/emulator/cudart_symbols.sh
 EXTRA_DIST += tests/emulator/cudart_calls.cu tests/emulator/cudart_calls.txt
