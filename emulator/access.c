@@ -23,6 +23,7 @@ static bool access_is_inside(struct worker *worker, const struct step *step, uin
     if (address - range->start < range->size && range->size - (address - range->start) >= bytes) return true;
     struct emu_allocation allocation;
     if (!emu_memory_find(address, &allocation)) return false;
+    if (allocation.is_read_only && step->kind != STEP_LOAD && step->kind != STEP_CALL) return false;
     *range = (struct address_range){allocation.start, allocation.size};
     return range->size - (address - range->start) >= bytes;
 }

@@ -47,6 +47,7 @@ enum driver_kind {
     DRIVER_NODE,
     DRIVER_EXEC,
     DRIVER_POOL,
+    DRIVER_PHYSICAL,
     DRIVER_KINDS
 };
 struct driver_object {
@@ -368,6 +369,15 @@ CUresult driver_launch_create(struct driver_operation **operation, struct driver
                               const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared,
                               void **parameters, void **extra);
 
+/* Memory that has no address of its own, of cuMemCreate: driver_virtual.c. */
+struct driver_physical {
+    struct driver_object object;
+    int file;
+    uint64_t size;
+    unsigned handles, mappings; /* that keep it */
+    CUmemAllocationProp properties;
+};
+
 /* --- memory: driver_memory.c, copies: driver_copy.c --- */
 /* Records in context, for attributes and for freeing when the context goes. 0 when out of memory. */
 uint64_t driver_memory_allocate(struct driver_context *context, size_t size, enum emu_memory_kind kind,
@@ -376,6 +386,7 @@ CUresult driver_memory_free(uint64_t address);
 void driver_memory_close(const struct driver_context *context);
 struct driver_place {
     bool is_pageable, is_host, is_managed; /* pageable memory is the host's */
+    bool is_read_only;
 };
 /* Whether size bytes at address may be copied: inside one allocation, or plain host memory. */
 CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place *place);

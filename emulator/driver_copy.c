@@ -30,6 +30,7 @@ static CUresult copy_check(struct driver_copy *copy)
     CUresult result = driver_memory_check(copy->source, from, &source);
     if (result == CUDA_SUCCESS) result = driver_memory_check(copy->destination, to, &destination);
     if (result != CUDA_SUCCESS) return result;
+    if (destination.is_read_only) return CUDA_ERROR_INVALID_VALUE;
     copy->source_is_pageable = source.is_pageable;
     copy->destination_is_pageable = destination.is_pageable;
     copy->is_on_host = source.is_host && destination.is_host;

@@ -87,8 +87,15 @@ CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place 
     if (emu_memory_find(address, &allocation)) {
         place->is_host = allocation.kind == EMU_MEMORY_HOST;
         place->is_managed = allocation.kind == EMU_MEMORY_MANAGED;
-        return size <= allocation.size - (address - allocation.start) ? CUDA_SUCCESS
-                                                                      : CUDA_ERROR_INVALID_VALUE;
+        place->is_read_only = allocation.is_read_only;
+        while (size > allocation.size - (address - allocation.start)) { /* mapped memory may go on in the next */
+            size -= allocation.size - (address - allocation.start);
+            address = allocation.start + allocation.size;
+            if (allocation.kind != EMU_MEMORY_MAPPED || !emu_memory_find(address, &allocation))
+                return CUDA_ERROR_INVALID_VALUE;
+            place->is_read_only |= allocation.is_read_only;
+        }
+        return CUDA_SUCCESS;
     }
     emu_memory_reserved(&start, &end);
     if (address == 0 || address + size < address || (address >= start && address < end))
@@ -430,7 +437,8 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uin
         *(unsigned *)data = 1;
         break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+        *(unsigned *)data = allocation->is_read_only ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                                                     : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
         break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         *(uint64_t *)data = 0;

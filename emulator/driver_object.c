@@ -14,7 +14,7 @@ static const size_t object_sizes[DRIVER_KINDS] = {
     [DRIVER_KERNEL] = sizeof(struct driver_kernel),   [DRIVER_STREAM] = sizeof(struct driver_stream),
     [DRIVER_EVENT] = sizeof(struct driver_event),     [DRIVER_GRAPH] = sizeof(struct driver_graph),
     [DRIVER_NODE] = sizeof(struct driver_node),       [DRIVER_EXEC] = sizeof(struct driver_graph),
-    [DRIVER_POOL] = sizeof(struct driver_object),
+    [DRIVER_POOL] = sizeof(struct driver_object),     [DRIVER_PHYSICAL] = sizeof(struct driver_physical),
 };
 enum { OBJECTS_APART = 64 };
 static struct { /* free ones, oldest first */

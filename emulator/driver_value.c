@@ -57,7 +57,9 @@ static CUresult value_check(const struct driver_value *value, bool is_write)
     if (!is_write && (value->condition & CU_STREAM_WAIT_VALUE_FLUSH)) return CUDA_ERROR_NOT_SUPPORTED;
     if (value->condition > known || value->address % value->bytes != 0) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = driver_memory_check(value->address, value->bytes, &place);
-    return result == CUDA_SUCCESS && place.is_pageable ? CUDA_ERROR_INVALID_VALUE : result;
+    if (result == CUDA_SUCCESS && (place.is_pageable || (is_write && place.is_read_only)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return result;
 }
 
 static CUresult value_submit(struct driver_stream *stream, const struct driver_value *value, bool is_write)

@@ -79,6 +79,7 @@ emulator_libcuda_la_SOURCES = \
 	emulator/driver_stubs.S \
 	emulator/driver_table.c \
 	emulator/driver_value.c \
+	emulator/driver_virtual.c \
 	emulator/driver_watch.c \
 	emulator/errors.def \
 	emulator/watch.h

@@ -20,6 +20,7 @@ struct memory_entry {
 static struct {
     pthread_mutex_t lock;
     uint64_t start, end, used, window, gap;
+    uint64_t limit; /* behind the addresses that programs map memory at, which follow end */
     struct memory_entry *entries; /* by address */
     size_t count, capacity;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .gap = MEMORY_ALIGNMENT};
@@ -34,15 +35,16 @@ bool emu_memory_open(uint64_t capacity)
 {
     pthread_mutex_lock(&memory.lock);
     if (memory.start == 0) {
-        void *range = memory_reserve(capacity, PROT_READ | PROT_WRITE);
+        void *range = memory_reserve(3 * capacity, PROT_READ | PROT_WRITE);
         void *window = memory_reserve(EMU_WINDOW_BYTES, PROT_NONE);
         if (range != NULL && window != NULL) {
             memory.start = (uint64_t)(uintptr_t)range;
             memory.end = memory.start + capacity;
+            memory.limit = memory.end + 2 * capacity;
             memory.window = (uint64_t)(uintptr_t)window;
-            madvise(range, capacity, MADV_DONTDUMP);
+            madvise(range, 3 * capacity, MADV_DONTDUMP);
         } else {
-            if (range != NULL) munmap(range, capacity);
+            if (range != NULL) munmap(range, 3 * capacity);
             if (window != NULL) munmap(window, EMU_WINDOW_BYTES);
         }
     }
@@ -60,7 +62,15 @@ void emu_memory_reserved(uint64_t *start, uint64_t *end)
 {
     pthread_mutex_lock(&memory.lock);
     *start = memory.start;
-    *end = memory.end;
+    *end = memory.limit;
+    pthread_mutex_unlock(&memory.lock);
+}
+
+void emu_memory_virtual(uint64_t *start, uint64_t *end)
+{
+    pthread_mutex_lock(&memory.lock);
+    *start = memory.end;
+    *end = memory.limit;
     pthread_mutex_unlock(&memory.lock);
 }
 
@@ -121,7 +131,7 @@ static uint64_t memory_allocate_host(uint64_t size)
 {
     void *address = NULL;
     if (posix_memalign(&address, 4096, size) != 0) return 0;
-    struct memory_entry entry = {{(uint64_t)(uintptr_t)address, size, EMU_MEMORY_HOST}, true};
+    struct memory_entry entry = {{(uint64_t)(uintptr_t)address, size, EMU_MEMORY_HOST, false}, true};
     if (!memory_insert(entry)) {
         free(address);
         return 0;
@@ -132,7 +142,7 @@ static uint64_t memory_allocate_host(uint64_t size)
 static uint64_t memory_allocate_device(uint64_t size, enum emu_memory_kind kind)
 {
     if (memory.start == 0 || size > memory.end - memory.start) return 0;
-    struct memory_entry entry = {{memory_gap(memory_span(size)), size, kind}, false};
+    struct memory_entry entry = {{memory_gap(memory_span(size)), size, kind, false}, false};
     if (entry.allocation.start == 0 || !memory_insert(entry)) return 0;
     memory.used += memory_span(size);
     return entry.allocation.start;
@@ -157,10 +167,34 @@ bool emu_memory_register(uint64_t start, uint64_t size)
         (above == memory.count || memory.entries[above].allocation.start >= start + size) &&
         (above == 0 ||
          memory.entries[above - 1].allocation.start + memory.entries[above - 1].allocation.size <= start);
-    struct memory_entry entry = {{start, size, EMU_MEMORY_HOST}, false};
+    struct memory_entry entry = {{start, size, EMU_MEMORY_HOST, false}, false};
     bool is_done = is_free && memory_insert(entry);
     pthread_mutex_unlock(&memory.lock);
     return is_done;
+}
+
+bool emu_memory_add(const struct emu_allocation *allocation)
+{
+    pthread_mutex_lock(&memory.lock);
+    bool is_done = memory_insert((struct memory_entry){*allocation, false});
+    pthread_mutex_unlock(&memory.lock);
+    return is_done;
+}
+
+bool emu_memory_take(uint64_t bytes)
+{
+    pthread_mutex_lock(&memory.lock);
+    bool is_there = bytes <= memory.end - memory.start - memory.used;
+    if (is_there) memory.used += bytes;
+    pthread_mutex_unlock(&memory.lock);
+    return is_there;
+}
+
+void emu_memory_give(uint64_t bytes)
+{
+    pthread_mutex_lock(&memory.lock);
+    memory.used -= bytes;
+    pthread_mutex_unlock(&memory.lock);
 }
 
 static void memory_clear(uint64_t start, uint64_t size)
@@ -182,7 +216,7 @@ bool emu_memory_release(uint64_t address)
         memory.count--;
         if (entry.is_owned) {
             free((void *)(uintptr_t)address);
-        } else if (entry.allocation.kind != EMU_MEMORY_HOST) {
+        } else if (entry.allocation.kind != EMU_MEMORY_HOST && entry.allocation.kind != EMU_MEMORY_MAPPED) {
             memory.used -= memory_span(entry.allocation.size);
             memory_clear(address, entry.allocation.size);
         }

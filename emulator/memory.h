@@ -8,14 +8,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum emu_memory_kind { EMU_MEMORY_DEVICE, EMU_MEMORY_MANAGED, EMU_MEMORY_HOST, EMU_MEMORY_VARIABLE };
+enum emu_memory_kind {
+    EMU_MEMORY_DEVICE,
+    EMU_MEMORY_MANAGED,
+    EMU_MEMORY_HOST,
+    EMU_MEMORY_VARIABLE,
+    EMU_MEMORY_MAPPED /* at an address that the program chose: emu_memory_add */
+};
 
 struct emu_allocation {
     uint64_t start, size;
     enum emu_memory_kind kind;
+    bool is_read_only; /* MAPPED */
 };
 
-/* Reserves capacity bytes of addresses (untouched pages cost nothing). False when that fails. */
+/* Reserves addresses for capacity bytes of memory (untouched pages cost nothing), and twice as many behind them
+ * for memory that programs map themselves. False when that fails. */
 bool emu_memory_open(uint64_t capacity);
 
 /* From now on no gaps between device allocations: call it before the first one. */
@@ -24,6 +32,13 @@ void emu_memory_pack(void);
 uint64_t emu_memory_allocate(uint64_t size, enum emu_memory_kind kind);
 /* Makes a range of host memory (registered) readable by kernels. */
 bool emu_memory_register(uint64_t start, uint64_t size);
+/* Makes memory known that the caller has put at addresses of emu_memory_virtual. */
+bool emu_memory_add(const struct emu_allocation *allocation);
+/* Memory without an address counts as used. False: there is not so much. */
+bool emu_memory_take(uint64_t bytes);
+void emu_memory_give(uint64_t bytes);
+/* The addresses for memory that programs map. */
+void emu_memory_virtual(uint64_t *start, uint64_t *end);
 /* False when address is not the start of an allocation. Freed bytes are filled with 0xdd: the first MiB of
  * them; the pages of the rest are given back and read as zeros. */
 bool emu_memory_release(uint64_t address);

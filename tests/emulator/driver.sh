@@ -4,7 +4,7 @@
 set -u
 for seed in 1 2 3 4 5; do
     for test in test_driver test_driver_capture test_driver_launch test_driver_memory test_driver_streams \
-        test_driver_values test_handles test_streams; do
+        test_driver_values test_driver_virtual test_handles test_streams; do
         KFUSE_EMULATOR=quiet,seed=$seed "$top_builddir/tests/emulator/$test" >/dev/null 2>"${TMPDIR:-/tmp}/driver.$$" || {
             echo "FAILED: $test with KFUSE_EMULATOR=seed=$seed" >&2
             cat "${TMPDIR:-/tmp}/driver.$$" >&2

@@ -30,7 +30,8 @@ tests_emulator_bench_engine_LDADD = libengine.la $(CMOCKA_LIBS)
 
 # --- the driver
 driver_tests = tests/emulator/test_driver tests/emulator/test_driver_capture tests/emulator/test_driver_launch \
-	tests/emulator/test_driver_memory tests/emulator/test_driver_streams tests/emulator/test_driver_values
+	tests/emulator/test_driver_memory tests/emulator/test_driver_streams tests/emulator/test_driver_values \
+	tests/emulator/test_driver_virtual
 c_tests += $(driver_tests) tests/emulator/test_handles tests/emulator/test_streams
 driver_fixture = tests/emulator/driver_fixture.c tests/emulator/driver_fixture.h
 driver_libraries = emulator/libcuda.la $(CMOCKA_LIBS)
@@ -46,6 +47,8 @@ tests_emulator_test_driver_streams_SOURCES = tests/emulator/test_driver_streams.
 tests_emulator_test_driver_streams_LDADD = $(driver_libraries) -lpthread
 tests_emulator_test_driver_values_SOURCES = tests/emulator/test_driver_values.c $(driver_fixture)
 tests_emulator_test_driver_values_LDADD = $(driver_libraries)
+tests_emulator_test_driver_virtual_SOURCES = tests/emulator/test_driver_virtual.c $(driver_fixture)
+tests_emulator_test_driver_virtual_LDADD = $(driver_libraries)
 tests_emulator_test_handles_LDADD = $(driver_libraries)
 tests_emulator_test_streams_LDADD = $(driver_libraries)
 check_PROGRAMS += tests/emulator/run_image
