@@ -23,15 +23,17 @@ static atomic_bool state_is_closed;
 
 /* KFUSE_EMULATOR: options, separated by commas.
  *   seed=N           operations wait in their streams until something synchronises, and then run in a random
- *                    order that respects streams, events and the legacy default stream; blocks, warps and
- *                    divergent paths of a kernel run in a random order too. N (not 0) fixes every choice.
+ *                    order that respects streams, events and the legacy default stream; kernels that nothing
+ *                    orders run side by side; blocks, warps and divergent paths of a kernel run in a random
+ *                    order too. N (not 0) fixes every choice, as long as the host calls the driver at least
+ *                    once a second while work is left.
  *   races=1          report unordered conflicting accesses of one launch
  *   races=error      the same, and the launch fails (CUDA_ERROR_LAUNCH_FAILED)
  *   packed=1         arrays lie side by side, as on a GPU: running over an end is seen only where nothing
  *                    follows
  *   workers=N        host threads that run the blocks of a kernel; 0, the default: one per processor
- *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT);
- *                    0: never
+ *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT), as is
+ *                    a stream that waits for a value while nothing else can run; 0: never
  *   quiet            faults go to the log alone, not to standard error
  *   trap-on-fault=1  raise SIGTRAP at a fault or a race, for a debugger */
 static bool option_is(const char *option, const char *name, const char **value)

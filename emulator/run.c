@@ -21,11 +21,23 @@ struct emu_run {
     struct machine machine;
     struct emu_settings settings;
     struct emu_launch launch;
-    struct emu_fault fault;
-    struct worker *workers[WORKERS_MOST];
     uint32_t worker_count;
     bool is_parallel; /* each worker has a thread */
+    struct emu_fault fault;
+    struct worker *workers[WORKERS_MOST];
 };
+
+/* Without what is only read after it has been written: most launches are small. */
+static struct emu_run *run_create(void)
+{
+    struct emu_run *run = malloc(sizeof *run);
+    if (run == NULL) return NULL;
+    memset(run, 0, offsetof(struct emu_run, fault));
+    run->fault.kind = EMU_FAULT_NONE;
+    run->fault.line = 0;
+    run->fault.address = 0;
+    return run;
+}
 
 /* The i-th block in the order of the seed: a permutation of the smallest power of four, walked until inside.
  */
@@ -251,9 +263,9 @@ static bool run_open_workers(struct emu_run *run)
 struct emu_run *emu_run_open(const struct emu_settings *settings, const struct emu_launch *launch,
                              struct emu_fault *fault, emu_watch watch, void *watch_context)
 {
-    *fault = (struct emu_fault){0};
+    fault->kind = EMU_FAULT_NONE;
     const struct code *code = emu_kernel_code(launch->kernel);
-    struct emu_run *run = code != NULL ? calloc(1, sizeof *run) : NULL;
+    struct emu_run *run = code != NULL ? run_create() : NULL;
     if (run == NULL) {
         machine_refuse(fault, EMU_FAULT_RESOURCES, "kernel %s: out of host memory",
                        launch->kernel->function->name);
@@ -285,7 +297,8 @@ bool emu_run_close(struct emu_run *run, struct emu_counts *counts, struct emu_fa
 {
     bool is_good = run->fault.kind == EMU_FAULT_NONE;
     *counts = (struct emu_counts){0};
-    *fault = run->fault;
+    fault->kind = EMU_FAULT_NONE;
+    if (!is_good) *fault = run->fault;
     machine_count(run->workers, run->worker_count, counts);
     for (uint32_t i = 0; i < run->worker_count; i++) worker_close(run->workers[i]);
     pthread_mutex_destroy(&run->machine.lock);

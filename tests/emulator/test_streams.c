@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -412,6 +413,49 @@ static void ends_with_the_context(void)
     good(cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+/* With a limit of steps, what would wait for ever ends with an error: a kernel, and a stream. */
+static void ends_at_the_limit(void)
+{
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    must(set(words + 8, 1, streams[1]));
+    good(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+static void held_at_the_limit(void)
+{
+    open_streams();
+    must(cuStreamWaitValue32(streams[0], words + 4, 7, CU_STREAM_WAIT_VALUE_EQ));
+    must(set(words + 8, 1, streams[0]));
+    good(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+static const struct {
+    const char *name;
+    void (*example)(void);
+} limited[] = {{"ends", ends_at_the_limit}, {"held", held_at_the_limit}};
+
+/* In a process that begins with the setting. */
+static void test_limit_of_steps(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            const char *given = getenv("KFUSE_EMULATOR");
+            char options[100];
+            snprintf(options, sizeof options, "%.60s,quiet,steps=1000000", given ? given : "quiet");
+            setenv("KFUSE_EMULATOR", options, 1);
+            execl("/proc/self/exe", "test_streams", limited[i].name, NULL);
+            _exit(99);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 #define EXAMPLE(name)                                                                                        \
     static void test_##name(void **state)                                                                    \
     {                                                                                                        \
@@ -434,8 +478,14 @@ EXAMPLE(threads_do_not_block_each_other)
 EXAMPLE(order_is_kept_meanwhile)
 EXAMPLE(ends_with_the_context)
 
-int main(void)
+int main(int count, char **arguments)
 {
+    for (size_t i = 0; count > 1 && i < sizeof limited / sizeof *limited; i++) {
+        if (strcmp(arguments[1], limited[i].name) != 0) continue;
+        alarm(SECONDS);
+        limited[i].example();
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_behind_a_gate),
         cmocka_unit_test(test_beside_a_gate),
@@ -452,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_threads_do_not_block_each_other),
         cmocka_unit_test(test_order_is_kept_meanwhile),
         cmocka_unit_test(test_ends_with_the_context),
+        cmocka_unit_test(test_limit_of_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
