@@ -205,7 +205,8 @@ struct driver_operation *driver_operation_clone(const struct driver_operation *o
 void driver_operation_free(struct driver_operation *operation);
 bool driver_operation_wait_for(struct driver_operation *operation, const struct driver_stream *stream,
                                uint64_t sequence);
-/* Runs the operation from start_ns on, a kernel for so many turns (see emu_run_go). False: it has not ended. */
+/* Runs the operation from start_ns on, a kernel for so many turns (see emu_run_go). False: it has not ended.
+ */
 bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
                           uint64_t *end_ns);
 
@@ -245,9 +246,9 @@ struct driver {
     struct driver_options options;
     uint64_t random, sequence, identity; /* identity: the last id given */
     uint64_t host_ns, device_ns, launches;
-    uint64_t pauses, latest_ns; /* latest: when the last operation ended */
-    uint64_t calls;             /* of entry points */
-    unsigned naps;              /* since an operation ended in a call that waits */
+    uint64_t pauses, latest_ns;                /* latest: when the last operation ended */
+    uint64_t calls;                            /* of entry points */
+    unsigned naps;                             /* since an operation ended in a call that waits */
     struct driver_context *primary, *contexts; /* all that there were: a thread may still hold a closed one */
     unsigned primary_uses, primary_flags;
     struct driver_stream *streams; /* of utlist, as the events */

@@ -13,7 +13,8 @@ static CUresult fill_check(const struct driver_fill *fill, struct driver_place *
         return CUDA_ERROR_INVALID_VALUE;
     size_t extent = driver_extent(width, fill->height, 1, fill->pitch, 0);
     CUresult error = driver_memory_check(fill->destination, extent, place);
-    return error == CUDA_SUCCESS && (place->is_pageable || place->is_read_only) ? CUDA_ERROR_INVALID_VALUE : error;
+    return error == CUDA_SUCCESS && (place->is_pageable || place->is_read_only) ? CUDA_ERROR_INVALID_VALUE
+                                                                                : error;
 }
 
 static CUresult fill_create(struct driver_operation **result, struct driver_fill fill,

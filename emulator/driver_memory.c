@@ -88,7 +88,8 @@ CUresult driver_memory_check(uint64_t address, size_t size, struct driver_place 
         place->is_host = allocation.kind == EMU_MEMORY_HOST;
         place->is_managed = allocation.kind == EMU_MEMORY_MANAGED;
         place->is_read_only = allocation.is_read_only;
-        while (size > allocation.size - (address - allocation.start)) { /* mapped memory may go on in the next */
+        while (size >
+               allocation.size - (address - allocation.start)) { /* mapped memory may go on in the next */
             size -= allocation.size - (address - allocation.start);
             address = allocation.start + allocation.size;
             if (allocation.kind != EMU_MEMORY_MAPPED || !emu_memory_find(address, &allocation))

@@ -32,10 +32,9 @@ static atomic_bool state_is_closed;
  *   packed=1         arrays lie side by side, as on a GPU: running over an end is seen only where nothing
  *                    follows
  *   workers=N        host threads that run the blocks of a kernel; 0, the default: one per processor
- *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT), as is
- *                    a stream that waits for a value while nothing else can run; 0: never
- *   quiet            faults go to the log alone, not to standard error
- *   trap-on-fault=1  raise SIGTRAP at a fault or a race, for a debugger */
+ *   steps=N          thread instructions after which a launch is called hung (CUDA_ERROR_LAUNCH_TIMEOUT), as
+ * is a stream that waits for a value while nothing else can run; 0: never quiet            faults go to the
+ * log alone, not to standard error trap-on-fault=1  raise SIGTRAP at a fault or a race, for a debugger */
 static bool option_is(const char *option, const char *name, const char **value)
 {
     size_t length = strlen(name);

@@ -2,12 +2,12 @@
  * The engine: runs PTX kernels on the CPU, warp by warp. Semantics: PTX ISA 9.0. Not part of it: streams,
  * handles, errors of the driver API (driver.c) and time (clock.h).
  *
- * Order: blocks run one after the other on each of N worker threads (settings.workers), but for blocks that seem
- * to wait for others (emu_run_go). Without a seed the
- * order is fixed; with a seed, blocks, warps and divergent paths inside a warp are taken in a random order
- * that the seed fixes (then one worker), and shared memory that is not written yet holds garbage. Race
- * report: two accesses of different threads to one byte in one launch, one of them a write and one of them
- * plain (neither atomic nor volatile), not ordered by barriers of their block or warp. */
+ * Order: blocks run one after the other on each of N worker threads (settings.workers), but for blocks that
+ * seem to wait for others (emu_run_go). Without a seed the order is fixed; with a seed, blocks, warps and
+ * divergent paths inside a warp are taken in a random order that the seed fixes (then one worker), and shared
+ * memory that is not written yet holds garbage. Race report: two accesses of different threads to one byte in
+ * one launch, one of them a write and one of them plain (neither atomic nor volatile), not ordered by
+ * barriers of their block or warp. */
 #ifndef KFUSE_EMULATOR_EXEC_H
 #define KFUSE_EMULATOR_EXEC_H
 

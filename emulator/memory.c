@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device memory: a sorted list of the live allocations inside one reserved range, and of host ranges that
- * kernels may touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen, or
- * packed as a GPU does it, so that the end of one is the start of the next.
+ * kernels may touch. Neighbouring allocations are kept 256 bytes apart, so that running over an end is seen,
+ * or packed as a GPU does it, so that the end of one is the start of the next.
  */
 #include "emulator/memory.h"
 
@@ -20,7 +20,7 @@ struct memory_entry {
 static struct {
     pthread_mutex_t lock;
     uint64_t start, end, used, window, gap;
-    uint64_t limit; /* behind the addresses that programs map memory at, which follow end */
+    uint64_t limit;               /* behind the addresses that programs map memory at, which follow end */
     struct memory_entry *entries; /* by address */
     size_t count, capacity;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .gap = MEMORY_ALIGNMENT};

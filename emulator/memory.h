@@ -22,8 +22,8 @@ struct emu_allocation {
     bool is_read_only; /* MAPPED */
 };
 
-/* Reserves addresses for capacity bytes of memory (untouched pages cost nothing), and twice as many behind them
- * for memory that programs map themselves. False when that fails. */
+/* Reserves addresses for capacity bytes of memory (untouched pages cost nothing), and twice as many behind
+ * them for memory that programs map themselves. False when that fails. */
 bool emu_memory_open(uint64_t capacity);
 
 /* From now on no gaps between device allocations: call it before the first one. */

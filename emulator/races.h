@@ -2,8 +2,9 @@
  * Which accesses of a block are ordered: by barriers of the block, of named groups of its warps, and of lanes
  * of a warp. Inside view of the race report.
  *
- * The report is of one launch: accesses of different launches are never compared, whether streams and events order
- * them or not, and also where they run side by side. It goes by address: memory that is mapped at two is two. */
+ * The report is of one launch: accesses of different launches are never compared, whether streams and events
+ * order them or not, and also where they run side by side. It goes by address: memory that is mapped at two
+ * is two. */
 #ifndef KFUSE_EMULATOR_RACES_H
 #define KFUSE_EMULATOR_RACES_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How a test sees what the launches of a whole program touch: the emulated driver asks a subscriber before
- * each launch whether its accesses are to be watched (but for launches that begin while a watched one is under
- * way in another stream). Called with the driver's lock held: no entry point may be called from there. */
+ * each launch whether its accesses are to be watched (but for launches that begin while a watched one is
+ * under way in another stream). Called with the driver's lock held: no entry point may be called from there.
+ */
 #ifndef KFUSE_EMULATOR_WATCH_H
 #define KFUSE_EMULATOR_WATCH_H
 
