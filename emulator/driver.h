@@ -42,6 +42,7 @@ enum driver_kind {
     DRIVER_FUNCTION,
     DRIVER_KERNEL,
     DRIVER_STREAM,
+    DRIVER_LEAVING, /* a stream that was destroyed while it had work */
     DRIVER_EVENT,
     DRIVER_GRAPH,
     DRIVER_NODE,
@@ -328,8 +329,9 @@ void driver_context_close(struct driver_context *context);
 extern _Thread_local bool driver_is_per_thread;
 CUresult driver_stream_of(CUstream handle, struct driver_stream **stream);
 struct driver_stream *driver_stream_open(struct driver_context *context, unsigned flags, int priority);
-void driver_stream_close(struct driver_stream *stream);
-void driver_event_forget(struct driver_event *event); /* what it stands for in a capture */
+void driver_stream_close(struct driver_stream *stream); /* waits for it */
+void driver_stream_done(struct driver_stream *stream);  /* its last operation has ended */
+void driver_event_forget(struct driver_event *event);   /* what it stands for in a capture */
 void driver_event_close(struct driver_event *event);
 
 bool driver_capture_forbids(void);                                  /* calls that are unsafe in a capture */

@@ -112,6 +112,7 @@ void driver_finish(struct driver_stream *stream)
     stream->completed = operation->sequence;
     driver_operation_free(operation);
     driver_wake(NEWS_DONE);
+    if (!stream->first) driver_stream_done(stream);
 }
 
 /* Turns of the next slice, 0: as many as its patience allows. */

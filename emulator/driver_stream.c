@@ -21,12 +21,24 @@ struct driver_stream *driver_stream_open(struct driver_context *context, unsigne
     return stream;
 }
 
+static void stream_remove(struct driver_stream *stream)
+{
+    DL_DELETE2(driver.streams, stream, previous, next);
+    driver_object_destroy(stream);
+}
+
 void driver_stream_close(struct driver_stream *stream)
 {
     driver_capture_leave(stream);
     driver_run_stream(stream);
-    DL_DELETE2(driver.streams, stream, previous, next);
-    driver_object_destroy(stream);
+    stream_remove(stream);
+}
+
+void driver_stream_done(struct driver_stream *stream)
+{
+    if (stream->object.kind != DRIVER_LEAVING) return;
+    stream->object.kind = DRIVER_STREAM;
+    stream_remove(stream);
 }
 
 /* The per-thread default stream of the calling thread, made at its first use. */
@@ -84,7 +96,11 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
     if (hStream == CU_STREAM_LEGACY || hStream == CU_STREAM_PER_THREAD ||
         !driver_object_is(stream, DRIVER_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
-    driver_stream_close(stream);
+    driver_capture_leave(stream);
+    if (stream->first)
+        stream->object.kind = DRIVER_LEAVING;
+    else
+        stream_remove(stream);
     return CUDA_SUCCESS;
 }
 

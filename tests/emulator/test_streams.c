@@ -404,6 +404,20 @@ static void order_is_kept_meanwhile(void)
     expect(2, 1);
 }
 
+/* Destroying a stream does not wait for it: its work goes on, and is waited for with the context's. */
+static void a_stream_leaves_with_work(void)
+{
+    open_streams();
+    must(await(words, words + 4, 7, streams[0]));
+    must(set(words + 8, 3, streams[0]));
+    must(cuStreamDestroy(streams[0]));
+    good(cuStreamQuery(streams[0]) == CUDA_ERROR_INVALID_HANDLE);
+    must(set(words + 4, 7, streams[1]));
+    must(cuCtxSynchronize());
+    expect(0, 1);
+    expect(2, 3);
+}
+
 /* A fault elsewhere in the context ends a kernel that waits. */
 static void ends_with_the_context(void)
 {
@@ -476,6 +490,7 @@ EXAMPLE(host_answers_in_memory)
 EXAMPLE(host_polls_the_driver)
 EXAMPLE(threads_do_not_block_each_other)
 EXAMPLE(order_is_kept_meanwhile)
+EXAMPLE(a_stream_leaves_with_work)
 EXAMPLE(ends_with_the_context)
 
 int main(int count, char **arguments)
@@ -501,6 +516,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(test_host_polls_the_driver),
         cmocka_unit_test(test_threads_do_not_block_each_other),
         cmocka_unit_test(test_order_is_kept_meanwhile),
+        cmocka_unit_test(test_a_stream_leaves_with_work),
         cmocka_unit_test(test_ends_with_the_context),
         cmocka_unit_test(test_limit_of_steps),
     };
