@@ -206,10 +206,13 @@ struct driver_operation *driver_operation_clone(const struct driver_operation *o
 void driver_operation_free(struct driver_operation *operation);
 bool driver_operation_wait_for(struct driver_operation *operation, const struct driver_stream *stream,
                                uint64_t sequence);
-/* Runs the operation from start_ns on, a kernel for so many turns (see emu_run_go). False: it has not ended.
- */
-bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
-                          uint64_t *end_ns);
+struct driver_slice { /* of a kernel */
+    uint64_t turns;   /* as of emu_run_go; 0: as many as its patience allows, and it may have waited */
+    bool is_alone;    /* nothing else can run */
+};
+/* Runs the operation from start_ns on, a kernel for a slice. False: it has not ended. */
+bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation,
+                          struct driver_slice slice, uint64_t *end_ns);
 
 /* --- the queue: driver_queue.c --- */
 /* Takes the operation over: adds it to the stream's capture, or queues it (and, unless a seed is set, runs

@@ -170,19 +170,22 @@ static uint64_t kernel_end(struct driver_stream *stream, struct driver_operation
 }
 
 /* A slice that was not enough makes the next one shorter, so that kernels that wait for each other do so in
- * short turns. A fault in another stream ends all of the context. */
-static bool operation_kernel(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
-                             uint64_t *end_ns)
+ * short turns, but not much where there is no other: it may just take long. A fault in another stream ends
+ * all of the context. */
+static bool operation_kernel(struct driver_stream *stream, struct driver_operation *operation,
+                             struct driver_slice slice, uint64_t *end_ns)
 {
-    enum { PATIENCE_LEAST = 1 << 10 };
+    enum { PATIENCE_LEAST = 1 << 10, PATIENCE_ALONE = 1 << 16 };
     struct driver_launch *launch = &operation->launch;
     bool is_sound = stream->context->error == CUDA_SUCCESS;
     *end_ns = operation->start_ns;
     if (!launch->run && (!is_sound || !kernel_begin(stream, operation))) return true;
-    bool is_patient = !turns || turns > launch->patience;
-    if (is_sound && !emu_run_go(launch->run, is_patient ? launch->patience : turns)) {
-        launch->has_paused |= is_patient;
-        if (is_patient && launch->patience > PATIENCE_LEAST) launch->patience /= 2;
+    uint64_t turns = launch->patience;
+    if (slice.is_alone && turns < PATIENCE_ALONE) turns = PATIENCE_ALONE;
+    bool is_short = slice.turns && slice.turns < turns;
+    if (is_sound && !emu_run_go(launch->run, is_short ? slice.turns : turns)) {
+        launch->has_paused |= !is_short;
+        if (!is_short && launch->patience > PATIENCE_LEAST) launch->patience /= 2;
         return false;
     }
     *end_ns = kernel_end(stream, operation);
@@ -237,14 +240,14 @@ static void operation_value(struct driver_stream *stream, const struct driver_op
     if (operation->value.has_waited && *end_ns < driver.latest_ns) *end_ns = driver.latest_ns;
 }
 
-bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation, uint64_t turns,
-                          uint64_t *end_ns)
+bool driver_operation_run(struct driver_stream *stream, struct driver_operation *operation,
+                          struct driver_slice slice, uint64_t *end_ns)
 {
     bool is_sound = stream->context->error == CUDA_SUCCESS;
     *end_ns = operation->start_ns;
     switch (operation->kind) {
     case OPERATION_KERNEL:
-        return operation_kernel(stream, operation, turns, end_ns);
+        return operation_kernel(stream, operation, slice, end_ns);
     case OPERATION_COPY:
         if (is_sound) *end_ns += operation_copy(operation);
         break;

@@ -139,9 +139,10 @@ static enum outcome run_one(void)
         driver_host_start(stream);
         return RAN_OPERATION;
     }
-    uint64_t end_ns, turns = 0;
-    if (operation->kind == OPERATION_KERNEL && others && driver.options.seed) turns = draw_turns();
-    if (!driver_operation_run(stream, operation, turns, &end_ns)) {
+    uint64_t end_ns;
+    struct driver_slice slice = {.is_alone = !others};
+    if (operation->kind == OPERATION_KERNEL && others && driver.options.seed) slice.turns = draw_turns();
+    if (!driver_operation_run(stream, operation, slice, &end_ns)) {
         stream->rested = ++driver.pauses;
         return RAN_SLICE;
     }

@@ -24,15 +24,6 @@ static bool serve_may_run(uint64_t *calls, unsigned *quiet)
     return *quiet >= SERVE_NAPS;
 }
 
-/* One slice, with the lock. False: nothing may run. */
-static bool serve_slice(void)
-{
-    atomic_store(&serve_is_busy, true);
-    bool has_run = !driver_is_closed() && driver_run_some();
-    atomic_store(&serve_is_busy, false);
-    return has_run;
-}
-
 static void *serve(void *unused)
 {
     uint64_t calls = 0;
@@ -40,13 +31,16 @@ static void *serve(void *unused)
     (void)unused;
     driver_lock();
     while (!driver_is_closed()) {
-        bool has_run = serve_may_run(&calls, &quiet) && serve_slice();
+        atomic_store(&serve_is_busy, true);
+        bool has_run = serve_may_run(&calls, &quiet) && !driver_is_closed() && driver_run_some();
         if (!has_run && driver_is_idle()) {
+            atomic_store(&serve_is_busy, false);
             driver_pause(NEWS_WORK);
             continue;
         }
         driver_unlock();
         driver_activity_deliver();
+        atomic_store(&serve_is_busy, false);
         if (!has_run) usleep(1000 * (driver.options.seed && quiet < SERVE_NAPS ? SERVE_NAP : 1));
         driver_lock();
         driver_let_others();
