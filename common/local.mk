@@ -3,10 +3,12 @@ noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/arena.c common/arena.h \
 	common/cache.c common/cache.h \
+	common/gain.c common/gain.h \
 	common/guard.c common/guard.h \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
+	common/measured.c common/measured.h \
 	common/outlet.c common/outlet.h \
 	common/own_file.h \
 	common/own_write.c common/own_write.h \
