@@ -111,14 +111,14 @@ static bool next_line(FILE *file, char line[LONGEST_LINE])
     return true;
 }
 
-static bool read_head(FILE *file, const char *device, uint32_t driver_version)
+static bool read_head(FILE *file, const struct measured *measured)
 {
     char line[LONGEST_LINE], wanted[LONGEST_LINE];
     snprintf(wanted, sizeof wanted, "kfuse measured %d", VERSION);
     if (!next_line(file, line) || strcmp(line, wanted)) return false;
-    snprintf(wanted, sizeof wanted, "device %s", device);
+    snprintf(wanted, sizeof wanted, "device %s", measured->device);
     if (!next_line(file, line) || strcmp(line, wanted)) return false;
-    snprintf(wanted, sizeof wanted, "driver %u", driver_version);
+    snprintf(wanted, sizeof wanted, "driver %u", measured->driver_version);
     return next_line(file, line) && !strcmp(line, wanted);
 }
 
@@ -146,20 +146,23 @@ static bool read_group(const char *line, struct measured_group *group)
     return end && rounds <= GAIN_MOST && read_rounds(line + end, group, rounds);
 }
 
-bool measured_read(struct measured *measured, const char *path, const char *device, uint32_t driver_version)
+void measured_start(struct measured *measured, const char *device, uint32_t driver_version)
 {
-    char line[LONGEST_LINE];
-    struct measured_group group;
     measured->group_count = 0;
     measured->driver_version = driver_version;
     snprintf(measured->device, sizeof measured->device, "%s", device);
+}
+
+void measured_read(struct measured *measured, const char *path)
+{
+    char line[LONGEST_LINE];
+    struct measured_group group;
     FILE *file = open_trusted(path);
-    if (!file) return false;
-    if (read_head(file, measured->device, driver_version))
+    if (!file) return;
+    if (read_head(file, measured))
         while (next_line(file, line))
             if (read_group(line, &group)) measured_add(measured, &group);
     fclose(file);
-    return measured->group_count;
 }
 
 /* --- groups --- */

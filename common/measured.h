@@ -55,9 +55,10 @@ struct hash128 measured_identity_of(const struct plan *plan, uint32_t group);
 /* The file's path: of two, with in_cache the other one. False where there is none. */
 bool measured_path(char *path, size_t size, const char *directory, const char *device,
                    uint32_t driver_version, bool in_cache);
-/* Everything of this device and driver; empty where the file is not there, not ours, or says nothing. False
- * only then. */
-bool measured_read(struct measured *measured, const char *path, const char *device, uint32_t driver_version);
+/* Empty, for this device and driver. */
+void measured_start(struct measured *measured, const char *device, uint32_t driver_version);
+/* Adds what the file has; nothing where it is not there, not ours, or of another device or driver. */
+void measured_read(struct measured *measured, const char *path);
 /* What was measured last of the group: with this plan, or with plan 0 with any. NULL: nothing. */
 const struct measured_group *measured_find(const struct measured *measured, struct hash128 identity,
                                            uint64_t plan);

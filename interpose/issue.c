@@ -3,6 +3,7 @@
 #include "interpose/issue.h"
 
 #include "common/log.h"
+#include "interpose/measure.h"
 #include "interpose/queue_parts.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
@@ -131,12 +132,25 @@ static CUresult issue_restored(void)
     return result;
 }
 
-void issue_disable(uint32_t group, const char *reason)
+static void switch_off(uint32_t group)
 {
     match_enable(queue.match, group, false);
     starts_switch(group, false);
     queue.groups[group].is_on = false;
     atomic_fetch_sub(&queue.groups_on, 1);
+}
+
+void issue_disable_losers(void)
+{
+    for (uint32_t group; (group = measure_next_loser()) != MEASURE_NONE;) {
+        switch_off(group);
+        shim_count(COUNT_LOSERS);
+    }
+}
+
+void issue_disable(uint32_t group, const char *reason)
+{
+    switch_off(group);
     shim_count(COUNT_REFUSED);
     log_write(LOG_WARNING, "queue", "group %s is off: %s; the originals ran",
               queue.plan->strings + queue.plan->groups[group].name, reason);
@@ -209,6 +223,11 @@ void issue_group(void)
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
     }
     if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
+    if (measure_is_due(index)) {
+        measure_used(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
+                     queue.held[0].stream);
+        issue_disable_losers();
+    }
 }
 
 /* --- bystanders --- */

@@ -23,5 +23,7 @@ void issue_meet_alone(bool is_known);
 void issue_bystander(void);
 /* The group is used no more. */
 void issue_disable(uint32_t group, const char *reason);
+/* The same for those that have been measured to lose. What is followed must be dropped next. */
+void issue_disable_losers(void);
 
 #endif

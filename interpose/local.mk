@@ -20,6 +20,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
 	interpose/queue.c interpose/queue.h interpose/queue_parts.h \
+	interpose/measure.c interpose/measure.h \
 	interpose/record.c interpose/record.h \
 	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \

@@ -291,6 +291,14 @@ bool match_take_only(const struct match *match, struct match_state *state, const
     return true;
 }
 
+bool match_follows(const struct match *match, const struct match_state *state, uint32_t group)
+{
+    for (uint32_t at = match->leaf[group]; at != NONE; at = match->nodes[at].parent)
+        for (uint32_t i = 0; i < state->path_count; i++)
+            if (at && state->paths[i] == at) return true;
+    return false;
+}
+
 bool match_is_final(const struct match *match, const struct match_state *state)
 {
     for (uint32_t i = 0; i < state->path_count; i++)

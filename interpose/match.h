@@ -40,6 +40,8 @@ bool match_take(const struct match *match, struct match_state *state, const stru
 /* The same where state.only says that there is one step to compare with. */
 bool match_take_only(const struct match *match, struct match_state *state, const struct match_launch *launch,
                      const struct guard_view *view);
+/* The group's pattern is one of those that are followed. */
+bool match_follows(const struct match *match, const struct match_state *state, uint32_t group);
 /* No further launch can be taken, whatever it is. */
 bool match_is_final(const struct match *match, const struct match_state *state);
 

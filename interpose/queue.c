@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "interpose/gate.h"
 #include "interpose/issue.h"
+#include "interpose/measure.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
@@ -42,6 +43,13 @@ static void leave(void)
     has_token = false;
 }
 
+/* In an ORIGINAL stretch (measure.h), in the middle of a pattern: other calls end it, as they would end
+ * holding. */
+static inline bool is_watching(void)
+{
+    return __builtin_expect(atomic_load_explicit(&queue.watched, memory_order_relaxed), 0);
+}
+
 /* The ticket of what other calls must come here first for, or 0. */
 static uint64_t announced(void)
 {
@@ -64,7 +72,8 @@ static void publish(void)
 {
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
-    if (debt_is_on() && !shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
+    bool is_wanted = debt_is_on() || is_watching();
+    if (is_wanted && !shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
     if (oldest == before) return;
     if (before || !oldest) {
         atomic_store_explicit(&queue.oldest, oldest, memory_order_release);
@@ -95,6 +104,7 @@ void queue_account(int32_t gain)
     atomic_store_explicit(&queue.paused, queue.pause, memory_order_relaxed);
     log_write(LOG_INFO, "queue", "patterns begin and do not end: nothing is held for %u launches",
               queue.pause);
+    measure_break();
 }
 
 /* A launch that finds the queue empty. */
@@ -177,14 +187,68 @@ static bool settle(bool has_new)
     return true;
 }
 
+/* --- what is followed without being held --- */
+
+/* A pattern is complete; is_new: its last launch is not yet with the driver. True when now it is. */
+static bool end_watched(bool is_new)
+{
+    const struct held *last = &queue.held[queue.state.group_depth - 1];
+    if ((uint32_t)queue.state.group != measure_turn.target) {
+        if (!queue_is_bystander((uint32_t)queue.state.group)) measure_break();
+        return false;
+    }
+    if (!measure_watches() || measure_is_late(queue.watched_ns)) return false;
+    is_new = is_new && measure_wants_mark();
+    if (is_new) held_launch(last);
+    measure_watched(last->stream);
+    issue_disable_losers();
+    return is_new;
+}
+
+/* As settle, for launches that are with the driver already, but for the last one with has_new. */
+static bool settle_watched(bool has_new)
+{
+    bool is_issued = false;
+    while (queue.count) {
+        while (queue.state.depth < queue.count && take_next()) continue;
+        bool is_taken = queue.state.depth == queue.count;
+        if (is_taken && has_new && !match_is_final(queue.match, &queue.state)) break;
+        uint32_t depth = queue.state.group >= 0 ? queue.state.group_depth : 1;
+        if (queue.state.group >= 0) is_issued = end_watched(has_new && depth == queue.count);
+        drop(depth);
+    }
+    return is_issued;
+}
+
+static void set_watched(uint32_t count)
+{
+    queue.count = 0;
+    atomic_store_explicit(&queue.watched, count, memory_order_relaxed);
+}
+
+/* Nothing more will come of the pattern. */
+static void end_watching(void)
+{
+    if (!is_watching()) return;
+    queue.count = queue.watched;
+    settle_watched(false);
+    set_watched(0);
+}
+
 /* In any thread: the launches go to the context in which they were made. What is owed stays so. */
-static void drain(void)
+static void drain_held(void)
 {
     if (!announced()) return;
     bool is_pushed = queue_push_context();
     settle(false);
     issue_restore();
     queue_pop_context(is_pushed);
+}
+
+static void drain(void)
+{
+    end_watching();
+    drain_held();
 }
 
 /* What has been paid is there for who is ordered behind the use by the host alone: by a wait that was over
@@ -194,15 +258,20 @@ static void await_paid(void)
     if (queue.has_waited) shim_remember_error(REAL(cuCtxSynchronize)());
 }
 
-/* From here on memory is as the program has made it; others: also for other streams and processes. */
-static void drain_and_pay(bool others)
+static void pay(bool others)
 {
-    drain();
     if (!debt_is_on()) return;
     bool is_pushed = queue_push_context();
     debt_pay_all();
     if (others || is_pushed) await_paid();
     queue_pop_context(is_pushed);
+}
+
+/* From here on memory is as the program has made it; others: also for other streams and processes. */
+static void drain_and_pay(bool others)
+{
+    drain();
+    pay(others);
 }
 
 /* --- holding --- */
@@ -254,6 +323,21 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
     return true;
 }
 
+/* The launches that are held go to the driver now, but for the last one, which is the caller's to make; they
+ * are followed on. */
+static void begin_watching(void)
+{
+    uint32_t count = queue.count;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        issue_original(&queue.held[i]);
+        shim_count(COUNT_DRAINED);
+    }
+    set_watched(count);
+    queue.watched_ns = shim_now_ns();
+    drain_held();
+    pay(false);
+}
+
 static uint64_t oldest(void)
 {
     return atomic_load(&queue.oldest);
@@ -284,9 +368,37 @@ static void release(uint64_t ticket)
     leave();
 }
 
+enum watch_outcome { WATCH_CALLER, WATCH_ISSUED, WATCH_HOLD };
+/* A launch in the middle of a pattern that is followed. WATCH_CALLER: it is the caller's to make, and all is
+ * ready for it. WATCH_HOLD: it goes on with none, and may be held. */
+static enum watch_outcome watch(const struct record_shape *shape, const struct track_kernel *kernel,
+                                uint32_t index)
+{
+    bool goes_on = queue_same_stream(queue.held[0].stream, shape->stream);
+    if (!goes_on || !is_holdable(shape->stream, false)) {
+        end_watching();
+        return WATCH_HOLD;
+    }
+    drain_held();
+    pay(false);
+    queue.count = queue.watched;
+    if (!append(shape, kernel, index)) {
+        end_watching();
+        return WATCH_HOLD;
+    }
+    bool is_issued = settle_watched(true), is_fresh = queue.count == 1;
+    if (is_fresh) drop(1);
+    set_watched(queue.count);
+    return is_issued ? WATCH_ISSUED : is_fresh ? WATCH_HOLD : WATCH_CALLER;
+}
+
 /* With the token. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
+    if (is_watching()) {
+        enum watch_outcome outcome = watch(shape, kernel, index);
+        if (outcome != WATCH_HOLD) return outcome == WATCH_ISSUED;
+    }
     if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
     if (rename_is_on() && !queue_same_stream(rename_stream(), shape->stream)) issue_restore();
     bool is_first = !queue.count;
@@ -311,6 +423,10 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drain_and_pay(false);
         return false;
     }
+    if (measure_watches() && match_follows(queue.match, &queue.state, measure_turn.target)) {
+        begin_watching();
+        return false;
+    }
     shim_count(COUNT_HELD);
     return true;
 }
@@ -333,7 +449,8 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
-    if (may_hold && !oldest() && !debt_is_on()) may_hold = may_start(shape, (uint32_t)index);
+    if (may_hold && !oldest() && !debt_is_on() && !is_watching())
+        may_hold = may_start(shape, (uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
         return false;
@@ -357,6 +474,7 @@ static void forget_attention(void)
     has_token = true; /* as in enter */
     atomic_signal_fence(memory_order_seq_cst);
     if (token_try(&queue.token)) {
+        end_watching();
         if (!announced() && !debt_is_on()) shim_attention_clear(ATTENTION_QUEUE);
         token_give(&queue.token);
     }
@@ -421,6 +539,7 @@ void queue_finish(void)
             has_token = true;
             drain();
             publish();
+            measure_finish();
             leave();
             return;
         }
@@ -453,7 +572,9 @@ void queue_new_thread(void)
 {
     static atomic_flag has_one = ATOMIC_FLAG_INIT;
     queue_knows_thread = true;
-    if (atomic_flag_test_and_set(&has_one)) queue_owe_nothing("a second thread works with the device");
+    if (!atomic_flag_test_and_set(&has_one)) return;
+    atomic_store(&queue.has_threads, true);
+    queue_owe_nothing("a second thread works with the device");
 }
 
 /* --- start --- */
@@ -563,8 +684,9 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    if (has_token || (!shadow_bytes() && !debt_is_on())) return;
+    if (has_token || (!shadow_bytes() && !debt_is_on() && !measure_has_events())) return;
     enter();
+    measure_context_gone();
     rename_forget();
     shadow_forget();
     debt_forget();
@@ -582,8 +704,9 @@ void queue_fork_child(void)
     atomic_store(&queue.token, TOKEN_FREE);
     atomic_store(&queue.oldest, 0);
     atomic_store(&queue.groups_on, 0);
-    queue.count = 0;
+    set_watched(0);
     has_token = false;
+    measure_fork_child();
     rename_forget();
     shadow_forget();
     debt_forget();

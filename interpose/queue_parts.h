@@ -40,6 +40,10 @@ struct queue {
     int32_t balance;         /* what holding has brought of late, in launches */
     uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
     _Atomic uint32_t paused; /* launches that may not begin a pattern any more */
+
+    _Atomic uint32_t watched; /* first ones of held that are with the driver already; then count is 0 */
+    int64_t watched_ns;       /* when the first of them came */
+    _Atomic bool has_threads; /* more than one works with the device */
 };
 extern struct queue queue;
 
@@ -53,6 +57,11 @@ static inline bool queue_same_stream(CUstream a, CUstream b)
     if (a == CU_STREAM_LEGACY) a = NULL;
     if (b == CU_STREAM_LEGACY) b = NULL;
     return a == b;
+}
+
+static inline bool queue_has_threads(void)
+{
+    return atomic_load_explicit(&queue.has_threads, memory_order_relaxed);
 }
 
 static inline bool queue_push_context(void)

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "common/setting.h"
+#include "interpose/measure.h"
 #include "interpose/queue.h"
 #include "interpose/shim.h"
 #include "interpose/verify.h"
@@ -61,7 +62,7 @@ bool replay_open(const char *directory)
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
     replay.functions = calloc((size_t)header->variants.count + 1, sizeof *replay.functions);
     if (!replay.groups || !replay.modules || !replay.functions || !queue_start(&replay.plan) ||
-        !verify_start(&replay.plan, directory)) {
+        !verify_start(&replay.plan, directory) || !measure_start(&replay.plan, directory)) {
         shim_latch("out of memory for the plan");
         return false;
     }
@@ -221,9 +222,21 @@ static const char *load_group(const struct plan_group *group)
     return reason;
 }
 
+static void leave_off_loser(uint32_t index)
+{
+    replay.groups[index] = GROUP_REFUSED;
+    shim_count(COUNT_LOSERS);
+    log_write(LOG_INFO, "replay", "group %s is off: earlier runs have measured it to lose",
+              string_at(replay.plan.groups[index].name));
+}
+
 static void enable_group(uint32_t index, CUcontext context)
 {
     const struct plan_group *group = &replay.plan.groups[index];
+    if (measure_is_loser(index)) {
+        leave_off_loser(index);
+        return;
+    }
     const char *reason = load_group(group);
     if (!reason && !queue_enable(index, context, replay.functions + group->first_variant))
         reason = "memory is out";
@@ -244,7 +257,7 @@ static void load_ahead(void)
     if (replay.is_ahead_done) return;
     replay.is_ahead_done = true;
     for (uint32_t i = 0; i < replay.plan.header->groups.count && shim_now_ns() < end; i++)
-        if (replay.groups[i] == GROUP_WAITING) load_group(&replay.plan.groups[i]);
+        if (replay.groups[i] == GROUP_WAITING && !measure_is_loser(i)) load_group(&replay.plan.groups[i]);
 }
 
 static void load_what_is_possible(CUcontext context)

@@ -330,10 +330,11 @@ static unsigned long long total(enum shim_counter counter)
 static void write_stats(void)
 {
     static const char *const names[COUNT_KINDS] = {
-        [COUNT_LAUNCHES] = "launches", [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
-        [COUNT_HELD] = "held",         [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
-        [COUNT_REFUSED] = "refused",   [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores",
-        [COUNT_STALE] = "stale",       [COUNT_PAID] = "paid"};
+        [COUNT_LAUNCHES] = "launches",  [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
+        [COUNT_HELD] = "held",          [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
+        [COUNT_REFUSED] = "refused",    [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores",
+        [COUNT_STALE] = "stale",        [COUNT_PAID] = "paid",       [COUNT_STRETCHES] = "measured_stretches",
+        [COUNT_LOSERS] = "switched_off"};
     char *text = NULL;
     size_t size = 0;
     FILE *file = shim.stats.path ? open_memstream(&text, &size) : NULL;
@@ -355,7 +356,7 @@ static void shim_exit(void)
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
     own_thread_exits();
     atomic_store(&shim_has_latched, true); /* first: other threads may go on launching */
-    if (shim_has_attention(ATTENTION_QUEUE)) queue_finish();
+    if (shim_has_attention(ATTENTION_QUEUE) || replay_is_on()) queue_finish();
     recorder_close(TRACE_END_EXIT);
     shim_attention_clear(ATTENTION_RECORD);
     if (shim.pending[0] && rename(shim.pending, shim.final))

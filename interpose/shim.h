@@ -123,6 +123,8 @@ enum shim_counter {
     COUNT_RESTORES,
     COUNT_STALE,
     COUNT_PAID,
+    COUNT_STRETCHES,
+    COUNT_LOSERS,
     COUNT_KINDS
 };
 enum { COUNT_SLOTS = 64 };

@@ -54,6 +54,11 @@ void timer_prepare(const struct timer_source *source)
     timer.look_us = timer.hold_us < LONGEST_LOOK_US ? timer.hold_us : LONGEST_LOOK_US;
 }
 
+int64_t timer_period_ns(void)
+{
+    return timer.hold_us * INT64_C(1000);
+}
+
 void timer_fork_child(void)
 {
     own_thread_fork_child(&timer_thread);

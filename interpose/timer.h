@@ -24,6 +24,8 @@ static inline bool timer_held(void)
 {
     return own_thread_needed(&timer_thread);
 }
+/* So often it looks; what is held is released after one to two such times. */
+int64_t timer_period_ns(void);
 /* In the child of a fork there is no thread. */
 void timer_fork_child(void);
 

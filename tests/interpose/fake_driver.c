@@ -16,7 +16,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { LINES = 65536, PARAMETERS = 16, KERNELS = 256, PAGE = 4096, ALLOCATIONS = 65536 };
+enum {
+    LINES = 65536,
+    PARAMETERS = 16,
+    KERNELS = 256,
+    PAGE = 4096,
+    ALLOCATIONS = 65536,
+    TIMES = 8,
+    EVENTS = 4096
+};
 struct kernel {
     char name[128];
     size_t offsets[PARAMETERS], sizes[PARAMETERS];
@@ -36,6 +44,13 @@ static struct {
     size_t memory, taken, sizes[ALLOCATIONS]; /* sizes: by page of the address; used up in a test: none */
     _Atomic unsigned slow, slow_copy;         /* a test sets them while other threads are in the driver */
     _Atomic unsigned slow_copies, let_go;
+    struct {
+        char prefix[64];
+        unsigned ns;
+    } times[TIMES];
+    unsigned time_count;
+    int fail_event_creation, fail_event_record;
+    uint64_t clock_ns, events[EVENTS]; /* by handle */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
           .memory = (size_t)1 << 30,
@@ -91,6 +106,33 @@ EXPORT void fake_fail_launch(const char *prefix, int result)
 EXPORT void fake_fail_load(const char *prefix)
 {
     snprintf(fake.fail_load, sizeof fake.fail_load, "%s", prefix ? prefix : "");
+}
+
+EXPORT void fake_set_time(const char *prefix, unsigned nanoseconds)
+{
+    unsigned i = 0;
+    while (i < fake.time_count && strcmp(fake.times[i].prefix, prefix)) i++;
+    if (i == fake.time_count && fake.time_count++ == TIMES) abort();
+    snprintf(fake.times[i].prefix, sizeof fake.times[i].prefix, "%s", prefix);
+    fake.times[i].ns = nanoseconds;
+}
+
+EXPORT void fake_pass_time(unsigned nanoseconds)
+{
+    fake.clock_ns += nanoseconds;
+}
+
+EXPORT void fake_fail_events(int at_creation, int at_record)
+{
+    fake.fail_event_creation = at_creation;
+    fake.fail_event_record = at_record;
+}
+
+static void run_kernel(const char *name)
+{
+    for (unsigned i = 0; i < fake.time_count; i++)
+        if (!strncmp(name, fake.times[i].prefix, strlen(fake.times[i].prefix)))
+            fake.clock_ns += fake.times[i].ns;
 }
 
 EXPORT void fake_slow_launch(unsigned microseconds)
@@ -436,7 +478,7 @@ EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
     *event = (CUevent)__atomic_add_fetch(&fake.next_handle, 0x10, __ATOMIC_SEQ_CST);
     fake_log("cuEventCreate %u", flags);
-    return CUDA_SUCCESS;
+    return (CUresult)fake.fail_event_creation;
 }
 
 EXPORT CUresult cuEventQuery(CUevent event)
@@ -454,8 +496,16 @@ EXPORT CUresult cuEventDestroy_v2(CUevent event)
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)event, (void)stream;
-    fake_log("cuEventRecord");
+    (void)stream;
+    fake_log("%scuEventRecord", fake.fail_event_record ? "failed " : "");
+    fake.events[(uintptr_t)event / 0x10 % EVENTS] = fake.clock_ns;
+    return (CUresult)fake.fail_event_record;
+}
+
+EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    uint64_t from = fake.events[(uintptr_t)start / 0x10 % EVENTS];
+    *milliseconds = (float)((double)(fake.events[(uintptr_t)end / 0x10 % EVENTS] - from) / 1e6);
     return CUDA_SUCCESS;
 }
 
@@ -581,6 +631,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned gr
         return (CUresult)fake.fail_result;
     }
     fake_log("%s", text);
+    run_kernel(kernel->name);
     return CUDA_SUCCESS;
 }
 

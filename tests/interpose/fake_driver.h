@@ -20,6 +20,13 @@ void fake_fail_launch(const char *prefix, int result);
 void fake_fail_load(const char *prefix);
 /* Every launch sleeps so long inside the driver. */
 void fake_slow_launch(unsigned microseconds);
+/* From now on kernels whose name begins so take the device so long; at first none takes any time. Events have
+ * the time at which they were recorded. */
+void fake_set_time(const char *prefix, unsigned nanoseconds);
+/* The device has nothing to do for so long. */
+void fake_pass_time(unsigned nanoseconds);
+/* From now on no event can be made, or recorded. */
+void fake_fail_events(int at_creation, int at_record);
 /* Copies to the device and the unknown entry point stay so long inside the driver before they do anything,
  * or until all that stay are let go. */
 void fake_slow_copy(unsigned microseconds);

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Measuring in place; see measure.h. What was measured before, and is kept: at start and at exit alone. */
+#include "interpose/measure.h"
+
+#include "common/log.h"
+#include "common/measured.h"
+#include "common/setting.h"
+#include "interpose/queue_parts.h"
+#include "interpose/shim.h"
+#include "interpose/timer.h"
+#include "interpose/verify.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_USES = 8, /* of a stretch */
+    USES_MORE = 8,  /* a stretch has fewer than so many more */
+    STRETCHES = 3,  /* of a round */
+    MARKS = 2 * STRETCHES,
+    ROUNDS_PENDING = 4,
+    SKIP = 16,          /* uses between two looks at the clock */
+    IDLE_LOOKS = 256,   /* of others, without a use of the target */
+    BROKEN_MOST = 16,   /* rounds of a group, one after the other */
+    WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
+    MARK_NS = 2000,     /* what an event costs the host and the device, its reading included */
+    BUDGET_SHARE = 200, /* of the time, for one part that measuring takes */
+    TWICE_HOLD = 2      /* the timer looks twice at what it releases */
+};
+
+struct group {
+    int64_t begun_ns;               /* its first use, or 0 */
+    uint64_t marks;                 /* recorded */
+    uint64_t originals;             /* uses in ORIGINAL stretches */
+    uint32_t broken;                /* rounds since the last that was not */
+    bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
+    struct gain gain;               /* of earlier runs and this one, in ns */
+    struct measured_group all, own; /* rounds of earlier runs and this one; of this one */
+};
+
+struct round {
+    uint32_t group; /* MEASURE_NONE: free */
+    uint32_t uses;  /* of each stretch */
+    CUevent events[MARKS];
+};
+
+struct measure_turn measure_turn = {.target = MEASURE_NONE, .skip = UINT32_MAX};
+
+static struct measure {
+    bool is_on, is_always;
+    const struct plan *plan;
+    char directory[PATH_MAX];
+    struct group *groups;
+    struct round rounds[ROUNDS_PENDING]; /* pending ones from first on, then the one that is under way */
+    uint32_t first, pending;
+    atomic_bool has_events;
+    bool has_begun;  /* the stretch has had its first use */
+    uint32_t marks;  /* of the round under way */
+    uint32_t length; /* uses in each of its stretches */
+    uint32_t random;
+    uint32_t idle_looks, idle_left;
+    int64_t begun_ns;   /* first use of any group */
+    double spent_ns;    /* of all groups */
+    uint32_t losers;    /* that are still to be switched off */
+    uint64_t stretches; /* measured */
+} measure;
+
+/* --- what a group is measured to gain --- */
+
+static double projected_ns(uint32_t group)
+{
+    return (double)measure.plan->groups[group].projected_gain_ns;
+}
+
+/* Two rounds say more than a projection. */
+static double estimated_ns(uint32_t group)
+{
+    const struct gain *gain = &measure.groups[group].gain;
+    double estimate = gain->count >= 2 ? gain->mean : projected_ns(group);
+    return estimate > 0 ? estimate : 0;
+}
+
+static double spent_ns(uint32_t group)
+{
+    const struct group *own = &measure.groups[group];
+    return (double)own->marks * MARK_NS + (double)own->originals * estimated_ns(group);
+}
+
+static void append_round(struct measured_group *rounds, const struct measured_round *round)
+{
+    if (rounds->round_count == GAIN_MOST)
+        memmove(rounds->rounds, rounds->rounds + 1, --rounds->round_count * sizeof *round);
+    rounds->rounds[rounds->round_count++] = *round;
+}
+
+static void judge(uint32_t group)
+{
+    struct group *own = &measure.groups[group];
+    own->gain = measured_gain(&own->all);
+    if (!gain_loses(&own->gain) || measure.is_always || own->is_losing) return;
+    own->is_losing = own->is_over = true;
+    measure.losers++;
+    log_write(LOG_INFO, "measure",
+              "group %s is off: a use takes %.2f us longer with it (%.2f to %.2f us, %u rounds; projected "
+              "%.2f us less)",
+              measure.plan->strings + measure.plan->groups[group].name, -own->gain.mean / 1e3,
+              -own->gain.high / 1e3, -own->gain.low / 1e3, own->gain.count, projected_ns(group) / 1e3);
+}
+
+/* --- calls of the driver --- */
+
+static void end_measuring(const char *reason)
+{
+    if (!measure.is_on) return;
+    log_write(LOG_INFO, "measure", "nothing more is measured: %s", reason);
+    measure.is_on = false;
+    measure.pending = 0;
+    measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = UINT32_MAX};
+}
+
+/* Around calls that would spoil a capture which another thread begins meanwhile. */
+static CUstreamCaptureMode relax(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    return mode;
+}
+
+static void unrelax(CUstreamCaptureMode mode)
+{
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+}
+
+static bool make_events(void)
+{
+    bool is_made = true, is_pushed = queue_push_context();
+    CUstreamCaptureMode mode = relax();
+    for (uint32_t i = 0; i < ROUNDS_PENDING; i++)
+        for (uint32_t j = 0; is_made && j < MARKS; j++)
+            is_made = REAL(cuEventCreate)(&measure.rounds[i].events[j], CU_EVENT_DEFAULT) == CUDA_SUCCESS;
+    unrelax(mode);
+    queue_pop_context(is_pushed);
+    measure.has_events = is_made;
+    if (!is_made) end_measuring("no events are to be had");
+    return is_made;
+}
+
+/* In ps a use. */
+static bool read_period(const struct round *round, uint32_t stretch, uint64_t *period)
+{
+    float ms;
+    const CUevent *events = &round->events[2 * stretch];
+    if (REAL(cuEventElapsedTime)(&ms, events[0], events[1]) != CUDA_SUCCESS || !(ms >= 0)) return false;
+    *period = (uint64_t)((double)ms * 1e9 / (round->uses - 1) + 0.5);
+    return true;
+}
+
+/* Every stretch ended behind the one before. */
+static CUresult read_round(const struct round *round, struct measured_round *result)
+{
+    uint64_t periods[STRETCHES];
+    CUresult status = REAL(cuEventQuery)(round->events[MARKS - 1]);
+    for (uint32_t i = 0; status == CUDA_SUCCESS && i < STRETCHES; i++)
+        if (!read_period(round, i, &periods[i])) status = CUDA_ERROR_UNKNOWN;
+    if (status == CUDA_SUCCESS)
+        *result =
+            (struct measured_round){.original_ps = periods[1], .fused_ps = (periods[0] + periods[2]) / 2};
+    return status;
+}
+
+static void take_round(const struct round *round, const struct measured_round *result)
+{
+    struct group *own = &measure.groups[round->group];
+    double before = spent_ns(round->group);
+    append_round(&own->all, result);
+    append_round(&own->own, result);
+    own->own.uses += STRETCHES * round->uses;
+    judge(round->group);
+    measure.spent_ns += spent_ns(round->group) - before;
+}
+
+/* Those whose events are there. */
+static void read_rounds(void)
+{
+    if (!measure.pending || track_is_capturing()) return;
+    bool is_pushed = queue_push_context();
+    CUstreamCaptureMode mode = relax();
+    while (measure.pending) {
+        struct measured_round result;
+        const struct round *round = &measure.rounds[measure.first];
+        CUresult status = read_round(round, &result);
+        if (status == CUDA_ERROR_NOT_READY) break;
+        if (status == CUDA_SUCCESS) take_round(round, &result);
+        measure.first = (measure.first + 1) % ROUNDS_PENDING;
+        measure.pending--;
+    }
+    unrelax(mode);
+    queue_pop_context(is_pushed);
+}
+
+static bool may_mark(CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    if (queue_has_threads() && queue_same_stream(stream, NULL)) return false;
+    return !track_is_capturing() && REAL(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* --- rounds --- */
+
+static struct round *current(void)
+{
+    return &measure.rounds[(measure.first + measure.pending) % ROUNDS_PENDING];
+}
+
+static void end_turn(void)
+{
+    measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = measure.is_always ? 1 : SKIP};
+}
+
+void measure_break(void)
+{
+    if (measure_turn.phase == MEASURE_IDLE) return;
+    struct group *own = &measure.groups[measure_turn.target];
+    if (++own->broken == BROKEN_MOST && !measure.is_always) own->is_over = true;
+    end_turn();
+}
+
+/* Behind the use that has just been issued. False: the round is over. */
+static bool mark(CUstream stream)
+{
+    struct group *own = &measure.groups[measure_turn.target];
+    if (!may_mark(stream)) {
+        measure_break();
+        return false;
+    }
+    bool is_pushed = queue_push_context();
+    CUresult result = REAL(cuEventRecord)(current()->events[measure.marks], stream);
+    queue_pop_context(is_pushed);
+    if (result != CUDA_SUCCESS) {
+        end_measuring("an event cannot be recorded");
+        return false;
+    }
+    measure.marks++;
+    own->marks++;
+    measure.spent_ns += MARK_NS;
+    if (measure.marks % 2 == 0) shim_count(COUNT_STRETCHES);
+    return true;
+}
+
+static void begin_stretch(enum measure_phase phase)
+{
+    measure_turn.phase = phase;
+    measure_turn.left = 1;
+    measure.has_begun = false;
+}
+
+/* The round's events lie in the stream. */
+static void end_round(void)
+{
+    struct round *round = current();
+    round->group = measure_turn.target;
+    round->uses = measure.length;
+    measure.groups[round->group].broken = 0;
+    measure.pending++;
+    end_turn();
+}
+
+/* A use with which a stretch begins or ends. */
+static void bound_stretch(CUstream stream)
+{
+    if (!mark(stream)) return;
+    if (!measure.has_begun) {
+        measure.has_begun = true;
+        measure_turn.left = measure.length - 1;
+    } else if (measure_turn.phase == MEASURE_FUSED_AGAIN) {
+        end_round();
+    } else {
+        begin_stretch(measure_turn.phase == MEASURE_FUSED ? MEASURE_ORIGINAL : MEASURE_FUSED_AGAIN);
+    }
+}
+
+/* The next round of the group would stay within the bounds. */
+static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length)
+{
+    struct group *own = &measure.groups[group];
+    int64_t now = shim_now_ns();
+    if (!own->begun_ns) own->begun_ns = now;
+    if (!measure.begun_ns) measure.begun_ns = now;
+    if (measure.is_always) return true;
+    if (gain_wins(&own->gain) && (own->originals + length) * WINNER_SHARE > uses) return false;
+    double next_ns = MARKS * MARK_NS + length * estimated_ns(group);
+    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= (double)(now - measure.begun_ns) &&
+           (spent_ns(group) + next_ns) * BUDGET_SHARE <= (double)(now - own->begun_ns);
+}
+
+/* Lengths come in an order without a period that a program could have. */
+static uint32_t next_length(void)
+{
+    measure.random = measure.random * 1664525 + 1013904223;
+    return measure.is_always ? LEAST_USES : LEAST_USES + (measure.random >> 16) % USES_MORE;
+}
+
+static void try_round(uint32_t group, uint64_t uses, CUstream stream)
+{
+    read_rounds();
+    if (!measure.is_on || measure.groups[group].is_over || !queue.groups[group].is_on ||
+        measure.pending == ROUNDS_PENDING)
+        return;
+    measure.length = next_length();
+    if (!is_affordable(group, uses, measure.length) || !may_mark(stream)) return;
+    if (!measure.has_events && !make_events()) return;
+    measure.marks = measure.idle_looks = 0;
+    measure_turn.target = group;
+    begin_stretch(MEASURE_FUSED);
+    bound_stretch(stream);
+}
+
+/* Others are used, and the target is not. */
+static void look_whether_idle(void)
+{
+    if (measure_turn.left != measure.idle_left) measure.idle_looks = 0;
+    measure.idle_left = measure_turn.left;
+    if (++measure.idle_looks == IDLE_LOOKS) measure_break();
+}
+
+void measure_used(uint32_t group, uint64_t uses, CUstream stream)
+{
+    if (group == measure_turn.target) {
+        if (measure_turn.phase == MEASURE_ORIGINAL || !queue.groups[group].is_on)
+            measure_break();
+        else
+            bound_stretch(stream);
+        return;
+    }
+    measure_turn.skip = measure.is_always ? 1 : SKIP;
+    if (!measure.is_on)
+        measure_turn.skip = UINT32_MAX;
+    else if (measure_turn.phase == MEASURE_IDLE)
+        try_round(group, uses, stream);
+    else
+        look_whether_idle();
+}
+
+bool measure_wants_mark(void)
+{
+    return measure_watches() && measure_turn.left == 1;
+}
+
+void measure_watched(CUstream stream)
+{
+    struct group *own = &measure.groups[measure_turn.target];
+    double before = spent_ns(measure_turn.target);
+    own->originals++;
+    measure.spent_ns += spent_ns(measure_turn.target) - before;
+    if (!--measure_turn.left) bound_stretch(stream);
+}
+
+bool measure_is_late(int64_t begun_ns)
+{
+    return shim_now_ns() - begun_ns > TWICE_HOLD * timer_period_ns();
+}
+
+uint32_t measure_next_loser(void)
+{
+    for (uint32_t i = 0; measure.losers && i < measure.plan->header->groups.count; i++) {
+        if (!measure.groups[i].is_losing || !queue.groups[i].is_on) continue;
+        if (measure_turn.target == i) end_turn();
+        measure.losers--;
+        return i;
+    }
+    measure.losers = 0;
+    return MEASURE_NONE;
+}
+
+/* --- start and end --- */
+
+bool measure_is_loser(uint32_t group)
+{
+    return measure.groups && measure.groups[group].is_losing;
+}
+
+/* Of the two places. */
+static void read_files(struct measured *measured)
+{
+    char path[PATH_MAX];
+    const struct plan_header *header = measure.plan->header;
+    measured_start(measured, header->device_name, header->driver_version);
+    for (int in_cache = 0; in_cache < 2; in_cache++)
+        if (measured_path(path, sizeof path, measure.directory, header->device_name, header->driver_version,
+                          in_cache))
+            measured_read(measured, path);
+}
+
+static void take_earlier(const struct measured *measured)
+{
+    for (uint32_t i = 0; i < measure.plan->header->groups.count; i++) {
+        struct group *group = &measure.groups[i];
+        const struct measured_group *earlier =
+            measured_find(measured, group->all.identity, measure.plan->header->check);
+        if (!earlier) continue;
+        group->all = *earlier;
+        group->gain = measured_gain(&group->all);
+        group->is_losing = group->is_over = gain_loses(&group->gain) && !measure.is_always;
+    }
+}
+
+bool measure_start(const struct plan *plan, const char *directory)
+{
+    const char *setting = setting_text("KFUSE_MEASURE");
+    if ((setting && !setting_is_on("KFUSE_MEASURE")) || verify_is_asked()) return true;
+    struct measured *measured = malloc(sizeof *measured);
+    measure.groups = calloc((size_t)plan->header->groups.count + 1, sizeof *measure.groups);
+    if (!measured || !measure.groups) {
+        free(measured);
+        return false;
+    }
+    measure.is_always = setting && !strcmp(setting, "always");
+    measure.plan = plan;
+    snprintf(measure.directory, sizeof measure.directory, "%s", directory);
+    for (uint32_t i = 0; i < plan->header->groups.count; i++) {
+        struct measured_group *group = &measure.groups[i].all;
+        group->identity = measured_identity_of(plan, i);
+        group->plan = plan->header->check;
+        measure.groups[i].own = *group;
+    }
+    read_files(measured);
+    take_earlier(measured);
+    free(measured);
+    measure.is_on = true;
+    measure_turn.skip = 1;
+    return true;
+}
+
+static bool has_own(void)
+{
+    for (uint32_t i = 0; i < measure.plan->header->groups.count; i++)
+        if (measure.groups[i].own.round_count) return true;
+    return false;
+}
+
+/* What others have written meanwhile stays. */
+static bool write_file(struct measured *measured, bool in_cache)
+{
+    char path[PATH_MAX];
+    const struct plan_header *header = measure.plan->header;
+    if (!measured_path(path, sizeof path, measure.directory, header->device_name, header->driver_version,
+                       in_cache))
+        return false;
+    measured_start(measured, header->device_name, header->driver_version);
+    measured_read(measured, path);
+    for (uint32_t i = 0; i < header->groups.count; i++)
+        if (measure.groups[i].own.round_count) measured_add(measured, &measure.groups[i].own);
+    return measured_write(measured, path);
+}
+
+void measure_finish(void)
+{
+    if (!measure.groups) return;
+    read_rounds();
+    measure.is_on = false;
+    if (measure.is_always || !has_own()) return;
+    struct measured *measured = malloc(sizeof *measured);
+    if (!measured || (!write_file(measured, false) && !write_file(measured, true)))
+        log_write(LOG_INFO, "measure", "what was measured cannot be kept beside %s", measure.directory);
+    free(measured);
+}
+
+bool measure_has_events(void)
+{
+    return atomic_load_explicit(&measure.has_events, memory_order_relaxed);
+}
+
+void measure_context_gone(void)
+{
+    end_measuring("the context is gone");
+}
+
+void measure_fork_child(void)
+{
+    measure.is_on = false;
+    measure.groups = NULL;
+    measure.pending = 0;
+    measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = UINT32_MAX};
+}

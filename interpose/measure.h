@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Measuring in place: whether a group's fused kernel is faster than its members where the program runs. A
+ * group that is measured to lose is used no more.
+ *
+ * What is compared: the plan with the group and the plan without it, by the device's clock. Uses of a group
+ * come in stretches of at least 8, of a length that varies, so that it cannot keep step with the program. In
+ * a FUSED stretch all is as always. In an ORIGINAL one launches that may begin the group's pattern go to the
+ * driver at once, as launches outside of the plan do: what is away is restored, what is owed is paid. They
+ * are matched all the same (queue.c, watch), so that uses are counted by the same rules. Events are recorded
+ * in the stream behind the first and the last use of a stretch; the time between them, over the uses, is the
+ * period of a use. Whatever a use brings lies in it: holding, recipes, copies back, what the program does
+ * in between. What the change from one stretch to the other brings (a copy back that the program
+ * did not cause) lies before the end of a first use, and is not counted.
+ *
+ * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
+ * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used
+ * as always in each of the three, and their uses between this one's uses are time of the program. A stretch
+ * in which the program is not the same is no measure, and ends the round: another group with the same first
+ * launches completed as originals, a use of the group came fused in an ORIGINAL stretch, holding paused, a
+ * capture. A group whose rounds end so time and again is measured no more in this run.
+ *
+ * The verdict (common/gain.h): a trimmed mean of the rounds' gains with its interval of 95% by Student's t.
+ * Below zero, with 3 rounds at least: the group loses, and is off for the rest of the run, and in later runs
+ * with the same plan. The rounds of earlier runs count (common/measured.h).
+ *
+ * The price: what is recorded, and the uses in ORIGINAL stretches times what the group gains: as projected,
+ * until two rounds have said better; a group that gains nothing costs nothing there. A round begins only
+ * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
+ * group below 0.5% of the time since its own first. Of a group that is known to gain, no more than one use in
+ * 512 runs as originals. A use that is not measured costs a compare and a decrement.
+ *
+ * How it could give a wrong result. It changes no launch, only whether it is held. An event is one more thing
+ * in the stream of a launch that was just made: in the default stream, where other threads' work in other
+ * streams would be ordered by it, none is recorded once there is a second thread. None is recorded in a
+ * stream that is being captured; none is made or asked while a capture is under way, and these calls are made
+ * in the relaxed mode of captures, for one that begins meanwhile. How it could hang: nothing is ever waited
+ * for. Events are asked, at later uses and at exit, whether they are there; rounds whose events are not yet
+ * stay pending, a few at a time, and no round begins without room. How it could be slow: a round that is
+ * begun and never ended costs what its ORIGINAL stretch has; a group that is not used any more leaves its
+ * turn to others. Events belong to the queue's context, and are forgotten with it; the child of a fork
+ * measures nothing.
+ *
+ * KFUSE_MEASURE: 0: nothing is measured, read or written. always: round after round, whatever it costs, and
+ * no group is switched off (for tests). Nothing is measured where groups are verified (KFUSE_VERIFY).
+ *
+ * All with the queue's token, but for what the start and the loading of code ask. */
+#ifndef KFUSE_INTERPOSE_MEASURE_H
+#define KFUSE_INTERPOSE_MEASURE_H
+
+#include "common/plan.h"
+#include "interpose/entry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum measure_phase { MEASURE_IDLE, MEASURE_FUSED, MEASURE_ORIGINAL, MEASURE_FUSED_AGAIN };
+enum { MEASURE_NONE = UINT32_MAX };
+
+/* For the inline functions below. */
+struct measure_turn {
+    enum measure_phase phase;
+    uint32_t target; /* the group that is measured, or MEASURE_NONE */
+    uint32_t left;   /* uses of it until something is to be done */
+    uint32_t skip;   /* uses of others until then */
+};
+extern struct measure_turn measure_turn;
+
+/* Reads what earlier runs have measured. The plan must stay. False when memory is out. */
+bool measure_start(const struct plan *plan, const char *directory);
+/* Earlier runs have found that the group loses. */
+bool measure_is_loser(uint32_t group);
+
+/* A use of the group has been issued fused: something is to be done. */
+static inline bool measure_is_due(uint32_t group)
+{
+    if (group != measure_turn.target) return !--measure_turn.skip;
+    return measure_turn.phase == MEASURE_ORIGINAL || !--measure_turn.left;
+}
+/* Then: does it. uses: of the group so far, in this run. */
+void measure_used(uint32_t group, uint64_t uses, CUstream stream);
+
+/* Launches of the target's pattern go to the driver at once. */
+static inline bool measure_watches(void)
+{
+    return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL, 0);
+}
+/* An event will be recorded behind the use that is about to end: its last launch must come before. */
+bool measure_wants_mark(void);
+/* A use of the target has run as originals. */
+void measure_watched(CUstream stream);
+/* A launch of the target's pattern came so much later than the first that holding would have ended. */
+bool measure_is_late(int64_t begun_ns);
+
+/* The program is not the same in this round: it does not count. */
+void measure_break(void);
+/* A group that loses, and is to be switched off; MEASURE_NONE: there is none. */
+uint32_t measure_next_loser(void);
+
+/* At exit: writes what this run has measured. */
+void measure_finish(void);
+/* Of the queue's context. By anyone. */
+bool measure_has_events(void);
+/* The queue's context is gone, or about to go: its events with it. */
+void measure_context_gone(void);
+void measure_fork_child(void);
+
+#endif

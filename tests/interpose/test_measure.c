@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Measuring in place, against the fake driver: which launches are held when, where events lie, who is
+ * switched off, and what is remembered. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "common/measured.h"
+#include "tests/interpose/replay_program.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum { STRETCH = 8 }; /* with KFUSE_MEASURE=always */
+
+/* --- plans and places --- */
+
+static void use_measured(uint32_t groups, const char *setting)
+{
+    use_plan(&(struct fixture){.groups = groups});
+    setenv("KFUSE_MEASURE", setting, 1);
+    setenv("KFUSE_LOG_LEVEL", "info", 1);
+}
+
+static void plan_always(void)
+{
+    use_measured(FIXTURE_AB, "always");
+}
+
+static void plan_measured(void)
+{
+    use_measured(FIXTURE_AB, "1");
+}
+
+/* How many lines from the first on, behind the index, begin so. */
+static size_t lines(size_t from, const char *text)
+{
+    size_t count = 0;
+    for (size_t i = from; i < fake_count(); i++) count += !strncmp(fake_line(i), text, strlen(text));
+    return count;
+}
+
+static void use_ab(void)
+{
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+}
+
+static void uses_ab(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) use_ab();
+}
+
+static long stat_of(const char *key)
+{
+    char name[64];
+    long value, found = -1;
+    FILE *file = fopen(in_folder("stats"), "r");
+    while (file && fscanf(file, "%63s %ld", name, &value) == 2)
+        if (!strcmp(name, key)) found = value;
+    if (file) fclose(file);
+    return found;
+}
+
+/* --- stretches --- */
+
+static void alternates(void)
+{
+    start_program();
+    uses_ab(STRETCH);
+    CHECK(lines(0, "launch ab") == STRETCH && lines(0, "launch a ") == 0);
+    CHECK(lines(0, "cuEventRecord") == 2);
+    fake_clear();
+    OK(launch_a(0x1000, 7, NULL));
+    CHECK_LINE(0, A_LINE("1000 7")); /* at once */
+    CHECK(fake_count() == 1);
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(1, B_LINE("1000 2000"));
+    CHECK_LINE(2, "cuEventRecord"); /* behind the first use */
+    uses_ab(STRETCH - 2);
+    CHECK(fake_count() == 3 + 2 * (STRETCH - 2));
+    use_ab();
+    CHECK_LINE(fake_count() - 2, B_LINE("1000 2000"));
+    CHECK_LINE(fake_count() - 1, "cuEventRecord"); /* and the last one */
+    fake_clear();
+    uses_ab(STRETCH);
+    CHECK(lines(0, "launch ab") == STRETCH && lines(0, "launch a ") == 0);
+    CHECK(lines(0, "cuEventRecord") == 2);
+    CHECK_LINE(1, "cuEventRecord");
+    CHECK_LINE(fake_count() - 1, "cuEventRecord");
+}
+
+/* A pattern that is interrupted is no use, held or not. */
+static void interrupted(void)
+{
+    start_program();
+    uses_ab(STRETCH);
+    for (int i = 0; i < 3 * STRETCH; i++) {
+        OK(launch_a(0x1000, 7, NULL));
+        OK(i % 2 ? cuStreamSynchronize(NULL) : launch_c(0x5000, NULL));
+        OK(launch_b(0x1000, 0x2000, NULL));
+    }
+    fake_clear();
+    OK(launch_a(0x1000, 7, NULL));
+    CHECK(fake_count() == 1); /* not a use yet: the first one of the stretch */
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(2, "cuEventRecord");
+}
+
+static void off(void)
+{
+    start_program();
+    uses_ab(100);
+    CHECK(lines(0, "launch ab") == 100 && lines(0, "cuEvent") == 0);
+}
+
+static void plan_off(void)
+{
+    use_measured(FIXTURE_AB, "0");
+}
+
+/* --- verdicts --- */
+
+static void loses(void)
+{
+    start_program();
+    fake_set_time("ab", 5000);
+    fake_set_time("a:", 1000);
+    fake_set_time("b:", 1000);
+    for (int i = 0; i < 5000; i++) {
+        use_ab();
+        usleep(20);
+        if (i % 64 == 0) fake_clear();
+    }
+    fake_clear();
+    use_ab();
+    CHECK_LINE(0, A_LINE("1000 7"));
+    CHECK_LINE(1, B_LINE("1000 2000"));
+    CHECK(fake_count() == 2);
+}
+
+static void after_loser(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 1);
+    EXPECT(stat_of("measured_stretches") >= 9);
+    EXPECT(stat_of("fused") < 2500);
+    EXPECT(file_has("log", "group ab is off: a use takes 3.00 us longer with it"));
+}
+
+static void wins(void)
+{
+    start_program();
+    fake_set_time("ab", 1000);
+    fake_set_time("a:", 3000);
+    fake_set_time("b:", 3000);
+    for (int i = 0; i < 30000; i++) {
+        use_ab();
+        if (i % 64 == 0) fake_clear();
+        if (i % 8 == 0) usleep(1);
+    }
+}
+
+static void after_winner(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 0);
+    EXPECT(stat_of("measured_stretches") >= 9);
+    EXPECT(stat_of("fused") >= 29700);
+}
+
+/* --- what is remembered --- */
+
+static struct measured measured;
+
+/* One group of the plan in the folder; the plan's check differs by so much. */
+static void remember(uint64_t other, uint64_t fused_ps)
+{
+    struct plan plan;
+    char error[512], path[4096];
+    if (!plan_map(&plan, preload_folder(), error, sizeof error)) exit(1);
+    struct measured_group group = {
+        .identity = measured_identity_of(&plan, 0), .plan = plan.header->check + other, .uses = 24};
+    for (; group.round_count < 3; group.round_count++)
+        group.rounds[group.round_count] = (struct measured_round){2000000, fused_ps};
+    measured_start(&measured, "fake device", 13000);
+    measured_add(&measured, &group);
+    if (!measured_path(path, sizeof path, preload_folder(), "fake device", 13000, false) ||
+        !measured_write(&measured, path))
+        exit(1);
+    plan_unmap(&plan);
+}
+
+static void plan_loser(void)
+{
+    plan_measured();
+    remember(0, 3000000);
+}
+
+static void plan_other(void)
+{
+    plan_measured();
+    remember(1, 3000000);
+}
+
+static void plan_winner(void)
+{
+    plan_measured();
+    remember(0, 1000000);
+}
+
+static void is_off_from_the_start(void)
+{
+    start_program();
+    use_ab();
+    CHECK_LINE(0, A_LINE("1000 7"));
+    CHECK(fake_count() == 2);
+}
+
+static void is_on(void)
+{
+    start_program();
+    use_ab();
+    CHECK_LINE(0, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+    CHECK(fake_count() == 1);
+}
+
+/* What the run measured stands in the file, behind what stood there. */
+static void after_written(int status)
+{
+    char path[4096];
+    EXPECT(status == 0);
+    EXPECT(measured_path(path, sizeof path, preload_folder(), "fake device", 13000, false));
+    measured_start(&measured, "fake device", 13000);
+    measured_read(&measured, path);
+    EXPECT(measured.group_count == 2);
+    EXPECT(measured.groups[0].round_count == 3 && measured.groups[1].round_count >= 3);
+    struct gain gain = measured_gain(&measured.groups[1]);
+    EXPECT(gain_loses(&gain));
+    EXPECT(measured.groups[1].rounds[0].fused_ps / 1000 == 5000); /* milliseconds are floats */
+    EXPECT(measured.groups[1].rounds[0].original_ps / 1000 == 2000);
+}
+
+/* --- hazards --- */
+
+static void captured(void)
+{
+    start_program();
+    uses_ab(STRETCH + 3);
+    fake_clear();
+    fake_set_capturing(1);
+    uses_ab(2 * STRETCH);
+    CHECK(lines(0, "cuEvent") == 0 && lines(0, "launch ab") == 0);
+    CHECK(lines(0, "launch a ") == 2 * STRETCH && lines(0, "launch b ") == 2 * STRETCH);
+    fake_set_capturing(0);
+    OK(cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    uses_ab(2 * STRETCH);
+    CHECK(lines(0, "cuEvent") == 0);
+}
+
+static void no_events(void)
+{
+    start_program();
+    fake_fail_events(2, 0);
+    uses_ab(4 * STRETCH);
+    CHECK(lines(0, "launch ab") == 4 * STRETCH);
+    CHECK(lines(0, "cuEventCreate") == 1);
+}
+
+static void no_records(void)
+{
+    start_program();
+    fake_fail_events(0, 2);
+    uses_ab(4 * STRETCH);
+    CHECK(lines(0, "launch ab") == 4 * STRETCH);
+    CHECK(lines(0, "failed cuEventRecord") == 1);
+}
+
+static void busy(void)
+{
+    start_program();
+    fake_set_busy(1);
+    uses_ab(100 * STRETCH); /* nothing is waited for */
+    CHECK(lines(0, "cuEventRecord") == 4 * 6);
+}
+
+static void restores_what_is_away(void)
+{
+    CUdeviceptr array, other;
+    start_program();
+    OK(cuMemAlloc_v2(&array, 256));
+    OK(cuMemAlloc_v2(&other, 256));
+    for (int i = 0; i < STRETCH; i++) {
+        CUdeviceptr address = i < STRETCH - 1 ? array : other;
+        OK(launch_a(address, 7, NULL));
+        OK(launch_b(address, 0x2000, NULL));
+    }
+    CHECK(lines(0, "cuMemcpyDtoDAsync_v2") == 1); /* array's, when other came */
+    fake_clear();
+    OK(launch_a(other, 7, NULL));
+    CHECK(fake_count() == 2);
+    CHECK(!strncmp(fake_line(0), "cuMemcpyDtoDAsync_v2", 20)); /* first */
+    CHECK(!strncmp(fake_line(1), "launch a ", 9));
+}
+
+static void plan_renamed(void)
+{
+    use_measured(FIXTURE_RENAME, "always");
+}
+
+static void *nothing(void *unused)
+{
+    OK(cuCtxSetCurrent(context));
+    OK(launch_c(0x7000, NULL));
+    return unused;
+}
+
+static void a_second_thread(void)
+{
+    pthread_t thread;
+    CUstream stream;
+    start_program();
+    OK(cuStreamCreate(&stream, 0));
+    uses_ab(3);
+    CHECK(!pthread_create(&thread, NULL, nothing, NULL) && !pthread_join(thread, NULL));
+    fake_clear();
+    uses_ab(4 * STRETCH);
+    CHECK(lines(0, "cuEventRecord") == 0 && lines(0, "launch ab") == 4 * STRETCH);
+    for (int i = 0; i < STRETCH; i++) {
+        OK(launch_a(0x1000, 7, stream));
+        OK(launch_b(0x1000, 0x2000, stream));
+    }
+    CHECK(lines(0, "cuEventRecord") == 2);
+}
+
+static void the_context_goes(void)
+{
+    start_program();
+    uses_ab(3 * STRETCH);
+    OK(cuCtxDestroy_v2(context));
+    fake_clear();
+    uses_ab(STRETCH);
+    CHECK(lines(0, "cuEvent") == 0);
+}
+
+static void forks(void)
+{
+    int status;
+    start_program();
+    uses_ab(STRETCH);
+    OK(launch_a(0x1000, 7, NULL)); /* followed, with the driver already */
+    fake_clear();
+    pid_t child = fork();
+    if (!child) {
+        uses_ab(2 * STRETCH);
+        CHECK(lines(0, "cuEvent") == 0 && lines(0, "launch ab") == 0);
+        CHECK(fake_count() == 4 * STRETCH);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    OK(launch_b(0x1000, 0x2000, NULL));
+    CHECK_LINE(0, B_LINE("1000 2000"));
+    CHECK_LINE(1, "cuEventRecord");
+}
+
+/* --- random programs: the driver sees every launch, in the program's order --- */
+
+enum { LAUNCHES = 20000 };
+
+/* Appends the launches that this line stands for, by letter and by their first argument, or NULL. */
+static const char *letters_of(const char *line)
+{
+    static const char *const kernels[][2] = {
+        {"launch abc ", "abc"},  {"launch ab ", "ab"}, {"launch a ", "a"},  {"launch b ", "b"},
+        {"launch _Z1cPf ", "c"}, {"launch bb ", "bb"}, {"launch cc ", "cc"}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (!strncmp(line, kernels[i][0], strlen(kernels[i][0]))) return kernels[i][1];
+    return NULL;
+}
+
+static void check_order(const char *made)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < fake_count(); i++) {
+        const char *letters = letters_of(fake_line(i));
+        if (!letters) continue;
+        CHECK(!strncmp(made + at, letters, strlen(letters)));
+        at += strlen(letters);
+    }
+    CHECK(made[at] == 0);
+}
+
+static void at_random(void)
+{
+    static char made[LAUNCHES + 8];
+    uint32_t random = 1, count = 0;
+    CUstream streams[2] = {NULL, NULL};
+    CUdeviceptr array;
+    start_program();
+    OK(cuStreamCreate(&streams[1], 0));
+    OK(cuMemAlloc_v2(&array, 8192));
+    fake_clear();
+    while (count < LAUNCHES) {
+        random = random * 1664525 + 1013904223;
+        uint32_t choice = random >> 16, stream = choice / 64 % 16 == 0;
+        const char *const words[] = {"ab", "ab", "ab", "abc", "cc", "a", "aab", "bc"};
+        if (choice / 2048 % 8 == 0) OK(cuStreamSynchronize(NULL));
+        for (const char *letter = words[choice % 8]; *letter; letter++) {
+            made[count++] = *letter;
+            OK(*letter == 'a'   ? launch_a(array, 7, streams[stream])
+               : *letter == 'b' ? launch_b(array, 0x2000, streams[stream])
+                                : launch_c(array, streams[stream]));
+        }
+    }
+    OK(cuStreamSynchronize(NULL));
+    check_order(made);
+    CHECK(lines(0, "launch ab ") > 100 && lines(0, "launch abc ") > 100 && lines(0, "launch cc ") > 100);
+    CHECK(lines(0, "cuEventRecord") > 50);
+}
+
+static void plan_several(void)
+{
+    use_measured(FIXTURE_AB | FIXTURE_ABC | FIXTURE_CC, "always");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct preload_case cases[] = {
+        {"stretches alternate", alternates, plan_always, NULL},
+        {"a pattern that is interrupted is no use", interrupted, plan_always, NULL},
+        {"nothing is measured where that is off", off, plan_off, NULL},
+        {"a loser is switched off", loses, plan_measured, after_loser},
+        {"a winner keeps its uses", wins, plan_measured, after_winner},
+        {"a known loser is off from the start", is_off_from_the_start, plan_loser, NULL},
+        {"a known winner is on", is_on, plan_winner, NULL},
+        {"a loser in another plan is on, and its rounds stay", loses, plan_other, after_written},
+        {"nothing is recorded in a capture", captured, plan_always, NULL},
+        {"no events are to be had", no_events, plan_always, NULL},
+        {"no event can be recorded", no_records, plan_always, NULL},
+        {"the device is behind", busy, plan_always, NULL},
+        {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
+        {"a second thread", a_second_thread, plan_always, NULL},
+        {"the context goes", the_context_goes, plan_always, NULL},
+        {"a fork in the middle of a pattern", forks, plan_always, NULL},
+        {"random programs", at_random, plan_several, NULL},
+    };
+    return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+}
