@@ -18,6 +18,7 @@ static void print_help(void)
            "  -p, --plan DIR      the plan [the one in the user's cache folder for PROGRAM's modules]\n"
            "  -s, --stats FILE    write counts of launches and groups at the end; - is standard error\n"
            "      --verify[=N]    compare the first N uses of each group with its kernels [3]\n"
+           "      --no-measure    use fused kernels whether they turn out faster or not\n"
            "      --hold-us N     hold a launch for at most N microseconds [100]\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
            "  -h, --help          print this text\n");
@@ -39,7 +40,7 @@ static void use_plan(const char *path)
 
 struct request {
     const char *plan, *stats, *hold, *verify; /* NULL: not given */
-    bool emulate;
+    bool emulate, no_measure;
 };
 
 static int run(const struct request *request, char **program)
@@ -59,18 +60,20 @@ static int run(const struct request *request, char **program)
     }
     if (request->hold) setenv("KFUSE_HOLD_US", request->hold, 1);
     if (request->verify) setenv("KFUSE_VERIFY", request->verify, 1);
+    if (request->no_measure) setenv("KFUSE_MEASURE", "0", 1);
     return preload_program("run", program, request->emulate);
 }
 
 int command_run(int argc, char **argv)
 {
-    enum { HOLD = 256, VERIFY };
+    enum { HOLD = 256, VERIFY, NO_MEASURE };
     static const struct option options[] = {{"plan", required_argument, NULL, 'p'},
                                             {"stats", required_argument, NULL, 's'},
                                             {"hold-us", required_argument, NULL, HOLD},
                                             {"emulate", no_argument, NULL, 'e'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"verify", optional_argument, NULL, VERIFY},
+                                            {"no-measure", no_argument, NULL, NO_MEASURE},
                                             {NULL, 0, NULL, 0}};
     struct request request = {0};
     uint32_t number;
@@ -91,6 +94,9 @@ int command_run(int argc, char **argv)
             request.verify = optarg ? optarg : "3";
             if (!command_number(request.verify, &number) || !number || number > 1000000)
                 return command_usage("run", "%s: not a number of uses from 1 to 1000000", request.verify);
+            break;
+        case NO_MEASURE:
+            request.no_measure = true;
             break;
         case 'e':
             request.emulate = true;

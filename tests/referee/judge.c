@@ -111,7 +111,7 @@ static void in_child(const struct judge *judge, const struct pass *pass, const c
     static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",     "KFUSE_STATS",
                                         "KFUSE_LOG",    "LD_PRELOAD",     "KFUSE_DISABLE",
                                         "KFUSE_DENY",   "KFUSE_EMULATOR", "KFUSE_VERIFY",
-                                        "KFUSE_SPOIL_STALE"};
+                                        "KFUSE_SPOIL_STALE", "KFUSE_MEASURE"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
