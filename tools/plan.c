@@ -34,6 +34,8 @@ static void print_help(void)
         "      --seconds N       look for groups for N seconds at most; what was not come to by then\n"
         "                        stays apart; 0: as long as it takes [600]\n"
         "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
+        "      --measured FILE   leave out what runs have measured to lose [what they left in DIR]\n"
+        "      --no-measured     take no notice of it\n"
         "      --store-all       fused kernels store all that their members do\n"
         "      --only KINDS      of inner-thread, joined loops, inner-block, halo, halo in each iteration, "
         "between commas\n"
@@ -174,12 +176,14 @@ static bool read_kinds(const char *names, uint32_t *kinds)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY };
+    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY, MEASURED, NO_MEASURED };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
                                                  {"seconds", required_argument, NULL, SECONDS},
                                                  {"keep-losing", no_argument, NULL, KEEP_LOSING},
+                                                 {"measured", required_argument, NULL, MEASURED},
+                                                 {"no-measured", no_argument, NULL, NO_MEASURED},
                                                  {"store-all", no_argument, NULL, STORE_ALL},
                                                  {"only", required_argument, NULL, ONLY},
                                                  {"quiet", no_argument, NULL, 'q'},
@@ -210,6 +214,12 @@ int command_plan(int argc, char **argv)
             break;
         case KEEP_LOSING:
             options.keeps_losing = true;
+            break;
+        case MEASURED:
+            options.measured_path = optarg;
+            break;
+        case NO_MEASURED:
+            options.ignores_measured = true;
             break;
         case STORE_ALL:
             options.stores_all = true;

@@ -14,4 +14,8 @@ int report_plan(const char *directory, const char *stats_path);
  * first, or NULL. */
 void report_verified(const char *path, const uint64_t *check);
 
+/* What runs have measured of the plan's groups; nothing where they have not. */
+struct plan;
+void report_measured(const char *directory, const struct plan *plan);
+
 #endif

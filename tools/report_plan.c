@@ -162,6 +162,7 @@ int report_plan(const char *directory, const char *stats_path)
     if (!stats_path || stats) {
         print_head(directory, plan, &binary);
         print_groups(plan, stats);
+        report_measured(directory, &binary);
         print_exactness(plan);
         print_apart(plan);
     }

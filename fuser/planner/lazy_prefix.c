@@ -5,6 +5,7 @@
 #include "fuser/planner/lazy.h"
 
 #include "fuser/planner/group_code.h"
+#include "fuser/planner/measurements.h"
 
 #include <string.h>
 
@@ -149,6 +150,7 @@ bool lazy_prefix(struct search *search, struct search_group *group, bool *has_mo
     walk(&moving, false);
     double gain = (group->projected.fused_ns - lazy->projected.fused_ns) * (double)moving.uses;
     if (!moving.uses || (!search->options->keeps_losing && gain <= moving.lost_ns)) return true;
+    if (measurements_refusal(search, moving.to, group->projected.original_ns)) return true;
     group_code_compile(search, moving.to);
     if (moving.to->code.error) {
         codegen_result_clear(&moving.to->code);

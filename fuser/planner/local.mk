@@ -6,6 +6,7 @@ planner_sources = \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
 	fuser/planner/lazy.c fuser/planner/lazy.h fuser/planner/lazy_prefix.c \
+	fuser/planner/measurements.c fuser/planner/measurements.h \
 	fuser/planner/neighbours.c fuser/planner/neighbours.def fuser/planner/neighbours.h \
 	fuser/planner/pairs.c fuser/planner/pairs.h \
 	fuser/planner/plan_folder.c fuser/planner/plan_folder.h fuser/planner/plan_json.c fuser/planner/plan_write.c fuser/planner/plan_write.h \

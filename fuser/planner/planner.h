@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From a trace to a plan folder (design: section 6). Needs no GPU. Deterministic: same trace, same options,
- * same bytes.
+ * same measurements, same bytes.
  *
  * plan.json, for people and for `kfuse report` and `kfuse explain`:
  *   format, kfuse        versions
@@ -42,6 +42,8 @@ struct planner_options {
     bool without_halo; /* halo fusions are not even looked for, since isl died of that */
     bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
     uint32_t only;     /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
+    const char *measured_path; /* what runs have measured; NULL: what they left beside the older plan, if anything */
+    bool ignores_measured;     /* not even that */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

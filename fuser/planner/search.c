@@ -2,6 +2,7 @@
  * The search: see search.h. Which drafts are groups. */
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
+#include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/worth.h"
 
@@ -49,6 +50,8 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (!worth_enough(search, &most)) return gains_little;
     if (!worth_loading(search, most.original_ns - most.fused_ns, worth_most_uses(search, planned)))
         return search_used_too_rarely;
+    const char *measured = measurements_refusal(search, planned, most.original_ns);
+    if (measured) return measured;
     uint32_t members[SEARCH_MOST_STEPS], decided = search->pairs->decided;
     for (uint32_t m = 0; m < planned->member_count; m++)
         members[m] = planned->launches[planned->member_steps[m]];

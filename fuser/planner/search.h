@@ -65,6 +65,7 @@ struct search {
     const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
+    const struct measured *measured; /* by runs, where a group of those lost; or NULL: measurements.h */
     const char *error; /* after search_run failed: why, with the next step */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The way through the program that gains most, by dynamic programming, chosen anew as groups are dropped, cut
  * and compiled. */
+#include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/worth.h"
 
@@ -194,7 +195,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
     search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
     search->start_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->start_of);
     if (!search->group_of || !search->reason_of || !search->memo_of || !search->gain_from ||
-        !search->start_of)
+        !search->start_of || !measurements_read(search))
         return false;
     search->error = NULL;
     do {
