@@ -242,13 +242,18 @@ static void write_group(FILE *file, const struct measured_group *group)
     fputc('\n', file);
 }
 
-/* The name of a file beside it, whose name is free as long as this process lives. */
+/* A file beside it, with a name that nobody else uses while this process lives. The folder is made if need
+ * be.
+ */
 static FILE *open_beside(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path) : 0;
     int length = snprintf(name, size, "%.*s/.%s.%ld", folder, path, slash ? slash + 1 : path, (long)getpid());
     if (!slash || length < 0 || (size_t)length >= size) return NULL;
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%.*s", folder, path);
+    mkdir(parent, 0700);
     unlink(name);
     int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");

@@ -15,12 +15,14 @@
 #include <string.h>
 
 enum {
-    LEAST_USES = 8, /* of a stretch */
-    USES_MORE = 8,  /* a stretch has fewer than so many more */
-    STRETCHES = 3,  /* of a round */
+    LEAST_USES = 8,  /* of a stretch */
+    ALWAYS_USES = 4, /* the same with KFUSE_MEASURE=always */
+    ALWAYS_LOOKS = 16,
+    USES_MORE = 8, /* a stretch has fewer than so many more */
+    STRETCHES = 3, /* of a round */
     MARKS = 2 * STRETCHES,
     ROUNDS_PENDING = 4,
-    SKIP = 16,          /* uses between two looks at the clock */
+    SKIP = 32,          /* uses from one look at the clock to the next, at most */
     IDLE_LOOKS = 256,   /* of others, without a use of the target */
     BROKEN_MOST = 16,   /* rounds of a group, one after the other */
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
@@ -214,9 +216,21 @@ static struct round *current(void)
     return &measure.rounds[(measure.first + measure.pending) % ROUNDS_PENDING];
 }
 
+/* In an order without a period that a program could have. */
+static uint32_t any_below(uint32_t limit)
+{
+    measure.random = measure.random * 1664525 + 1013904223;
+    return (measure.random >> 16) % limit;
+}
+
+static uint32_t next_skip(void)
+{
+    return measure.is_always ? 1 : 1 + any_below(SKIP);
+}
+
 static void end_turn(void)
 {
-    measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = measure.is_always ? 1 : SKIP};
+    measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = next_skip()};
 }
 
 void measure_break(void)
@@ -295,11 +309,9 @@ static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length)
            (spent_ns(group) + next_ns) * BUDGET_SHARE <= (double)(now - own->begun_ns);
 }
 
-/* Lengths come in an order without a period that a program could have. */
 static uint32_t next_length(void)
 {
-    measure.random = measure.random * 1664525 + 1013904223;
-    return measure.is_always ? LEAST_USES : LEAST_USES + (measure.random >> 16) % USES_MORE;
+    return measure.is_always ? ALWAYS_USES : LEAST_USES + any_below(USES_MORE);
 }
 
 static void try_round(uint32_t group, uint64_t uses, CUstream stream)
@@ -322,7 +334,7 @@ static void look_whether_idle(void)
 {
     if (measure_turn.left != measure.idle_left) measure.idle_looks = 0;
     measure.idle_left = measure_turn.left;
-    if (++measure.idle_looks == IDLE_LOOKS) measure_break();
+    if (++measure.idle_looks == (measure.is_always ? ALWAYS_LOOKS : IDLE_LOOKS)) measure_break();
 }
 
 void measure_used(uint32_t group, uint64_t uses, CUstream stream)
@@ -334,7 +346,7 @@ void measure_used(uint32_t group, uint64_t uses, CUstream stream)
             bound_stretch(stream);
         return;
     }
-    measure_turn.skip = measure.is_always ? 1 : SKIP;
+    measure_turn.skip = next_skip();
     if (!measure.is_on)
         measure_turn.skip = UINT32_MAX;
     else if (measure_turn.phase == MEASURE_IDLE)

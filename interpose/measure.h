@@ -40,8 +40,9 @@
  * turn to others. Events belong to the queue's context, and are forgotten with it; the child of a fork
  * measures nothing.
  *
- * KFUSE_MEASURE: 0: nothing is measured, read or written. always: round after round, whatever it costs, and
- * no group is switched off (for tests). Nothing is measured where groups are verified (KFUSE_VERIFY).
+ * KFUSE_MEASURE: 0: nothing is measured, read or written. always: round after round, in stretches of 4 uses,
+ * whatever it costs; nothing is written and no group is switched off (for tests). Nothing is measured where
+ * groups are verified (KFUSE_VERIFY).
  *
  * All with the queue's token, but for what the start and the loading of code ask. */
 #ifndef KFUSE_INTERPOSE_MEASURE_H

@@ -14,7 +14,8 @@ preload_tests = tests/interpose/test_alone tests/interpose/test_entry tests/inte
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
-dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/observers.sh tests/interpose/rename.sh tests/interpose/runtime.sh tests/interpose/table.sh \
+dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/measure.sh tests/interpose/observers.sh tests/interpose/rename.sh \
+	tests/interpose/runtime.sh tests/interpose/table.sh \
 	tests/interpose/verify.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
@@ -67,4 +68,4 @@ clean-interpose-tests:
 .PHONY: clean-interpose-tests
 
 EXTRA_DIST += tests/interpose/verify_on_gpu
-cuda_tests += tests/interpose/verified
+cuda_tests += tests/interpose/measured tests/interpose/verified

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-enum { STRETCH = 8 }; /* with KFUSE_MEASURE=always */
+enum { STRETCH = 4 }; /* with KFUSE_MEASURE=always */
 
 /* --- plans and places --- */
 

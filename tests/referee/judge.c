@@ -318,6 +318,7 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
 static void run_planned(const struct judge *judge, struct batch *batch, const char *plan, const char **whole)
 {
     const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
+    bool is_measured = batch->programs[0].number / 16 % 2; /* uses in turns with their originals */
     for (uint32_t number = 0; number < judge->schedules; number++) {
         struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
         /* The second one lets go of what is held at once, or verifies. */
@@ -329,6 +330,7 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         pass_set(&replay, "KFUSE_VERIFY", is_other != judge->is_gpu && !is_hurried ? "1" : NULL);
         /* Readers of stale memory whom nobody has seen find what is surely wrong. */
         pass_set(&replay, "KFUSE_SPOIL_STALE", is_other ? "1" : NULL);
+        pass_set(&replay, "KFUSE_MEASURE", is_measured ? "always" : "0");
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
