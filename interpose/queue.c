@@ -323,16 +323,10 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
     return true;
 }
 
-/* The launches that are held go to the driver now, but for the last one, which is the caller's to make; they
- * are followed on. */
+/* The one launch that is held is the caller's to make, and followed. */
 static void begin_watching(void)
 {
-    uint32_t count = queue.count;
-    for (uint32_t i = 0; i + 1 < count; i++) {
-        issue_original(&queue.held[i]);
-        shim_count(COUNT_DRAINED);
-    }
-    set_watched(count);
+    set_watched(queue.count);
     queue.watched_ns = shim_now_ns();
     drain_held();
     pay(false);
@@ -423,7 +417,8 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drain_and_pay(false);
         return false;
     }
-    if (measure_watches() && match_follows(queue.match, &queue.state, measure_turn.target)) {
+    if (measure_watches() && queue.count == 1 &&
+        match_follows(queue.match, &queue.state, measure_turn.target)) {
         begin_watching();
         return false;
     }

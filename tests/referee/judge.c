@@ -318,7 +318,7 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
 static void run_planned(const struct judge *judge, struct batch *batch, const char *plan, const char **whole)
 {
     const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
-    bool is_measured = batch->programs[0].number / 16 % 2; /* uses in turns with their originals */
+    bool is_measured = batch->programs[0].number / 16 % 2 == 0; /* uses in turns with their originals */
     for (uint32_t number = 0; number < judge->schedules; number++) {
         struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
         /* The second one lets go of what is held at once, or verifies. */
