@@ -35,6 +35,16 @@ static const struct pattern patterns[] = {
      3,
      24,
      {{0, 0, 0, 8}, {0, 8, 8, 4}, {1, 8, 16, 8}}},
+    {FIXTURE_LAZY,
+     "lazy",
+     "ab:8,4,8",
+     2,
+     "ab",
+     {PLAN_MEMBER, PLAN_MEMBER},
+     {NO_GUARD, {.kind = GUARD_DIFFERENCE, .step_a = 0, .step_b = 1}},
+     3,
+     24,
+     {{0, 0, 0, 8}, {0, 8, 8, 4}, {1, 8, 16, 8}}},
     {FIXTURE_ABC,
      "abc",
      "abc:8,8",
@@ -179,6 +189,13 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
     struct plan_variant variant = {
         .grid = {4, 1, 1}, .block = {32, 1, 1}, .parameter_bytes = pattern->parameter_bytes, .registers = 16};
     snprintf(code, sizeof code, ".version 8.0 // code of %s", pattern->name);
+    if (pattern->bit == FIXTURE_LAZY) {
+        struct plan_variant lazy = variant;
+        lazy.recipe = 1;
+        plan_build_variant(builder, &lazy, "lazy:8,4,8", code, strlen(code) + 1, pattern->parameters,
+                           pattern->parameter_count, NULL, 0);
+        plan_build_stale(builder, &(struct plan_stale){.bytes = 256, .flags = PLAN_STALE_COMPLETE});
+    }
     plan_build_variant(builder, &variant, pattern->entry, code, strlen(code) + 1, pattern->parameters,
                        pattern->parameter_count, NULL, 0);
     for (size_t i = 0; i < sizeof renames / sizeof renames[0]; i++)

@@ -19,6 +19,8 @@ enum fixture_groups {
     FIXTURE_BOX =
         128, /* a b: the same, but only 3 rows of 16 bytes are written there, from byte 80, 64 apart */
     FIXTURE_BOX_BB = 256, /* b b: the same at the first one's first pointer */
+    FIXTURE_LAZY = 512, /* a b, where b's first pointer is a's: lazy(pointer, int, pointer), which leaves 256
+                           bytes at a's pointer stale, that a writes whole; or ab */
     FIXTURE_DD = 32,      /* d d, with one v: dd(pointer of the first, address of v) */
     FIXTURE_AB = 1,       /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
     FIXTURE_ABC = 2,      /* a b c: abc(pointer, pointer) of a and c */

@@ -301,6 +301,32 @@ static void restores_what_is_away(void)
     CHECK(!strncmp(fake_line(1), "launch a ", 9));
 }
 
+/* What a fused kernel has left stale is made before an original looks at it. */
+static void pays_what_is_owed(void)
+{
+    CUdeviceptr array;
+    start_program();
+    OK(cuMemAlloc_v2(&array, 256));
+    for (int i = 0; i < STRETCH; i++) {
+        OK(launch_a(array, i, NULL));
+        OK(launch_b(array, 0x2000, NULL));
+    }
+    CHECK(lines(0, "launch lazy") == STRETCH);
+    fake_clear();
+    OK(launch_a(array, STRETCH, NULL));
+    CHECK(fake_count() == 2);
+    char line[128];
+    for (int i = 0; i < 2; i++) { /* of the last use, then of this one */
+        snprintf(line, sizeof line, "launch a 4,1,1 32,1,1 0 0 %llx %x", array, STRETCH - 1 + i);
+        CHECK_LINE(i, line);
+    }
+}
+
+static void plan_lazy(void)
+{
+    use_measured(FIXTURE_LAZY, "always");
+}
+
 static void plan_renamed(void)
 {
     use_measured(FIXTURE_RENAME, "always");
@@ -437,6 +463,7 @@ int main(int argc, char **argv)
         {"no event can be recorded", no_records, plan_always, NULL},
         {"the device is behind", busy, plan_always, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
+        {"what is owed is paid first", pays_what_is_owed, plan_lazy, NULL},
         {"a second thread", a_second_thread, plan_always, NULL},
         {"the context goes", the_context_goes, plan_always, NULL},
         {"a fork in the middle of a pattern", forks, plan_always, NULL},
