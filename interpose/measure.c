@@ -28,7 +28,10 @@ enum {
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
     MARK_NS = 2000,     /* what an event costs the host and the device, its reading included */
     BUDGET_SHARE = 200, /* of the time, for one part that measuring takes */
-    TWICE_HOLD = 2      /* the timer looks twice at what it releases */
+    TWICE_HOLD = 2,     /* the timer looks twice at what it releases */
+    LAUNCH_NS = 10000,  /* a call of the driver takes less, and holding takes none */
+    QUERY_NS = 1000,    /* what it costs to ask for an event that is not there */
+    QUERY_WAIT_NS = 1000000
 };
 
 struct group {
@@ -60,9 +63,11 @@ static struct measure {
     bool has_begun;  /* the stretch has had its first use */
     uint32_t marks;  /* of the round under way */
     uint32_t length; /* uses in each of its stretches */
+    uint32_t late;   /* uses in the stretch that were too late to count */
     uint32_t random;
     uint32_t idle_looks, idle_left;
     int64_t begun_ns;   /* first use of any group */
+    int64_t query_ns;   /* no event is asked for before */
     double spent_ns;    /* of all groups */
     uint32_t losers;    /* that are still to be switched off */
     uint64_t stretches; /* measured */
@@ -183,16 +188,20 @@ static void take_round(const struct round *round, const struct measured_round *r
 }
 
 /* Those whose events are there. */
-static void read_rounds(void)
+static void read_rounds(int64_t now)
 {
-    if (!measure.pending || track_is_capturing()) return;
+    if (!measure.pending || now < measure.query_ns || track_is_capturing()) return;
     bool is_pushed = queue_push_context();
     CUstreamCaptureMode mode = relax();
     while (measure.pending) {
         struct measured_round result;
         const struct round *round = &measure.rounds[measure.first];
         CUresult status = read_round(round, &result);
-        if (status == CUDA_ERROR_NOT_READY) break;
+        if (status == CUDA_ERROR_NOT_READY) {
+            measure.query_ns = now + QUERY_WAIT_NS;
+            measure.spent_ns += QUERY_NS;
+            break;
+        }
         if (status == CUDA_SUCCESS) take_round(round, &result);
         measure.first = (measure.first + 1) % ROUNDS_PENDING;
         measure.pending--;
@@ -268,6 +277,7 @@ static void begin_stretch(enum measure_phase phase)
     measure_turn.phase = phase;
     measure_turn.left = 1;
     measure.has_begun = false;
+    measure.late = 0;
 }
 
 /* The round's events lie in the stream. */
@@ -296,10 +306,9 @@ static void bound_stretch(CUstream stream)
 }
 
 /* The next round of the group would stay within the bounds. */
-static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length)
+static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_t now)
 {
     struct group *own = &measure.groups[group];
-    int64_t now = shim_now_ns();
     if (!own->begun_ns) own->begun_ns = now;
     if (!measure.begun_ns) measure.begun_ns = now;
     if (measure.is_always) return true;
@@ -316,12 +325,13 @@ static uint32_t next_length(void)
 
 static void try_round(uint32_t group, uint64_t uses, CUstream stream)
 {
-    read_rounds();
+    int64_t now = shim_now_ns();
+    read_rounds(now);
     if (!measure.is_on || measure.groups[group].is_over || !queue.groups[group].is_on ||
         measure.pending == ROUNDS_PENDING)
         return;
     measure.length = next_length();
-    if (!is_affordable(group, uses, measure.length) || !may_mark(stream)) return;
+    if (!is_affordable(group, uses, measure.length, now) || !may_mark(stream)) return;
     if (!measure.has_events && !make_events()) return;
     measure.marks = measure.idle_looks = 0;
     measure_turn.target = group;
@@ -369,9 +379,12 @@ void measure_watched(CUstream stream)
     if (!--measure_turn.left) bound_stretch(stream);
 }
 
-bool measure_is_late(int64_t begun_ns)
+bool measure_is_late(int64_t begun_ns, uint32_t launches)
 {
-    return shim_now_ns() - begun_ns > TWICE_HOLD * timer_period_ns();
+    int64_t limit = TWICE_HOLD * timer_period_ns() + (int64_t)launches * LAUNCH_NS;
+    if (shim_now_ns() - begun_ns <= limit) return false;
+    if (++measure.late > measure.length) measure_break();
+    return true;
 }
 
 uint32_t measure_next_loser(void)
@@ -470,7 +483,8 @@ static bool write_file(struct measured *measured, bool in_cache)
 void measure_finish(void)
 {
     if (!measure.groups) return;
-    read_rounds();
+    measure.query_ns = 0;
+    read_rounds(shim_now_ns());
     measure.is_on = false;
     if (measure.is_always || !has_own()) return;
     struct measured *measured = malloc(sizeof *measured);

@@ -89,8 +89,9 @@ static inline bool measure_watches(void)
 bool measure_wants_mark(void);
 /* A use of the target has run as originals. */
 void measure_watched(CUstream stream);
-/* A launch of the target's pattern came so much later than the first that holding would have ended. */
-bool measure_is_late(int64_t begun_ns);
+/* The last of so many launches of the target's pattern comes so late that holding would have ended: no use.
+ */
+bool measure_is_late(int64_t begun_ns, uint32_t launches);
 
 /* The program is not the same in this round: it does not count. */
 void measure_break(void);

@@ -197,11 +197,10 @@ static bool end_watched(bool is_new)
         if (!queue_is_bystander((uint32_t)queue.state.group)) measure_break();
         return false;
     }
-    if (!measure_watches() || measure_is_late(queue.watched_ns)) return false;
+    if (!measure_watches() || measure_is_late(queue.watched_ns, queue.state.group_depth)) return false;
     is_new = is_new && measure_wants_mark();
     if (is_new) held_launch(last);
     measure_watched(last->stream);
-    issue_disable_losers();
     return is_new;
 }
 

@@ -301,6 +301,26 @@ static void restores_what_is_away(void)
     CHECK(!strncmp(fake_line(1), "launch a ", 9));
 }
 
+/* Originals whose launches take so long that holding would have ended are no uses; the stretch ends all the
+ * same. */
+static void late(void)
+{
+    start_program();
+    while (lines(0, "cuEventRecord") < 2) use_ab();
+    fake_clear();
+    fake_slow_launch(1000);
+    for (int i = 0; i < 1000 && !lines(0, "launch ab"); i++) use_ab();
+    CHECK(lines(0, "launch ab") > 0);
+    CHECK(lines(0, "launch a ") > STRETCH);
+    CHECK(lines(0, "cuEventRecord") == 1);
+}
+
+static void plan_short(void)
+{
+    plan_always();
+    setenv("KFUSE_HOLD_US", "100", 1);
+}
+
 /* What a fused kernel has left stale is made before an original looks at it. */
 static void pays_what_is_owed(void)
 {
@@ -462,6 +482,7 @@ int main(int argc, char **argv)
         {"no events are to be had", no_events, plan_always, NULL},
         {"no event can be recorded", no_records, plan_always, NULL},
         {"the device is behind", busy, plan_always, NULL},
+        {"launches that take long", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
         {"what is owed is paid first", pays_what_is_owed, plan_lazy, NULL},
         {"a second thread", a_second_thread, plan_always, NULL},
