@@ -3,6 +3,8 @@
 #include "common/measured.h"
 
 #include "common/cache.h"
+#include "common/own_write.h"
+#include "common/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,19 +86,14 @@ bool measured_path(char *path, size_t size, const char *directory, const char *d
 
 /* --- reading --- */
 
-/* Ours or the administrator's, and written by nobody else. */
-static bool is_trusted(int descriptor)
-{
-    struct stat status;
-    return !fstat(descriptor, &status) && S_ISREG(status.st_mode) && status.st_size <= LARGEST_FILE &&
-           (status.st_uid == geteuid() || !status.st_uid) && !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static FILE *open_trusted(const char *path)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char why[LONGEST_LINE];
+    struct stat status;
+    int descriptor = trusted_open(path, 0, why, sizeof why);
     if (descriptor < 0) return NULL;
-    FILE *file = is_trusted(descriptor) ? fdopen(descriptor, "r") : NULL;
+    bool is_file = !fstat(descriptor, &status) && S_ISREG(status.st_mode) && status.st_size <= LARGEST_FILE;
+    FILE *file = is_file ? fdopen(descriptor, "r") : NULL;
     if (!file) close(descriptor);
     return file;
 }
@@ -231,7 +228,7 @@ double measured_mean_ns(const struct measured_group *group, bool is_fused)
 
 /* --- writing --- */
 
-static void write_group(FILE *file, const struct measured_group *group)
+static void print_group(FILE *file, const struct measured_group *group)
 {
     char identity[2 * DIGITS + 1];
     hash_text(group->identity, identity);
@@ -242,35 +239,46 @@ static void write_group(FILE *file, const struct measured_group *group)
     fputc('\n', file);
 }
 
+/* The text of the file, to be freed. */
+static char *text_of(const struct measured *measured, size_t *size)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, size);
+    if (!file) return NULL;
+    fprintf(file, "kfuse measured %d\ndevice %s\ndriver %u\n", VERSION, measured->device,
+            measured->driver_version);
+    for (uint32_t i = 0; i < measured->group_count; i++) print_group(file, &measured->groups[i]);
+    if (!fclose(file)) return text;
+    free(text);
+    return NULL;
+}
+
 /* A file beside it, with a name that nobody else uses while this process lives. The folder is made if need
  * be.
  */
-static FILE *open_beside(const char *path, char *name, size_t size)
+static int open_beside(const char *path, char *name, size_t size)
 {
+    char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) : 0;
-    int length = snprintf(name, size, "%.*s/.%s.%ld", folder, path, slash ? slash + 1 : path, (long)getpid());
-    if (!slash || length < 0 || (size_t)length >= size) return NULL;
-    char parent[PATH_MAX];
-    snprintf(parent, sizeof parent, "%.*s", folder, path);
-    mkdir(parent, 0700);
+    if (!slash) return -1;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    int length = snprintf(name, size, "%s/.%s.%ld", folder, slash + 1, (long)getpid());
+    if (length < 0 || (size_t)length >= size) return -1;
+    mkdir(folder, 0700);
     unlink(name);
-    int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!file && descriptor >= 0) close(descriptor);
-    return file;
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 bool measured_write(const struct measured *measured, const char *path)
 {
-    char temporary[PATH_MAX];
-    FILE *file = open_beside(path, temporary, sizeof temporary);
-    if (!file) return false;
-    fprintf(file, "kfuse measured %d\ndevice %s\ndriver %u\n", VERSION, measured->device,
-            measured->driver_version);
-    for (uint32_t i = 0; i < measured->group_count; i++) write_group(file, &measured->groups[i]);
-    bool is_written = !ferror(file);
-    if (fclose(file)) is_written = false;
+    char temporary[PATH_MAX], *text;
+    size_t size = 0;
+    int file = open_beside(path, temporary, sizeof temporary);
+    if (file < 0) return false;
+    text = text_of(measured, &size);
+    bool is_written = text && own_write(file, text, size);
+    free(text);
+    if (close(file)) is_written = false;
     if (is_written && !rename(temporary, path)) return true;
     unlink(temporary);
     return false;
