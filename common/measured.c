@@ -150,15 +150,20 @@ void measured_start(struct measured *measured, const char *device, uint32_t driv
     snprintf(measured->device, sizeof measured->device, "%s", device);
 }
 
-void measured_read(struct measured *measured, const char *path)
+void measured_read_stream(struct measured *measured, FILE *file)
 {
     char line[LONGEST_LINE];
     struct measured_group group;
+    if (!read_head(file, measured)) return;
+    while (next_line(file, line))
+        if (read_group(line, &group)) measured_add(measured, &group);
+}
+
+void measured_read(struct measured *measured, const char *path)
+{
     FILE *file = open_trusted(path);
     if (!file) return;
-    if (read_head(file, measured))
-        while (next_line(file, line))
-            if (read_group(line, &group)) measured_add(measured, &group);
+    measured_read_stream(measured, file);
     fclose(file);
 }
 

@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { MEASURED_GROUPS = 256 /* lines in a file; the latest are kept */ };
 #define MEASURED_NAME "measured-" /* files in a plan folder that begin so */
@@ -59,6 +60,8 @@ bool measured_path(char *path, size_t size, const char *directory, const char *d
 void measured_start(struct measured *measured, const char *device, uint32_t driver_version);
 /* Adds what the file has; nothing where it is not there, not ours, or of another device or driver. */
 void measured_read(struct measured *measured, const char *path);
+/* The same of a file that is open. */
+void measured_read_stream(struct measured *measured, FILE *file);
 /* What was measured last of the group: with this plan, or with plan 0 with any. NULL: nothing. */
 const struct measured_group *measured_find(const struct measured *measured, struct hash128 identity,
                                            uint64_t plan);

@@ -2,7 +2,7 @@
 # A harness a reader. make check replays seeds and past crashes; make fuzz-readers searches for new ones.
 fuzz_harness = tests/fuzz/harness.h tests/fuzz/replay.c
 fuzz_replays = tests/fuzz/replay_ptx tests/fuzz/replay_fatbin tests/fuzz/replay_trace tests/fuzz/replay_plan \
-	tests/fuzz/replay_analysis tests/fuzz/replay_cubin
+	tests/fuzz/replay_analysis tests/fuzz/replay_cubin tests/fuzz/replay_measured
 check_PROGRAMS += $(fuzz_replays)
 tests_fuzz_replay_ptx_SOURCES = $(fuzz_harness) tests/fuzz/harness_ptx.c tests/ptx/reread.c tests/ptx/reread.h
 tests_fuzz_replay_ptx_LDADD = libptx.la
@@ -18,6 +18,8 @@ tests_fuzz_replay_analysis_SOURCES = $(fuzz_harness) tests/fuzz/harness_analysis
 tests_fuzz_replay_analysis_LDADD = libfuser.la
 tests_fuzz_replay_cubin_SOURCES = $(fuzz_harness) tests/fuzz/harness_cubin.c
 tests_fuzz_replay_cubin_LDADD = libfuser.la
+tests_fuzz_replay_measured_SOURCES = $(fuzz_harness) tests/fuzz/harness_measured.c
+tests_fuzz_replay_measured_LDADD = libcommon.la
 dist_check_SCRIPTS += tests/fuzz/replay.sh
 EXTRA_DIST += tests/fuzz/run tests/fuzz/seeds tests/fuzz/crashes
 

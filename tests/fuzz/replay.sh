@@ -5,7 +5,7 @@
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 failures=0
-for reader in ptx fatbin cubin trace plan analysis; do
+for reader in ptx fatbin cubin trace plan measured analysis; do
     inputs=()
     for folder in seeds crashes; do
         [ -d "$top_srcdir/tests/fuzz/$folder/$reader" ] && inputs+=("$top_srcdir/tests/fuzz/$folder/$reader")
