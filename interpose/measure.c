@@ -45,12 +45,14 @@ struct group {
 };
 
 struct round {
-    uint32_t group; /* MEASURE_NONE: free */
-    uint32_t uses;  /* of each stretch */
+    uint32_t group;             /* MEASURE_NONE: free */
+    uint32_t uses;              /* of each stretch */
+    int64_t host_ns[STRETCHES]; /* that the host took for it, or 0: it has waited */
     CUevent events[MARKS];
 };
 
 struct measure_turn measure_turn = {.target = MEASURE_NONE, .skip = UINT32_MAX};
+atomic_bool measure_has_waited;
 
 static struct measure {
     bool is_on, is_always;
@@ -159,7 +161,9 @@ static bool read_period(const struct round *round, uint32_t stretch, uint64_t *p
     float ms;
     const CUevent *events = &round->events[2 * stretch];
     if (REAL(cuEventElapsedTime)(&ms, events[0], events[1]) != CUDA_SUCCESS || !(ms >= 0)) return false;
-    *period = (uint64_t)((double)ms * 1e9 / (round->uses - 1) + 0.5);
+    double ns = (double)ms * 1e6, host_ns = (double)round->host_ns[stretch];
+    if (host_ns > ns && !measure.plan->header->is_emulated) ns = host_ns;
+    *period = (uint64_t)(ns * 1e3 / (round->uses - 1) + 0.5);
     return true;
 }
 
@@ -250,6 +254,15 @@ void measure_break(void)
     end_turn();
 }
 
+/* At the begin and at the end of a stretch. */
+static void note_host_time(void)
+{
+    int64_t *host_ns = &current()->host_ns[measure.marks / 2], now = shim_now_ns();
+    bool is_begin = measure.marks % 2 == 0;
+    bool has_waited = atomic_exchange_explicit(&measure_has_waited, false, memory_order_relaxed);
+    *host_ns = is_begin ? now : has_waited ? 0 : now - *host_ns;
+}
+
 /* Behind the use that has just been issued. False: the round is over. */
 static bool mark(CUstream stream)
 {
@@ -265,6 +278,7 @@ static bool mark(CUstream stream)
         end_measuring("an event cannot be recorded");
         return false;
     }
+    note_host_time();
     measure.marks++;
     own->marks++;
     measure.spent_ns += MARK_NS;
@@ -443,7 +457,8 @@ bool measure_start(const struct plan *plan, const char *directory)
     }
     measure.is_always = setting && !strcmp(setting, "always");
     measure.plan = plan;
-    snprintf(measure.directory, sizeof measure.directory, "%s", directory);
+    if (!realpath(directory, measure.directory))
+        measure.directory[0] = 0; /* the program may change its folder */
     for (uint32_t i = 0; i < plan->header->groups.count; i++) {
         struct measured_group *group = &measure.groups[i].all;
         group->identity = measured_identity_of(plan, i);

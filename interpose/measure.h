@@ -12,6 +12,11 @@
  * in between. What the change from one stretch to the other brings (a copy back that the program
  * did not cause) lies before the end of a first use, and is not counted.
  *
+ * A device that is far behind the host runs a stretch of originals from what it has in store, however long
+ * the host takes for their launches. So the period is what the host took, where that is more, in a
+ * stretch in which the program has not waited: going on so, the device would wait for it. (A device that is
+ * emulated has another time than the host.)
+ *
  * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
  * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used
  * as always in each of the three, and their uses between this one's uses are time of the program. A stretch
@@ -51,6 +56,7 @@
 #include "common/plan.h"
 #include "interpose/entry.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -65,6 +71,7 @@ struct measure_turn {
     uint32_t skip;   /* uses of others until then */
 };
 extern struct measure_turn measure_turn;
+extern atomic_bool measure_has_waited; /* the program, in this stretch */
 
 /* Reads what earlier runs have measured. The plan must stay. False when memory is out. */
 bool measure_start(const struct plan *plan, const char *directory);
@@ -93,6 +100,11 @@ void measure_watched(CUstream stream);
  */
 bool measure_is_late(int64_t begun_ns, uint32_t launches);
 
+/* The program waits for the device, or may. By anyone. */
+static inline void measure_note_wait(void)
+{
+    atomic_store_explicit(&measure_has_waited, true, memory_order_relaxed);
+}
 /* The program is not the same in this round: it does not count. */
 void measure_break(void);
 /* A group that loses, and is to be switched off; MEASURE_NONE: there is none. */

@@ -487,6 +487,7 @@ static bool is_idle(void)
 
 void queue_flush(void)
 {
+    measure_note_wait();
     if (is_idle()) return;
     enter();
     drain_and_pay(false);
@@ -507,12 +508,14 @@ void queue_mark(void)
 
 void queue_wait(void)
 {
+    measure_note_wait();
     if (debt_is_on()) queue.has_waited = true;
     queue_mark();
 }
 
 void queue_touch(const struct debt_touch *touches, uint32_t count)
 {
+    measure_note_wait();
     if (is_idle()) return;
     enter();
     drain();

@@ -122,9 +122,9 @@ static void plan_off(void)
 static void loses(void)
 {
     start_program();
-    fake_set_time("ab", 5000);
-    fake_set_time("a:", 1000);
-    fake_set_time("b:", 1000);
+    fake_set_time("ab", 5000000); /* the host takes less */
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
     for (int i = 0; i < 5000; i++) {
         use_ab();
         usleep(20);
@@ -143,15 +143,15 @@ static void after_loser(int status)
     EXPECT(stat_of("switched_off") == 1);
     EXPECT(stat_of("measured_stretches") >= 9);
     EXPECT(stat_of("fused") < 2500);
-    EXPECT(file_has("log", "group ab is off: a use takes 3.00 us longer with it"));
+    EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
 }
 
 static void wins(void)
 {
     start_program();
-    fake_set_time("ab", 1000);
-    fake_set_time("a:", 3000);
-    fake_set_time("b:", 3000);
+    fake_set_time("ab", 40000);
+    fake_set_time("a:", 22000);
+    fake_set_time("b:", 22000);
     for (int i = 0; i < 30000; i++) {
         use_ab();
         if (i % 64 == 0) fake_clear();
@@ -165,6 +165,44 @@ static void after_winner(int status)
     EXPECT(stat_of("switched_off") == 0);
     EXPECT(stat_of("measured_stretches") >= 9);
     EXPECT(stat_of("fused") >= 29700);
+}
+
+/* A device that is behind does not see that the host takes longer for the originals; one that is waited for
+ * does. */
+static void host_is_slow(bool waits)
+{
+    start_program();
+    fake_set_time("ab", 300000);
+    fake_set_time("a:", 100000);
+    fake_set_time("b:", 100000);
+    fake_slow_launch(400);
+    for (int i = 0; i < 400; i++) {
+        use_ab();
+        if (waits && i % 4 == 0) OK(cuStreamSynchronize(NULL));
+    }
+}
+
+static void host_is_behind(void)
+{
+    host_is_slow(false);
+}
+
+static void device_is_waited_for(void)
+{
+    host_is_slow(true);
+}
+
+static void after_host(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 0);
+    EXPECT(stat_of("measured_stretches") >= 3);
+}
+
+static void after_waits(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 1);
 }
 
 /* --- what is remembered --- */
@@ -235,8 +273,8 @@ static void after_written(int status)
     EXPECT(measured.groups[0].round_count == 3 && measured.groups[1].round_count >= 3);
     struct gain gain = measured_gain(&measured.groups[1]);
     EXPECT(gain_loses(&gain));
-    EXPECT(measured.groups[1].rounds[0].fused_ps / 1000 == 5000); /* milliseconds are floats */
-    EXPECT(measured.groups[1].rounds[0].original_ps / 1000 == 2000);
+    EXPECT(measured.groups[1].rounds[0].fused_ps / 1000000 == 5000); /* milliseconds are floats */
+    EXPECT(measured.groups[1].rounds[0].original_ps / 1000000 == 2000);
 }
 
 /* --- hazards --- */
@@ -475,6 +513,8 @@ int main(int argc, char **argv)
         {"nothing is measured where that is off", off, plan_off, NULL},
         {"a loser is switched off", loses, plan_measured, after_loser},
         {"a winner keeps its uses", wins, plan_measured, after_winner},
+        {"originals whose launches take long", host_is_behind, plan_measured, after_host},
+        {"the same where the program waits", device_is_waited_for, plan_measured, after_waits},
         {"a known loser is off from the start", is_off_from_the_start, plan_loser, NULL},
         {"a known winner is on", is_on, plan_winner, NULL},
         {"a loser in another plan is on, and its rounds stay", loses, plan_other, after_written},
