@@ -22,7 +22,9 @@ enum {
     STRETCHES = 3, /* of a round */
     MARKS = 2 * STRETCHES,
     ROUNDS_PENDING = 4,
-    SKIP = 32,          /* uses from one look at the clock to the next, at most */
+    SKIP = 32,     /* uses from one look at the clock to the next, at most */
+    SKIP_RARE = 2, /* the same where looks were long apart */
+    RARE_NS = 1000000,
     IDLE_LOOKS = 256,   /* of others, without a use of the target */
     BROKEN_MOST = 16,   /* rounds of a group, one after the other */
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
@@ -62,6 +64,7 @@ static struct measure {
     struct round rounds[ROUNDS_PENDING]; /* pending ones from first on, then the one that is under way */
     uint32_t first, pending;
     atomic_bool has_events;
+    bool is_rare;    /* uses are: the clock is looked at more often */
     bool has_begun;  /* the stretch has had its first use */
     uint32_t marks;  /* of the round under way */
     uint32_t length; /* uses in each of its stretches */
@@ -69,6 +72,7 @@ static struct measure {
     uint32_t random;
     uint32_t idle_looks, idle_left;
     int64_t begun_ns;   /* first use of any group */
+    int64_t looked_ns;  /* at the clock, last */
     int64_t query_ns;   /* no event is asked for before */
     double spent_ns;    /* of all groups */
     uint32_t losers;    /* that are still to be switched off */
@@ -82,11 +86,11 @@ static double projected_ns(uint32_t group)
     return (double)measure.plan->groups[group].projected_gain_ns;
 }
 
-/* Two rounds say more than a projection. */
+/* One round says more than a projection. */
 static double estimated_ns(uint32_t group)
 {
     const struct gain *gain = &measure.groups[group].gain;
-    double estimate = gain->count >= 2 ? gain->mean : projected_ns(group);
+    double estimate = gain->count ? gain->mean : projected_ns(group);
     return estimate > 0 ? estimate : 0;
 }
 
@@ -238,7 +242,7 @@ static uint32_t any_below(uint32_t limit)
 
 static uint32_t next_skip(void)
 {
-    return measure.is_always ? 1 : 1 + any_below(SKIP);
+    return measure.is_always ? 1 : 1 + any_below(measure.is_rare ? SKIP_RARE : SKIP);
 }
 
 static void end_turn(void)
@@ -340,6 +344,8 @@ static uint32_t next_length(void)
 static void try_round(uint32_t group, uint64_t uses, CUstream stream)
 {
     int64_t now = shim_now_ns();
+    measure.is_rare = now - measure.looked_ns > RARE_NS;
+    measure.looked_ns = now;
     read_rounds(now);
     if (!measure.is_on || measure.groups[group].is_over || !queue.groups[group].is_on ||
         measure.pending == ROUNDS_PENDING)

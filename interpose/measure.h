@@ -29,7 +29,7 @@
  * with the same plan. The rounds of earlier runs count (common/measured.h).
  *
  * The price: what is recorded, and the uses in ORIGINAL stretches times what the group gains: as projected,
- * until two rounds have said better; a group that gains nothing costs nothing there. A round begins only
+ * until a round has said better; a group that gains nothing costs nothing there. A round begins only
  * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
  * group below 0.5% of the time since its own first. Of a group that is known to gain, no more than one use in
  * 512 runs as originals. A use that is not measured costs a compare and a decrement.
