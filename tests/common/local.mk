@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # for other folders too
 patched_file = tests/common/patched_file.c tests/common/patched_file.h
+patched_trace = tests/common/patched_trace.c tests/common/patched_trace.h
 temporary = tests/common/temporary.c tests/common/temporary.h
 common_tests = tests/common/test_arena tests/common/test_gain tests/common/test_guard tests/common/test_hash \
 	tests/common/test_image tests/common/test_measured tests/common/test_own_write tests/common/test_plan \

@@ -6,6 +6,6 @@ tests_planner_test_planner_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_planner_test_guards_SOURCES = tests/planner/test_guards.c $(temporary) $(written_trace_sources)
 tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/planner/patch_trace
-tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c $(patched_file)
+tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c $(patched_file) $(patched_trace)
 dist_check_SCRIPTS += tests/planner/exactness.sh
 cuda_tests += tests/planner/exactness
