@@ -32,6 +32,15 @@ static void draw_steps(struct random *random, struct kernel_theme *theme)
         theme->order[i] = (enum kernel_role)(strchr(letters, order[i]) - letters);
 }
 
+/* Every third row of programs has no stream of its own: a process that has made one, and a trace with one,
+ * leave nothing stale any more (interpose/debt.h), and a batch of programs is one of both. */
+enum { STREAMLESS_ROW = 40 };
+
+static bool is_streamless(const struct generator *generator)
+{
+    return generator->number / STREAMLESS_ROW % 3 == 0;
+}
+
 static void draw_theme(struct generator *generator)
 {
     struct random *random = &generator->random;
@@ -42,6 +51,10 @@ static void draw_theme(struct generator *generator)
     theme->other_type = random_below(random, 100);
     theme->has_tables = random_chance(random, 16); /* mostly in kernels that are drawn freely */
     theme->has_calls = random_chance(random, 15);
+    theme->has_streams = !is_streamless(generator);
+    theme->unseen = (uint32_t)random_of(random, 0, 0, 0, 0, 0, 0, 8, 30);
+    theme->unseen_scenes = theme->has_streams ? 12 : 45;
+    theme->extra = random_chance(random, 88) ? 0 : random_chance(random, 75) ? 'F' : 'K';
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
     theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
@@ -88,12 +101,40 @@ static int64_t draw_size(struct generator *generator)
     return size + (random_chance(random, 20) ? 16 * random_of(random, 1, 2, 33) : 0);
 }
 
+static bool has_sight(const struct generator *generator, enum kernel_sight sight)
+{
+    bool has = false;
+    for (uint32_t k = 0; k < generator->kernel_count; k++) has |= generator->kernels[k]->sight == sight;
+    return has;
+}
+
+/* Addresses and clocks differ from run to run. */
+static void add_own_arrays(struct generator *generator)
+{
+    static const struct {
+        char variable, name[12];
+        enum kernel_sight sight;
+        int64_t size;
+    } own[] = {{'f', "", SIGHT_FLAG, 16},
+               {'k', " unprinted", SIGHT_CLOCK, 8 * KERNELS_MOST},
+               {'z', " unprinted", SIGHT_TABLE, 8 * KERNEL_ENTRIES},
+               {'q', "", SIGHT_VARIABLE, 8 * KERNEL_ENTRIES}};
+    for (uint32_t i = 0; i < sizeof own / sizeof *own; i++) {
+        uint32_t array = launch_own(&generator->arrays, own[i].variable);
+        generator->homes[array] = (struct launch_place){OWN + i, 0};
+        generator->arrays.sizes[array] = own[i].size;
+        if (own[i].variable != 'q' && has_sight(generator, own[i].sight))
+            say(generator, "alloc a%u %lld%s\n", OWN + i, (long long)own[i].size, own[i].name);
+    }
+}
+
 static void draw_arrays(struct generator *generator)
 {
     struct random *random = &generator->random;
     bool has_others = random_chance(random, 6); /* memory that is not a plain allocation */
     for (uint32_t a = 0; a < generator->arrays.count; a++) generator->arrays.sizes[a] = draw_size(generator);
     draw_homes(generator);
+    add_own_arrays(generator);
     for (uint32_t a = 0; a < generator->arrays.count; a++) {
         long long size = generator->arrays.sizes[a];
         const char *kind = !has_others || random_chance(random, 60) ? ""
@@ -107,16 +148,13 @@ static void draw_arrays(struct generator *generator)
     }
 }
 
-/* Every third row of programs has no stream of its own: a process that has made one, and a trace with one,
- * leave nothing stale any more (interpose/debt.h), and a batch of programs is one of both. */
-enum { STREAMLESS_ROW = 40 };
-
 static void draw_streams(struct generator *generator)
 {
     struct random *random = &generator->random;
     generator->stream_count = 1;
     if (random_chance(random, 75)) generator->stream_count = (uint32_t)random_of(random, 2, 3, 3, 3, 4);
-    if (generator->number / STREAMLESS_ROW % 3 == 0) generator->stream_count = 1;
+    if (has_sight(generator, SIGHT_FLAG) && generator->stream_count == 1) generator->stream_count = 2;
+    if (is_streamless(generator)) generator->stream_count = 1;
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     for (uint32_t s = 1; s < generator->stream_count; s++) {
@@ -134,6 +172,10 @@ static void draw_kernels(struct generator *generator)
         generator->kernel_count = generator->theme.scene_length + random_chance(random, 15);
     if (generator->theme.has_steps)
         generator->kernel_count = (uint32_t)random_of(random, 3, 4, 4, 4, 5, 6, 8);
+    if (generator->theme.extra && generator->kernel_count < KERNELS_MOST)
+        generator->theme.extra_index = generator->kernel_count++;
+    else
+        generator->theme.extra = 0;
     say(generator, "source\n");
     if (generator->theme.has_tables) {
         generator->arrays.sizes[generator->arrays.count] = 2 * generator->theme.length * 4;
@@ -149,6 +191,9 @@ static void draw_kernels(struct generator *generator)
         if (!generator->kernels[k]) abort();
         has_bits |= kernel_looks_at_bits(generator->kernels[k]);
     }
+    if (has_sight(generator, SIGHT_VARIABLE))
+        say(generator, "__device__ void *q%u[%d];\n", generator->number, KERNEL_ENTRIES);
+    if (has_sight(generator, SIGHT_CALL)) say(generator, "%s", kernel_called_by_pointer);
     say(generator, "%s", has_bits ? kernel_one_nan : kernel_any_nan);
     for (uint32_t k = 0; k < generator->kernel_count; k++) say(generator, "%s", generator->kernels[k]->text);
     say(generator, "end\n");

@@ -38,6 +38,11 @@ void held_watch(void *driver)
     held.tag(TAG_PROGRAM);
 }
 
+void held_tag_thread(void)
+{
+    if (held.tag) held.tag(TAG_PROGRAM);
+}
+
 void held_before_wait(void)
 {
     if (!held.tag) return;

@@ -8,6 +8,8 @@
 
 /* At the start, with the driver's handle. Nothing is watched on another driver, or with a long hold. */
 void held_watch(void *driver);
+/* What another thread of the program issues is the program's too. */
+void held_tag_thread(void);
 /* In the program's thread, before and after it waits for the device, while it may still be holding. */
 void held_before_wait(void);
 void held_after_wait(void);

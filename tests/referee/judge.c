@@ -3,6 +3,8 @@
  * way fails, and the pass goes on behind it. */
 #include "tests/referee/judge.h"
 
+#include "tests/common/patched_file.h"
+#include "tests/common/patched_trace.h"
 #include "tests/referee/random.h"
 #include "tests/referee/script.h"
 
@@ -108,10 +110,9 @@ void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs
 
 static void in_child(const struct judge *judge, const struct pass *pass, const char *out, const char *err)
 {
-    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",     "KFUSE_STATS",
-                                        "KFUSE_LOG",    "LD_PRELOAD",     "KFUSE_DISABLE",
-                                        "KFUSE_DENY",   "KFUSE_EMULATOR", "KFUSE_VERIFY",
-                                        "KFUSE_SPOIL_STALE", "KFUSE_MEASURE"};
+    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",        "KFUSE_STATS",  "KFUSE_LOG",
+                                        "LD_PRELOAD",   "KFUSE_DISABLE",     "KFUSE_DENY",   "KFUSE_EMULATOR",
+                                        "KFUSE_VERIFY", "KFUSE_SPOIL_STALE", "KFUSE_MEASURE"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
@@ -294,6 +295,27 @@ static void run_alone(const struct judge *judge, struct batch *batch, const char
     run_pass(judge, batch, &part, recorded);
 }
 
+/* The module of kernels named bare is one without PTX, as that of a library may be. */
+static bool strip_bare(struct trace_record *record)
+{
+    static const char mark[] = ".entry bare(";
+    return record->kind == TRACE_MODULE && memmem(record, record->size, mark, sizeof mark - 1) &&
+           patched_trace_take_ptx(record);
+}
+
+static void strip_libraries(struct batch *batch, const char *trace)
+{
+    struct patched_file file;
+    bool has_any = false;
+    for (uint32_t i = 0; i < batch->count; i++)
+        has_any |= !batch->programs[i].is_failed && strstr(batch->programs[i].text, "launch bare ");
+    if (!has_any || !patched_file_read(&file, trace)) return;
+    bool is_stripped = patched_trace_change_all(file.bytes, file.size, strip_bare);
+    if (patched_file_write(&file) && is_stripped) return;
+    for (uint32_t i = 0; i < batch->count; i++)
+        batch_fail(batch, &batch->programs[i], "record: the trace lacks the module without PTX");
+}
+
 static bool make_plan(const struct judge *judge, struct batch *batch, const char *trace, const char *plan)
 {
     const char *out, *err;
@@ -322,14 +344,16 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
     for (uint32_t number = 0; number < judge->schedules; number++) {
         struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
         /* The second one lets go of what is held at once, or verifies. */
-        bool is_other = number % 2 == 1, is_hurried = is_other && batch->programs[0].number / 8 % 2 == 0;
+        bool is_other = number % 2 == 1, has_hurried = batch->programs[0].number / 8 % 2 == 0;
+        bool is_hurried = is_other && has_hurried;
         pass_set(&replay, "KFUSE_PLAN", plan);
         pass_set(&replay, "KFUSE_STATS", stats);
         pass_set(&replay, "KFUSE_HOLD_US", is_hurried ? "1" : "30000000");
         /* What is not proven exact for this device is used once it has been verified. */
         pass_set(&replay, "KFUSE_VERIFY", is_other != judge->is_gpu && !is_hurried ? "1" : NULL);
-        /* Readers of stale memory whom nobody has seen find what is surely wrong. */
-        pass_set(&replay, "KFUSE_SPOIL_STALE", is_other ? "1" : NULL);
+        /* Readers of stale memory whom nobody has seen find what is surely wrong; in the replay that holds
+         * long. */
+        pass_set(&replay, "KFUSE_SPOIL_STALE", is_other != has_hurried ? "1" : NULL);
         pass_set(&replay, "KFUSE_MEASURE", is_measured ? "always" : "0");
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
@@ -360,6 +384,7 @@ void judge_batch(const struct judge *judge, struct batch *batch)
     pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
     pass_set(&record, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
     run_pass(judge, batch, &record, recorded);
+    strip_libraries(batch, trace);
     for (uint32_t i = 0; i < batch->count; i++) {
         if (batch->programs[i].is_failed) continue;
         if (make_plan(judge, batch, trace, plan)) run_planned(judge, batch, plan, whole);

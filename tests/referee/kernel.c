@@ -19,6 +19,12 @@ void kernel_say(struct writer *writer, const char *format, ...)
 
 /* --- statements --- */
 
+static void write_called(struct writer *writer, const struct kernel_access *access)
+{
+    const char *type = writer->kernel->pointers[access->pointer].type->name;
+    kernel_say(writer, "(m & 1 ? one_way<%s> : other_way<%s>)(&", type, type);
+}
+
 void kernel_write_load(struct writer *writer, struct kernel_access *access)
 {
     const char *type = kernel_value_type(writer);
@@ -28,6 +34,8 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access)
     kernel_say(writer, "%s v%u = 0; ", type, value);
     if (is_nested) kernel_say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
+    access->is_volatile |= writer->kernel->sight == SIGHT_VOLATILE && !kernel_is_vector(writer, access);
+    bool is_called = writer->kernel->sight == SIGHT_CALL && !kernel_is_vector(writer, access);
     kernel_write_guard(writer, access);
     kernel_write_trips(writer, access);
     if (kernel_is_vector(writer, access)) {
@@ -37,8 +45,9 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access)
         kernel_say(writer, "; v%u += (%s)(w.x - w.y%s); }\n", value, type, is_wide ? " + w.z * w.w" : "");
     } else {
         kernel_say(writer, "v%u %s (%s)", value, access->trips ? "+=" : "=", type);
+        if (is_called) write_called(writer, access);
         kernel_write_element(writer, access);
-        kernel_say(writer, ";\n");
+        kernel_say(writer, is_called ? ");\n" : ";\n");
     }
     writer->values++;
 }
@@ -154,6 +163,9 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
                          : random_below(writer->random, writer->values);
     const struct kernel_type *type = writer->kernel->pointers[access->pointer].type;
     const char *stored = kernel_stored(writer, access->pointer);
+    if (writer->kernel->sight == SIGHT_FENCE)
+        kernel_say(writer,
+                   random_chance(writer->random, 50) ? "__threadfence();\n" : "__threadfence_system();\n");
     if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     kernel_write_guard(writer, access);
     kernel_write_trips(writer, access);
@@ -329,6 +341,11 @@ static void draw_scalars(struct writer *writer)
         kernel->scalar_types[i] = draw_scalar_type(writer->random, kernel->scalars[i]);
 }
 
+bool kernel_is_variable(const struct kernel_pointer *pointer)
+{
+    return pointer->variable && strchr("tcq", pointer->variable);
+}
+
 static void write_parameters(struct writer *writer, struct text *body)
 {
     const struct kernel *kernel = writer->kernel;
@@ -341,7 +358,7 @@ static void write_parameters(struct writer *writer, struct text *body)
     if (kernel->has_struct) kernel_say(writer, "%s_arguments q, ", kernel->name);
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) {
         const struct kernel_pointer *pointer = &kernel->pointers[p];
-        if (pointer->variable) continue;
+        if (kernel_is_variable(pointer) || pointer->entry) continue;
         if (pointer->is_read_only)
             kernel_say(writer, "const %s *__restrict__ p%u, ", pointer->type->name, p);
         else
@@ -352,8 +369,12 @@ static void write_parameters(struct writer *writer, struct text *body)
                    kernel->scalars[i]);
     kernel_say(writer, ")\n{\n");
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
-        if (kernel->pointers[p].variable)
+        if (kernel_is_variable(&kernel->pointers[p]))
             kernel_say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
+    for (uint32_t p = 0; p < kernel->pointer_count; p++)
+        if (kernel->pointers[p].entry)
+            kernel_say(writer, "auto p%u = (%s *)p%u[%u];\n", p, kernel->pointers[p].type->name,
+                       kernel->pointer_count - 1, kernel->pointers[p].entry - 1);
     if (kernel->has_struct) kernel_say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
     *body = writer->text;
     writer->text = kept;
@@ -447,9 +468,10 @@ static void finish_pointers(struct writer *writer)
 {
     struct kernel *kernel = writer->kernel;
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
-        kernel->pointers[p].is_read_only =
-            !kernel->pointers[p].variable && !writer->is_written[p] && random_chance(writer->random, 40);
-    kernel->has_struct = !kernel->pointers[0].variable && random_chance(writer->random, 12);
+        kernel->pointers[p].is_read_only = !kernel->pointers[p].variable && !kernel->pointers[p].entry &&
+                                           !writer->is_written[p] && random_chance(writer->random, 40);
+    kernel->has_struct =
+        !kernel->pointers[0].variable && !kernel->pointers[0].entry && random_chance(writer->random, 12);
     if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
 }
 
@@ -464,23 +486,33 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
     writer.random = random;
     writer.theme = theme;
     writer.program = program;
-    kernel->name = arena_printf(arena, "p%uk%u", program, index);
+    writer.index = index;
     kernel->scene = index < theme->scene_length ? index + 1 : 0;
     if (kernel->scene)
         kernel_choose_scene_shape(&writer);
     else
         choose_shape(&writer, index);
+    kernel_draw_sight(&writer);
     write_shape(&writer);
-    write_body(&writer);
+    bool is_special = kernel_write_special(&writer);
+    if (!is_special) write_body(&writer);
     bool is_open = kernel->shape == KERNEL_STRIDE || kernel->shape == KERNEL_CHUNK ||
                    (!kernel->returns &&
                     (kernel->shape == KERNEL_PLANE || (kernel->shape == KERNEL_LINE && !kernel->is_exact)));
     kernel_say(&writer, is_open ? "}\n}\n" : "}\n");
-    finish_pointers(&writer);
-    draw_scalars(&writer);
+    if (!is_special) {
+        kernel_hide_pointers(&writer);
+        finish_pointers(&writer);
+        draw_scalars(&writer);
+    }
+    kernel->keeps_place = kernel->sight >= SIGHT_VOLATILE || strstr(writer.text.bytes, "((volatile ");
+    if (!kernel->name)
+        kernel->name = arena_printf(arena, "p%uk%u%s", program, index, kernel->keeps_place ? "_stays" : "");
     static _Thread_local struct text head;
     write_parameters(&writer, &head);
-    kernel->text =
-        arena_printf(arena, "%.*s%.*s", (int)head.size, head.bytes, (int)writer.text.size, writer.text.bytes);
+    bool is_own = kernel->sight != SIGHT_BARE && kernel->sight != SIGHT_DEBUG;
+    kernel->text = !is_own ? ""
+                           : arena_printf(arena, "%.*s%.*s", (int)head.size, head.bytes,
+                                          (int)writer.text.size, writer.text.bytes);
     return kernel;
 }

@@ -83,6 +83,18 @@ enum kernel_habit {                /* of all kernels of a time step */
                     KERNEL_HABITS
 };
 
+enum kernel_sight { /* what the analysis sees of a kernel, and what else there is to it */
+                    SIGHT_WHOLE,
+                    SIGHT_TABLE,    /* pointers come from a table in memory, */
+                    SIGHT_VARIABLE, /* or from a variable of the module */
+                    SIGHT_CALL,     /* reads by functions that are chosen when it runs */
+                    SIGHT_BARE,     /* of a module without PTX (script_library) */
+                    SIGHT_DEBUG,    /* of one that was compiled for debugging */
+                    SIGHT_VOLATILE, /* all its accesses */
+                    SIGHT_FENCE,    /* before it stores */
+                    SIGHT_FLAG,     /* one thread sets a flag that the host polls */
+                    SIGHT_CLOCK     /* one thread reads a clock */
+};
 enum kernel_fit { /* of a scene's arrays */
                   FIT_ANY,
                   FIT_WHOLE,   /* whole blocks */
@@ -98,8 +110,10 @@ struct kernel_type {
 struct kernel_pointer {
     const struct kernel_type *type;
     bool is_read_only; /* const __restrict__ */
-    char variable; /* t or c: a table of the module, __device__ or __constant__, in place of an argument; or 0
-                    */
+    char variable;     /* 0, or no array but the program's one t or c: a table of the module, __device__ or
+                        * __constant__;     q: likewise, of pointers; z: of pointers, in memory; f: the flag; k:
+                        * what     clocks showed */
+    uint32_t entry;    /* 0, or from 1 which element of q or z it is, in place of an argument */
 };
 struct kernel_access {
     uint32_t pointer;
@@ -127,9 +141,12 @@ struct kernel {
     enum kernel_role role;                /* of a stencil */
     uint32_t scene;                       /* 0, or from 1 its place in the theme's scene */
     unsigned char slots[KERNEL_POINTERS]; /* 0, or from 1 which array of the scene a pointer is to */
-    bool has_struct;                      /* pointer 0, n and s come in one */
-    char scalars[8];                      /* the others, in their order: letters of n, m, o, h, s, t */
-    char scalar_types[8];                 /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
+    enum kernel_sight sight;
+    bool keeps_place;     /* its name ends in _stays: it may be no step of a group */
+    bool has_struct;      /* pointer 0, n and s come in one */
+    char scalars[8];      /* the others, in their order: letters of n, m, o, h, s, t; v, a
+                           * flag's next value */
+    char scalar_types[8]; /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
 
     struct kernel_pointer pointers[KERNEL_POINTERS];
     struct kernel_access accesses[KERNEL_ACCESSES];
@@ -158,9 +175,17 @@ struct kernel_theme {
     bool has_loops, is_unrolled;      /* a scene with loops over levels; mostly unrolled by nvcc */
     uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
     char value;
-    bool has_tables; /* the program has t and c */
-    bool has_calls;  /* it has kernel_called */
+    bool has_tables;        /* the program has t and c */
+    bool has_calls;         /* it has kernel_called */
+    uint32_t unseen;        /* percent of the kernels outside of scenes that hide something */
+    uint32_t unseen_scenes; /* percent of the scenes that are kernel_unseen.c's */
+    bool has_streams;       /* the program may have */
+    bool is_unseen;         /* such a scene */
+    bool has_events;        /* between steps one is recorded, in place of a wait */
+    char extra; /* 0, or the letter of one more kernel, F or K, between the others, and which one it is */
+    uint32_t extra_index;
 };
+enum { KERNEL_HIDDEN_MOST = 2 /* of the pointers of one kernel */, KERNEL_ENTRIES = 32 /* of q and z */ };
 enum { KERNEL_SCENE_MOST = 5, KERNEL_SLOTS = 6 };
 enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array */ };
 
@@ -170,6 +195,10 @@ const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
 
 /* Functions that kernels of a program may call, as CUDA C. */
 extern const char kernel_called[];
+/* What those of SIGHT_CALL call. */
+extern const char kernel_called_by_pointer[];
+/* Whether an array of its own module, and no argument. */
+bool kernel_is_variable(const struct kernel_pointer *pointer);
 /* What kernels of double precision store goes through one_nan(), which is one of these two: -1 in place of a
  * NaN, for programs in which a kernel looks at bits; or the value as it is. */
 extern const char kernel_one_nan[], kernel_any_nan[];

@@ -25,7 +25,7 @@ struct writer {
     bool is_written[KERNEL_POINTERS];
     char loop;                             /* the letter of the loop that is being written, or 0 */
     uint32_t values_outside, kept_outside; /* of it */
-    uint32_t program;
+    uint32_t program, index;
 };
 
 __attribute__((format(printf, 2, 3))) void kernel_say(struct writer *writer, const char *format, ...);
@@ -70,6 +70,14 @@ enum kernel_meeting {
 void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting);
 void kernel_write_exchange(struct writer *writer);
 
+/* kernel_unseen.c: what is hidden of the kernel, whose shape is drawn; at its end, which pointers
+ * are; the whole of a kernel that sets a flag, reads a clock or is of another module, false where it is not
+ * one */
+const struct kernel_scene *kernel_draw_unseen(struct random *random, struct kernel_theme *theme);
+void kernel_draw_sight(struct writer *writer);
+void kernel_hide_pointers(struct writer *writer);
+bool kernel_write_special(struct writer *writer);
+
 /* kernel_scene.c */
 void kernel_choose_scene_shape(struct writer *writer);
 void kernel_write_scene(struct writer *writer);
@@ -77,10 +85,11 @@ void kernel_write_scene(struct writer *writer);
 /* A kernel is a letter for its shape and statements, with blanks between them. Shapes: L, a line; T, one in
  * blocks of two dimensions; B, one that shares memory in its blocks; BR, where threads behind the end return
  * at once; BD, with dynamic shared memory too; S, a few threads for the border of the arrays of the others,
- * in planes a row or a column. A statement r or w, with a slot's digit, a letter for the element and perhaps
- * one for a guard, reads or writes the array in the slot; A at its end: through another pointer. a, with a
- * slot's digit, counts there by atomics. x y z u v k q are the meetings of enum kernel_meeting; h, with a
- * slot's digit, hands over from the first warp to the others. Elements: own (=), behind (+), before (-), near
+ * in planes a row or a column; U, a line of which something is hidden; F and K, one thread that sets a flag,
+ * or reads a clock. A statement r or w, with a slot's digit, a letter for the element and perhaps one for a
+ * guard, reads or writes the array in the slot; A at its end: through another pointer. a, with a slot's
+ * digit, counts there by atomics. x y z u v k q are the meetings of enum kernel_meeting; h, with a slot's
+ * digit, hands over from the first warp to the others. Elements: own (=), behind (+), before (-), near
  * (*), in the block (b), the warp's first (f), the column
  * (|), half of an element (o); in S, of the border before (a) and behind (z), inside beside it (d, y).
  * Guards: inside the border (I), and odd (!), odd or even or below a bound (?), below a bound (U), data

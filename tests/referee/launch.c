@@ -168,6 +168,12 @@ static uint32_t draw_array(const struct launch *launch, const struct launch_arra
     return pointer == 2 ? array_in_lane(launch, arrays, latest / arrays->lanes + 1) : latest;
 }
 
+uint32_t launch_own(const struct launch_arrays *arrays, char variable)
+{
+    static const char letters[] = "tcfkzq";
+    return arrays->count + (uint32_t)(strchr(letters, variable) - letters);
+}
+
 /* The start of an array mostly; its end; anywhere. */
 static bool place_one(struct launch *launch, const struct launch_arrays *arrays, struct random *random,
                       const struct reach *reach, uint32_t pointer)
@@ -181,7 +187,7 @@ static bool place_one(struct launch *launch, const struct launch_arrays *arrays,
     uint32_t what = random_below(random, is_start ? 75 : 100);
     if (launch->kernel->pointers[pointer].variable) {
         launch->places[pointer] =
-            (struct launch_place){arrays->count + (launch->kernel->pointers[pointer].variable == 'c'), 0};
+            (struct launch_place){launch_own(arrays, launch->kernel->pointers[pointer].variable), 0};
         return true;
     }
     if (from > to) from = to = 0;

@@ -6,7 +6,11 @@
 
 #include "tests/referee/kernel.h"
 
-enum { LAUNCH_ARRAYS = 10, LAUNCH_LANES = 2 };
+enum {
+    LAUNCH_OWN = 6 /* t c f k z q: struct kernel_pointer */,
+    LAUNCH_ARRAYS = 8 + LAUNCH_OWN,
+    LAUNCH_LANES = 2
+};
 
 struct launch_place {
     uint32_t array;
@@ -17,7 +21,7 @@ struct launch_arrays {
     uint32_t lanes; /* launches of one lane draw every lanes-th array: lanes do not depend on each other */
     uint32_t latest[LAUNCH_LANES]; /* what the launch drawn last in a lane wrote; not the state of steps */
     uint32_t turn;                 /* the array that is a scene's first */
-    int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of the tables t and c */
+    int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of t, c, f, k, z and q */
 };
 struct launch {
     const struct kernel *kernel;
@@ -26,6 +30,8 @@ struct launch {
     uint32_t stream, lane;
 };
 
+/* The array that a variable is. */
+uint32_t launch_own(const struct launch_arrays *arrays, char variable);
 /* Draws places for all pointers until the launch is sound; false when none were found. */
 bool launch_bind(struct launch *launch, const struct launch_arrays *arrays, struct random *random);
 /* Draws a place for one pointer; the others stay. */

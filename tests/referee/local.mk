@@ -9,7 +9,8 @@ tests_referee_referee_SOURCES = \
 	tests/referee/judge.c tests/referee/judge.h \
 	tests/referee/kernel.c tests/referee/kernel.h tests/referee/kernel_access.c tests/referee/kernel_map.c \
 	tests/referee/kernel_loop.c \
-	tests/referee/kernel_block.c tests/referee/kernel_scene.c tests/referee/kernel_step.c tests/referee/kernel_writer.h \
+	tests/referee/kernel_block.c tests/referee/kernel_scene.c tests/referee/kernel_step.c tests/referee/kernel_unseen.c \
+	tests/referee/kernel_writer.h \
 	tests/referee/launch.c tests/referee/launch.h \
 	tests/referee/observe.c \
 	tests/referee/random.h \
@@ -22,7 +23,8 @@ tests_referee_referee_SOURCES = \
 	tests/referee/shrink.c \
 	tests/referee/tally.c tests/referee/tally.h \
 	tests/referee/vary.c \
-	tests/referee/witness.c tests/referee/witness.h
+	tests/referee/witness.c tests/referee/witness.h \
+	$(patched_file) $(patched_trace)
 tests_referee_referee_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_referee_referee_LDADD = libfuser.la libengine.la $(JANSSON_LIBS)
 tests_referee_player_SOURCES = \

@@ -19,11 +19,12 @@ enum { DEVICE_BYTES = 1 << 28, LAUNCH_STEPS = 50 * 1000 * 1000, WATCHED_MOST = 2
 struct observation {
     struct batch *batch;
     struct judge_program *program;
-    struct emu_program *module;
+    struct emu_program *module, *libraries[2]; /* of the program; bare, debug */
     struct ptx_module *ptx;
     isl_ctx *ctx;
     uint64_t arrays[SCRIPT_ARRAYS], sizes[SCRIPT_ARRAYS];
     uint64_t seen[WATCHED_MOST]; /* hashes of the launches that were watched */
+    bool is_unprinted[SCRIPT_ARRAYS];
     uint32_t seen_count, calls;
     FILE *out;
 };
@@ -169,14 +170,29 @@ static void run_watched(struct observation *seen, const struct script_operation 
     free(bases);
 }
 
+static struct emu_program *load(const char *ptx)
+{
+    char *error = NULL;
+    struct emu_program *module = emu_program_load("random.ptx", ptx, &error);
+    if (!module) abort();
+    return module;
+}
+
+static const struct emu_kernel *kernel_of(struct observation *seen, const char *name)
+{
+    const char *library = script_library(name);
+    struct emu_program **module = library ? &seen->libraries[*name == 'd'] : &seen->module;
+    if (library && !*module) *module = load(library);
+    return emu_program_kernel(*module, name);
+}
+
 static void launch(struct observation *seen, const struct script_operation *operation)
 {
     const struct script_launch *wanted = operation->launch;
     unsigned char arguments[SCRIPT_ARGUMENT_BYTES];
     struct emu_settings settings = {.report_races = true, .workers = 1, .step_limit = LAUNCH_STEPS};
-    struct emu_launch own = {.kernel = emu_program_kernel(seen->module, wanted->kernel),
-                             .dynamic_shared = wanted->shared,
-                             .parameters = arguments};
+    struct emu_launch own = {
+        .kernel = kernel_of(seen, wanted->kernel), .dynamic_shared = wanted->shared, .parameters = arguments};
     struct emu_counts counts;
     struct emu_fault fault = {0};
     memcpy(arguments, wanted->arguments, sizeof arguments);
@@ -203,15 +219,21 @@ static void tell(struct observation *seen, const char *what, uint32_t number, ui
     fprintf(seen->out, "%s%u %016llx\n", what, number, (unsigned long long)hash_check(host(address), size));
 }
 
+static void point(struct observation *seen, const struct script_operation *operation, uint64_t to)
+{
+    uint64_t address = address_of(seen, operation->source);
+    memcpy(host(to), &address, sizeof address);
+}
+
 static void perform(struct observation *seen, const struct script_operation *operation)
 {
     uint64_t address, size;
-    char *error;
     uint32_t array = operation->place.array;
     switch (operation->kind) {
     case SCRIPT_ALLOC:
         seen->arrays[array] = emu_memory_allocate(operation->bytes, EMU_MEMORY_DEVICE);
         seen->sizes[array] = operation->bytes;
+        seen->is_unprinted[array] = operation->type == 'u';
         if (!seen->arrays[array]) abort();
         memset(host(seen->arrays[array]), 0, operation->bytes);
         break;
@@ -249,8 +271,17 @@ static void perform(struct observation *seen, const struct script_operation *ope
         break;
     case SCRIPT_RELOAD:
         emu_program_unload(seen->module);
-        seen->module = emu_program_load("random.ptx", seen->program->ptx, &error);
-        if (!seen->module) abort();
+        seen->module = load(seen->program->ptx);
+        break;
+    case SCRIPT_POINT:
+        point(seen, operation, address_of(seen, operation->place));
+        break;
+    case SCRIPT_AIM:
+        if (emu_program_variable(seen->module, operation->name, &address, &size))
+            point(seen, operation, address + (uint64_t)operation->place.offset);
+        break;
+    case SCRIPT_POLL:
+        tell(seen, "read ", operation->number, address_of(seen, operation->source), operation->bytes);
         break;
     case SCRIPT_AWAIT:
     case SCRIPT_JOIN:
@@ -273,11 +304,15 @@ static bool is_possible(const struct observation *seen, const struct script_oper
     const uint64_t *arrays = seen->arrays, *sizes = seen->sizes;
     const struct script_place *places[] = {&operation->place, &operation->source};
     bool touches = operation->kind == SCRIPT_FILL || operation->kind == SCRIPT_SET ||
-                   operation->kind == SCRIPT_COPY || operation->kind == SCRIPT_READ;
+                   operation->kind == SCRIPT_COPY || operation->kind == SCRIPT_READ ||
+                   operation->kind == SCRIPT_POINT;
     for (int i = 0; touches && i < (operation->kind == SCRIPT_COPY ? 2 : 1); i++)
         if (!arrays[places[i]->array] || places[i]->offset < 0 ||
             (uint64_t)places[i]->offset + operation->bytes > sizes[places[i]->array])
             return false;
+    bool has_source =
+        operation->kind == SCRIPT_POINT || operation->kind == SCRIPT_AIM || operation->kind == SCRIPT_POLL;
+    if (has_source && !arrays[operation->source.array]) return false;
     for (uint32_t i = 0; operation->launch && i < operation->launch->pointer_count; i++)
         if (!arrays[operation->launch->pointers[i].array]) return false;
     return operation->kind != SCRIPT_ALLOC || !arrays[operation->place.array];
@@ -306,12 +341,14 @@ char *observe_program(struct batch *batch, struct judge_program *program)
     }
     fprintf(seen.out, "calls %u\n", seen.calls);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
-        if (seen.arrays[a]) tell(&seen, "end a", a, seen.arrays[a], seen.sizes[a]);
+        if (seen.arrays[a] && !seen.is_unprinted[a]) tell(&seen, "end a", a, seen.arrays[a], seen.sizes[a]);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
         if (seen.arrays[a]) emu_memory_release(seen.arrays[a]);
     isl_ctx_free(seen.ctx);
     if (seen.ptx) ptx_module_free(seen.ptx);
     if (seen.module) emu_program_unload(seen.module);
+    for (int i = 0; i < 2; i++)
+        if (seen.libraries[i]) emu_program_unload(seen.libraries[i]);
     free(error);
     fclose(seen.out);
     return text;

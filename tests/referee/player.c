@@ -11,6 +11,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -53,6 +54,8 @@
     CALL(cuEventSynchronize, cuEventSynchronize, 2000)                                                       \
     CALL(cuLaunchKernel, cuLaunchKernel, 4000)
 
+enum { POLLS_MOST = 100000 };
+
 struct calls {
 #define CALL(name, symbol, version) __typeof__(&symbol) name;
     PLAYER_CALLS(CALL)
@@ -65,11 +68,13 @@ static struct player {
     const struct script *script;
     const struct script_operation *operation;
     const char *dump; /* folder, or NULL */
+    CUcontext context;
     bool takes_any_nan;
-    CUmodule module;
+    CUmodule module, libraries[2]; /* bare, debug; NULL before they are needed */
     CUdeviceptr arrays[SCRIPT_ARRAYS];
     uint64_t sizes[SCRIPT_ARRAYS];
     bool is_pooled[SCRIPT_ARRAYS]; /* of a memory pool */
+    bool is_unprinted[SCRIPT_ARRAYS];
     CUstream streams[SCRIPT_STREAMS];
     CUevent events[SCRIPT_EVENTS];
     unsigned stream_flags[SCRIPT_STREAMS];
@@ -147,14 +152,22 @@ static unsigned char *host_bytes(uint64_t size)
     return bytes;
 }
 
+static CUfunction function_of(const char *kernel)
+{
+    const char *library = script_library(kernel);
+    CUmodule *module = library ? &player.libraries[*kernel == 'd'] : &player.module;
+    CUfunction function;
+    TRY(cuModuleGetFunction, &function, *module, kernel);
+    return function;
+}
+
 static void launch(const struct script_operation *operation)
 {
     static unsigned char arguments[SCRIPT_ARGUMENT_BYTES];
     const struct script_launch *wanted = operation->launch;
     void *parameters[SCRIPT_PARAMETERS];
-    CUfunction function;
+    CUfunction function = function_of(wanted->kernel);
     CUstream stream = player.streams[operation->stream];
-    TRY(cuModuleGetFunction, &function, player.module, wanted->kernel);
     memcpy(arguments, wanted->arguments, wanted->size);
     for (uint32_t i = 0; i < wanted->pointer_count; i++) {
         CUdeviceptr pointer;
@@ -211,6 +224,53 @@ static void write_variable(const struct script_operation *operation)
     free(bytes);
 }
 
+static void point(const struct script_operation *operation)
+{
+    CUdeviceptr address = address_of(operation->source), variable;
+    size_t size;
+    if (operation->kind == SCRIPT_AIM) {
+        TRY(cuModuleGetGlobal, &variable, &size, player.module, operation->name);
+        TRY(cuMemcpyHtoD, variable + (CUdeviceptr)operation->place.offset, &address, sizeof address);
+    } else if (operation->has_stream) {
+        TRY(cuMemcpyHtoDAsync, address_of(operation->place), &address, sizeof address,
+            player.streams[operation->stream]);
+    } else {
+        TRY(cuMemcpyHtoD, address_of(operation->place), &address, sizeof address);
+    }
+}
+
+/* A flag that another stream sets orders what the host does next behind what came before the flag. */
+static void *poll_flag(void *context)
+{
+    const struct script_operation *operation = context;
+    CUstream stream = player.streams[operation->stream];
+    uint32_t flag = operation->seed + 1;
+    if (operation->is_threaded) {
+        held_tag_thread();
+        TRY(cuCtxSetCurrent, player.context);
+    }
+    for (uint32_t turn = 0; flag != operation->seed; turn++) {
+        TRY(cuMemcpyDtoHAsync, &flag, address_of(operation->place), sizeof flag, stream);
+        TRY(cuStreamSynchronize, stream);
+        if (turn == POLLS_MOST) check(CUDA_ERROR_TIMEOUT, "poll");
+    }
+    read_back(&(struct script_operation){.number = operation->number,
+                                         .place = operation->source,
+                                         .bytes = operation->bytes,
+                                         .has_stream = true,
+                                         .stream = operation->stream});
+    return NULL;
+}
+
+static void poll(const struct script_operation *operation)
+{
+    pthread_t thread;
+    if (!operation->is_threaded)
+        poll_flag((void *)operation);
+    else if (pthread_create(&thread, NULL, poll_flag, (void *)operation) || pthread_join(thread, NULL))
+        abort();
+}
+
 /* Fails at once, and changes nothing. */
 static void launch_badly(const struct script_operation *operation)
 {
@@ -265,6 +325,16 @@ static void load(void)
     free(image);
 }
 
+static void load_libraries(void)
+{
+    for (uint32_t i = 0; i < player.script->count; i++) {
+        const struct script_launch *launch = player.script->operations[i].launch;
+        const char *library = launch ? script_library(launch->kernel) : NULL;
+        CUmodule *module = library ? &player.libraries[*launch->kernel == 'd'] : NULL;
+        if (library && !*module) TRY(cuModuleLoadData, module, library);
+    }
+}
+
 static void allocate(const struct script_operation *operation)
 {
     uint32_t array = operation->place.array;
@@ -278,6 +348,7 @@ static void allocate(const struct script_operation *operation)
     TRY(cuCtxSynchronize);
     player.sizes[array] = operation->bytes;
     player.is_pooled[array] = operation->type == 'a';
+    player.is_unprinted[array] = operation->type == 'u';
 }
 
 /* cuMemFree does not wait for what still uses memory of a pool. */
@@ -373,6 +444,13 @@ static void perform(const struct script_operation *operation)
     case SCRIPT_RENEW:
         renew_stream(operation->stream);
         break;
+    case SCRIPT_POINT:
+    case SCRIPT_AIM:
+        point(operation);
+        break;
+    case SCRIPT_POLL:
+        poll(operation);
+        break;
     case SCRIPT_REPLAY:
     case SCRIPT_OPERATIONS:
         break;
@@ -393,7 +471,7 @@ static void finish(void)
     atomic_store(&player.calls, 0);
     player.calls_asked = 0;
     for (uint32_t array = 0; array < SCRIPT_ARRAYS; array++) {
-        if (!player.arrays[array]) continue;
+        if (!player.arrays[array] || player.is_unprinted[array]) continue;
         unsigned char *bytes = host_bytes(player.sizes[array]);
         TRY(cuMemcpyDtoH, bytes, player.arrays[array], player.sizes[array]);
         tell("end a", array, bytes, player.sizes[array]);
@@ -409,6 +487,10 @@ static void finish(void)
         player.streams[stream] = NULL;
     }
     TRY(cuModuleUnload, player.module);
+    for (int i = 0; i < 2; i++) {
+        if (player.libraries[i]) TRY(cuModuleUnload, player.libraries[i]);
+        player.libraries[i] = NULL;
+    }
 }
 
 static void play(const struct script *script, bool is_replay)
@@ -419,6 +501,7 @@ static void play(const struct script *script, bool is_replay)
     printf("program %u\n", script->number);
     fflush(stdout); /* whoever looks for a crash wants to know where */
     load();
+    load_libraries();
     for (uint32_t i = 0; i < script->count; i++) {
         if (script->operations[i].kind == SCRIPT_REPLAY && !is_replay) break;
         perform(&script->operations[i]);
@@ -430,12 +513,11 @@ static void play(const struct script *script, bool is_replay)
 static void open_device(void)
 {
     CUdevice device;
-    CUcontext context;
     player.cuda = &player.asked;
     TRY(cuInit, 0);
     TRY(cuDeviceGet, &device, 0);
-    TRY(cuDevicePrimaryCtxRetain, &context, device);
-    TRY(cuCtxSetCurrent, context);
+    TRY(cuDevicePrimaryCtxRetain, &player.context, device);
+    TRY(cuCtxSetCurrent, player.context);
 }
 
 int main(int count, char **arguments)

@@ -29,8 +29,9 @@ static const struct {
     uint64_t kinds;
 } calls[] = {
     {"the program frees memory", BIT(FREE)},
-    {"the program writes a module variable", BIT(VARIABLE)},
-    {"the program copies memory", BIT(FILL) | BIT(COPY) | BIT(READ) | BIT(VARIABLE)},
+    {"the program writes a module variable", BIT(VARIABLE) | BIT(AIM)},
+    {"the program copies memory",
+     BIT(FILL) | BIT(COPY) | BIT(READ) | BIT(VARIABLE) | BIT(POINT) | BIT(AIM) | BIT(POLL)},
     {"the program sets memory", BIT(SET) | BIT(ALLOC)},
     {"the program records or awaits an event", BIT(RECORD) | BIT(WAIT) | BIT(JOIN)},
     {"cuCtxSynchronize", BIT(SYNC) | BIT(ALLOC) | BIT(RELOAD) | BIT(RENEW)},
@@ -40,7 +41,7 @@ static const struct {
     {"cuStreamDestroy", BIT(RENEW)},
     {"cuEvent", BIT(RECORD) | BIT(JOIN)},
     {"cuLaunchHostFunc", BIT(CALL)},
-    {"cuModule", BIT(RELOAD) | BIT(VARIABLE)},
+    {"cuModule", BIT(RELOAD) | BIT(VARIABLE) | BIT(AIM)},
     {"cuMemAlloc", BIT(ALLOC)},
     {"cuMemFree", BIT(FREE)},
 };
@@ -48,7 +49,8 @@ static const struct {
 static uint64_t bits_of(const struct script_operation *operation)
 {
     uint64_t bits = (uint64_t)1 << operation->kind;
-    bool waits = operation->kind == SCRIPT_SYNC || operation->kind == SCRIPT_READ;
+    bool waits =
+        operation->kind == SCRIPT_SYNC || operation->kind == SCRIPT_READ || operation->kind == SCRIPT_POLL;
     return waits && operation->has_stream ? bits | STREAM_BIT : bits;
 }
 

@@ -127,6 +127,23 @@ static bool has_share(const json_t *group)
     return false;
 }
 
+/* Kernels whose place others may rely on are no steps of any group. */
+static void check_places(struct batch *batch, const json_t *steps)
+{
+    const json_t *step;
+    size_t index;
+    json_array_foreach(steps, index, step)
+    {
+        const char *name = json_string_value(json_object_get(step, "name"));
+        const char *end = name ? strstr(name, "_stays") : NULL;
+        unsigned number;
+        if (!end || strcmp(end, "_stays") != 0 || sscanf(name, "p%uk", &number) != 1) continue;
+        for (uint32_t i = 0; i < batch->count; i++)
+            if (batch->programs[i].number == number)
+                batch_fail(batch, &batch->programs[i], "place: %s is a step of a group", name);
+    }
+}
+
 static void read_plan(struct batch *batch, const char *plan)
 {
     char path[4200], plain[256], unproven[300];
@@ -142,6 +159,8 @@ static void read_plan(struct batch *batch, const char *plan)
         judge_count_refusal(batch, unproven, 1);
         const char *fusion = json_string_value(json_object_get(group, "fusion"));
         const char *name = json_string_value(json_object_get(group, "name"));
+        check_places(batch, json_object_get(group, "members"));
+        check_places(batch, json_object_get(group, "passed_over"));
         fusion = arena_strdup(batch->arena, fusion ? fusion : "of no kind");
         judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion), 1);
         if (name && batch->group_count < sizeof batch->groups / sizeof *batch->groups)

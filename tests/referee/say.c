@@ -112,6 +112,7 @@ static void say_scalar(struct generator *generator, const struct launch *launch,
     int32_t whole = name == 'n'   ? numbers->n
                     : name == 'm' ? numbers->m
                     : name == 'o' ? numbers->o
+                    : name == 'v' ? (int32_t)generator->flag
                                   : numbers->h;
     if (name == 's' || name == 't')
         say_bits(generator, name == 's' ? numbers->s : numbers->t);
@@ -119,11 +120,51 @@ static void say_scalar(struct generator *generator, const struct launch *launch,
         say(generator, " %c%d", launch->kernel->scalar_types[scalar], whole);
 }
 
+/* Writes the addresses that the launch takes from a table, where others are there. */
+static void point_entries(struct generator *generator, const struct launch *launch)
+{
+    const struct kernel *kernel = launch->kernel;
+    bool is_table = kernel->sight == SIGHT_TABLE;
+    uint32_t array = launch_own(&generator->arrays, is_table ? 'z' : 'q');
+    for (uint32_t p = 0; p < kernel->pointer_count; p++) {
+        if (!kernel->pointers[p].entry) continue;
+        uint32_t entry = kernel->pointers[p].entry - 1;
+        struct launch_place *pointed = &generator->pointed[is_table][entry];
+        if (generator->is_pointed[is_table][entry] && pointed->array == launch->places[p].array &&
+            pointed->offset == launch->places[p].offset)
+            continue;
+        *pointed = launch->places[p];
+        generator->is_pointed[is_table][entry] = true;
+        bool has_stream = is_table && random_chance(&generator->random, 50);
+        touch(generator, array, true, has_stream ? launch->stream : NULL_STREAM);
+        if (is_table) {
+            say(generator, "point");
+            say_place(generator, &(struct launch_place){array, 8 * entry});
+        } else {
+            say(generator, "aim q%u+%u", generator->number, 8 * entry);
+        }
+        say_place(generator, pointed);
+        if (has_stream) say(generator, " s%u", launch->stream);
+        say(generator, "\n");
+    }
+}
+
+/* The allocation is a new one. */
+static void forget_pointed(struct generator *generator, uint32_t allocation)
+{
+    for (uint32_t i = 0; i < 2 * KERNEL_ENTRIES; i++) {
+        uint32_t home =
+            generator->homes[generator->pointed[i / KERNEL_ENTRIES][i % KERNEL_ENTRIES].array].array;
+        if (home == allocation) generator->is_pointed[i / KERNEL_ENTRIES][i % KERNEL_ENTRIES] = false;
+    }
+}
+
 static void say_launch(struct generator *generator, const struct launch *launch)
 {
     const struct kernel *kernel = launch->kernel;
     const struct kernel_numbers *numbers = &launch->numbers;
-    for (uint32_t a = 0; a < generator->arrays.count + 2; a++) {
+    point_entries(generator, launch);
+    for (uint32_t a = 0; a < generator->arrays.count + LAUNCH_OWN; a++) {
         bool writes = launch_touches(launch, a, true);
         if (writes || launch_touches(launch, a, false)) touch(generator, a, writes, launch->stream);
     }
@@ -138,9 +179,29 @@ static void say_launch(struct generator *generator, const struct launch *launch)
         say(generator, " }");
     }
     for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
-        if (!kernel->pointers[p].variable) say_place(generator, &launch->places[p]);
+        if (!kernel_is_variable(&kernel->pointers[p]) && !kernel->pointers[p].entry)
+            say_place(generator, &launch->places[p]);
+    if (kernel->sight == SIGHT_FLAG) {
+        generator->flag++;
+        memcpy(generator->known_by_flag, generator->known[launch->stream], sizeof generator->known_by_flag);
+        generator->known_by_flag[launch->stream] = generator->clocks[launch->stream];
+    }
     for (uint32_t i = 0; kernel->scalars[i]; i++) say_scalar(generator, launch, i);
     say(generator, "\n");
+}
+
+/* Nothing where what is polled for does not say that the array is filled. */
+static void say_poll(struct generator *generator, const struct item *item)
+{
+    uint32_t array = item->place.array;
+    int32_t writer = generator->writer[array];
+    if (!generator->flag || (writer >= 0 && generator->written[array] > generator->known_by_flag[writer]))
+        return;
+    say(generator, "poll");
+    say_place(generator, &(struct launch_place){launch_own(&generator->arrays, 'f'), 0});
+    say(generator, " %u", generator->flag);
+    say_place(generator, &item->place);
+    say(generator, " %lld s%u%s\n", (long long)item->bytes, item->stream, item->seed % 3 ? "" : " thread");
 }
 
 char say_data_type(const struct generator *generator, uint32_t seed)
@@ -167,6 +228,7 @@ static void say_allocate(struct generator *generator, const struct item *item)
         say(generator, "sync\n");
         say_forget_order(generator);
     }
+    forget_pointed(generator, array);
     say(generator, "free a%u\n", array);
     if (item->seed % 4 == 1) say(generator, "query s0\n");
     if (item->seed % 4 == 2) {
@@ -241,6 +303,7 @@ static void say_item(struct generator *generator, const struct item *item)
         break;
     case ITEM_RELOAD:
         say(generator, "reload\n");
+        memset(generator->is_pointed[0], 0, sizeof generator->is_pointed[0]);
         say_forget_order(generator);
         break;
     case ITEM_TABLE: {
@@ -259,6 +322,12 @@ static void say_item(struct generator *generator, const struct item *item)
         if (item->seed % 4 == 0) break;
         say(generator, "await\n");
         forget_stream(generator, item->stream);
+        break;
+    case ITEM_MARK:
+        record(generator, item->stream);
+        break;
+    case ITEM_POLL:
+        say_poll(generator, item);
         break;
     case ITEM_JOIN:
         say_join(generator, item->stream);

@@ -19,7 +19,8 @@ static const char *const operation_names[SCRIPT_OPERATIONS] = {
     [SCRIPT_SYNC] = "sync",     [SCRIPT_RECORD] = "record", [SCRIPT_WAIT] = "wait",
     [SCRIPT_QUERY] = "query",   [SCRIPT_PAUSE] = "pause",   [SCRIPT_RELOAD] = "reload",
     [SCRIPT_BAD] = "bad",       [SCRIPT_CALL] = "call",     [SCRIPT_AWAIT] = "await",
-    [SCRIPT_JOIN] = "join",     [SCRIPT_RENEW] = "renew",   [SCRIPT_REPLAY] = "replay",
+    [SCRIPT_JOIN] = "join",     [SCRIPT_RENEW] = "renew",   [SCRIPT_POINT] = "point",
+    [SCRIPT_AIM] = "aim",       [SCRIPT_POLL] = "poll",     [SCRIPT_REPLAY] = "replay",
 };
 
 static bool fail(struct reader *reader, const char *what)
@@ -186,6 +187,25 @@ static void read_optional_stream(struct reader *reader, struct script_operation 
     if (operation->has_stream) operation->stream = handle_of(reader, rest, 's', SCRIPT_STREAMS);
 }
 
+/* NAME or NAME+OFFSET */
+static void read_variable(struct reader *reader, struct script_operation *operation, const char *word)
+{
+    size_t length = strcspn(word, "+");
+    operation->name = arena_strndup(reader->arena, word, length);
+    if (word[length]) operation->place.offset = number_of(reader, word + length, NULL);
+}
+
+static void read_poll(struct reader *reader, struct script_operation *operation, char **rest)
+{
+    operation->place = place_of(reader, next_word(reader, rest));
+    operation->seed = (uint32_t)number_of(reader, next_word(reader, rest), NULL);
+    operation->source = place_of(reader, next_word(reader, rest));
+    operation->bytes = (uint64_t)number_of(reader, next_word(reader, rest), NULL);
+    operation->stream = handle_of(reader, next_word(reader, rest), 's', SCRIPT_STREAMS);
+    operation->has_stream = true;
+    operation->is_threaded = *rest && **rest;
+}
+
 static void read_operands(struct reader *reader, struct script_operation *operation, char *rest)
 {
     switch (operation->kind) {
@@ -220,6 +240,19 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         if (operation->kind == SCRIPT_FILL || operation->kind == SCRIPT_SET)
             operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
         read_optional_stream(reader, operation, rest);
+        break;
+    case SCRIPT_POINT:
+        operation->place = place_of(reader, next_word(reader, &rest));
+        operation->source = place_of(reader, next_word(reader, &rest));
+        operation->bytes = sizeof(uint64_t);
+        read_optional_stream(reader, operation, rest);
+        break;
+    case SCRIPT_AIM:
+        read_variable(reader, operation, next_word(reader, &rest));
+        operation->source = place_of(reader, next_word(reader, &rest));
+        break;
+    case SCRIPT_POLL:
+        read_poll(reader, operation, &rest);
         break;
     case SCRIPT_RECORD:
     case SCRIPT_WAIT:
@@ -366,6 +399,23 @@ void script_data(unsigned char *bytes, uint64_t size, char type, uint32_t seed)
         memcpy(bytes + at, from, width);
         at += width;
     }
+}
+
+/* --- the other module --- */
+
+#define LIBRARY(name, target)                                                                                \
+    ".version 8.0\n.target " target "\n.address_size 64\n.visible .entry " name                              \
+    "(.param .u64 from, .param .u64 to, .param .u32 n)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<7>;\n"            \
+    ".reg .b64 %rd<6>;\nld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [to];\nld.param.u32 %r1, [n];\n"      \
+    "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"                                  \
+    "mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.s32 %p1, %r5, %r1;\n@%p1 bra end;\n"                            \
+    "mul.wide.s32 %rd3, %r5, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n"                     \
+    "ld.global.u32 %r6, [%rd4];\nst.global.u32 [%rd5], %r6;\nend:\nret;\n}\n"
+
+const char *script_library(const char *kernel)
+{
+    if (strcmp(kernel, "bare") == 0) return LIBRARY("bare", "sm_90");
+    return strcmp(kernel, "debug") == 0 ? LIBRARY("debug", "sm_90, debug") : NULL;
 }
 
 char *script_read_file(const char *path)

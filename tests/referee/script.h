@@ -10,6 +10,7 @@
  *   launch KERNEL GX GY GZ BX BY BZ SHARED STREAM ARGUMENT...
  *   done
  *
+ * A kernel named bare or debug is not of that module but of one that every program has (script_library).
  * Arguments: a3+16 (address in array 3), c5, h5, i-5, l7 (8, 16, 32 and 64 bits), f3f800000,
  * d3ff0000000000000 (bits of a float or double), { ... } (a struct by value). Streams: s0 is the null stream.
  * Lines that begin with # are comments. */
@@ -26,7 +27,7 @@ enum { SCRIPT_ARRAYS = 64, SCRIPT_STREAMS = 8, SCRIPT_EVENTS = 256, SCRIPT_ARGUM
 enum { SCRIPT_PARAMETERS = 32, SCRIPT_POINTERS = 32 };
 
 enum script_operation_kind {
-    SCRIPT_ALLOC,  /* alloc aN BYTES [managed|async] */
+    SCRIPT_ALLOC,  /* alloc aN BYTES [managed|async|unprinted]: unprinted: what ends up in it is not told */
     SCRIPT_FREE,   /* free aN */
     SCRIPT_STREAM, /* stream sN 0|1: 1 is one that the null stream does not wait for */
     SCRIPT_LAUNCH,
@@ -46,7 +47,11 @@ enum script_operation_kind {
     SCRIPT_AWAIT,    /* await: until all of these functions have run, with no call that waits */
     SCRIPT_JOIN,     /* join eN: waits for an event */
     SCRIPT_RENEW,    /* renew sN: destroys the stream while work may be in it, and creates it again */
-    SCRIPT_REPLAY,   /* replay: not an operation */
+    SCRIPT_POINT,    /* point aN+OFFSET aM+OFFSET [sM]: writes the address of the second to the first */
+    SCRIPT_AIM,      /* aim NAME+OFFSET aM+OFFSET: likewise, to a variable of the module */
+    SCRIPT_POLL,   /* poll aN+OFFSET VALUE aM+OFFSET BYTES sM [thread]: asks in the stream until the first is
+                    * VALUE, then reads the second there; from another thread of the host */
+    SCRIPT_REPLAY, /* replay: not an operation */
     SCRIPT_OPERATIONS
 };
 
@@ -73,6 +78,7 @@ struct script_operation {
     struct script_place place, source;
     uint64_t bytes;
     char type; /* of a fill's data; see script_data */
+    bool is_threaded;
     uint32_t seed;
     const char *name;
     struct script_launch *launch;
@@ -92,6 +98,9 @@ struct script *script_read(struct arena *arena, const char **cursor, const char 
 /* What a fill writes. Types: f, d (floating point), F, D (with infinities, NaN and denormal numbers among
  * them), i (small integers), b (any bytes). */
 void script_data(unsigned char *bytes, uint64_t size, char type, uint32_t seed);
+/* PTX of a module with one kernel, from[n], to[n], n, that copies 32-bit words. bare: what plans is not to
+ * have its PTX; debug: compiled for debugging. NULL: the kernel is of the program's own module. */
+const char *script_library(const char *kernel);
 /* The whole file, NUL-terminated; NULL when it cannot be read. To be freed. */
 char *script_read_file(const char *path);
 

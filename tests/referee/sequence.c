@@ -209,14 +209,49 @@ static void add_item(struct sequence *sequence, const struct item *item)
     if (sequence->count < ITEMS_MOST) sequence->items[sequence->count++] = *item;
 }
 
+/* The extra kernel is anywhere. */
+static void draw_order(struct generator *generator, uint32_t order[KERNELS_MOST])
+{
+    uint32_t count = generator->kernel_count;
+    for (uint32_t i = 0; i < count; i++) order[i] = i;
+    if (!generator->theme.extra) return;
+    uint32_t place = random_below(&generator->random, count);
+    memmove(&order[place + 1], &order[place], (count - 1 - place) * sizeof *order);
+    order[place] = generator->theme.extra_index;
+}
+
+static bool is_flag(const struct item *item)
+{
+    return item->kind == ITEM_LAUNCH && item->launch.kernel->sight == SIGHT_FLAG;
+}
+
+/* Of what was written last before the flag, in a stream that the device may run meanwhile. */
+static void add_poll(struct generator *generator, struct sequence *sequence)
+{
+    struct item item = {.kind = ITEM_POLL, .seed = random_below(&generator->random, 3)};
+    uint32_t flag = 0, own = sequence->items[0].stream;
+    while (flag < sequence->count && !is_flag(&sequence->items[flag])) flag++;
+    if (!flag || flag == sequence->count || generator->stream_count < 2) return;
+    if (sequence->items[flag - 1].kind != ITEM_LAUNCH) return;
+    item.place = (struct launch_place){launch_output(&sequence->items[flag - 1].launch, 0), 0};
+    item.bytes = generator->arrays.sizes[item.place.array];
+    for (uint32_t s = 0; s < generator->stream_count; s++)
+        if (s != own && (!item.stream || !generator->is_blocking[s])) item.stream = s;
+    sequence_insert(sequence, sequence->count - random_below(&generator->random, 2), &item);
+}
+
 void sequence_draw(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
     uint32_t launches = generator->kernel_count + random_below(random, 3);
+    if (generator->theme.is_unseen && random_chance(random, 75))
+        launches = generator->kernel_count; /* as in a loop */
+    uint32_t order[KERNELS_MOST];
+    draw_order(generator, order);
     uint32_t others = random_chance(random, generator->theme.scene ? 80 : 40) ? 0 : 14; /* percent */
     struct item item;
     for (uint32_t i = 0; i < launches; i++) {
-        uint32_t k = i < generator->kernel_count ? i : random_below(random, generator->kernel_count);
+        uint32_t k = i < generator->kernel_count ? order[i] : random_below(random, generator->kernel_count);
         item = (struct item){.kind = ITEM_LAUNCH};
         if (!draw_launch(generator, generator->kernels[k], &item.launch)) continue;
         item.stream = item.launch.stream;
@@ -226,6 +261,12 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
         sequence_draw_other(generator, &item);
         sequence_aim(generator, &item, &launch);
         add_item(sequence, &item);
+    }
+    add_poll(generator, sequence);
+    if (generator->theme.has_events && random_chance(random, 90)) {
+        item = (struct item){.kind = ITEM_MARK, .stream = generator->stream_count - 1};
+        sequence_insert(sequence, random_chance(random, 80) ? 0 : sequence->count, &item);
+        return;
     }
     if (random_chance(random, generator->theme.scene ? 85 : 50)) { /* else groups reach into the next round */
         item = (struct item){.kind = ITEM_SYNC};

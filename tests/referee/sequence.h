@@ -9,7 +9,15 @@
 
 #include <stddef.h>
 
-enum { FILLER = 40, POOL = 41, KERNELS_MOST = 8, ITEMS_MOST = 48, STREAMS_MOST = 4, NULL_STREAM = 0 };
+enum {
+    FILLER = 40,
+    POOL = 41,
+    OWN = 42 /* and on: those of struct kernel_pointer */,
+    KERNELS_MOST = 8,
+    ITEMS_MOST = 48,
+    STREAMS_MOST = 4,
+    NULL_STREAM = 0
+};
 
 enum item_kind {
     ITEM_LAUNCH,
@@ -26,7 +34,9 @@ enum item_kind {
     ITEM_BAD,
     ITEM_CALL,
     ITEM_JOIN,
-    ITEM_RENEW
+    ITEM_RENEW,
+    ITEM_MARK, /* an event, which nobody waits for */
+    ITEM_POLL
 };
 struct item {
     enum item_kind kind;
@@ -62,7 +72,12 @@ struct generator {
     uint32_t known_by_event[STREAMS_MOST][STREAMS_MOST]; /* likewise what waits for its recorded event */
     uint32_t event;
     int32_t recorded[STREAMS_MOST]; /* an event behind all that the stream has to do, or -1 */
-    bool has_filler;                /* an array that nobody uses, so that others come to lie elsewhere */
+    /* What the tables of pointers have, q and z; the flag's value, and what the stream that set it was
+     * behind. */
+    struct launch_place pointed[2][KERNEL_ENTRIES];
+    bool is_pointed[2][KERNEL_ENTRIES];
+    uint32_t flag, known_by_flag[STREAMS_MOST];
+    bool has_filler; /* an array that nobody uses, so that others come to lie elsewhere */
     char *text;
     size_t size, capacity;
 };

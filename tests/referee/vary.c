@@ -218,6 +218,33 @@ static uint32_t any_launch(struct generator *generator, const struct sequence *s
     return at;
 }
 
+/* What the kernel is not given as an argument is another array. */
+static void point_elsewhere(struct generator *generator, struct sequence *sequence)
+{
+    for (int attempt = 0; attempt < 20; attempt++) {
+        struct item *item = &sequence->items[random_below(&generator->random, sequence->count)];
+        struct launch changed = item->launch;
+        if (item->kind != ITEM_LAUNCH) continue;
+        uint32_t pointer = random_below(&generator->random, changed.kernel->pointer_count);
+        if (!changed.kernel->pointers[pointer].entry) continue;
+        changed.places[pointer].array = random_below(&generator->random, generator->arrays.count);
+        if (!launch_is_sound(&changed, &generator->arrays)) continue;
+        item->launch = changed;
+        return;
+    }
+}
+
+static bool has_hidden(const struct sequence *sequence)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        enum kernel_sight sight =
+            sequence->items[i].kind == ITEM_LAUNCH ? sequence->items[i].launch.kernel->sight : SIGHT_WHOLE;
+        has |= sight == SIGHT_TABLE || sight == SIGHT_VARIABLE;
+    }
+    return has;
+}
+
 void vary_something(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
@@ -225,7 +252,9 @@ void vary_something(struct generator *generator, struct sequence *sequence)
     uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
     bool may_deal = generator->stream_count > 1 && has_chains(sequence);
     struct item *item = &sequence->items[at], other;
-    if (may_deal && random_chance(random, 20)) {
+    if (has_hidden(sequence) && random_chance(random, 25)) {
+        point_elsewhere(generator, sequence);
+    } else if (may_deal && random_chance(random, 20)) {
         deal_streams(generator, sequence, at);
     } else if (what < 3) { /* what had begun ends here */
         const struct item sync = {.kind = ITEM_SYNC};
