@@ -54,7 +54,7 @@ static void draw_theme(struct generator *generator)
     theme->has_streams = !is_streamless(generator);
     theme->unseen = (uint32_t)random_of(random, 0, 0, 0, 0, 0, 0, 8, 30);
     theme->unseen_scenes = theme->has_streams ? 12 : 45;
-    theme->extra = random_chance(random, 88) ? 0 : random_chance(random, 75) ? 'F' : 'K';
+    theme->extra = random_chance(random, theme->has_streams ? 70 : 88) ? 0 : "FFK"[random_below(random, 3)];
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
     theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
