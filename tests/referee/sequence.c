@@ -263,8 +263,10 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
         add_item(sequence, &item);
     }
     add_poll(generator, sequence);
+    item = (struct item){.kind = ITEM_MARK, .stream = generator->stream_count - 1};
+    if (generator->theme.is_unseen && random_chance(random, 40)) /* else one group takes all */
+        sequence_insert(sequence, random_below(random, sequence->count + 1), &item);
     if (generator->theme.has_events && random_chance(random, 90)) {
-        item = (struct item){.kind = ITEM_MARK, .stream = generator->stream_count - 1};
         sequence_insert(sequence, random_chance(random, 80) ? 0 : sequence->count, &item);
         return;
     }

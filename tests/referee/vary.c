@@ -218,7 +218,8 @@ static uint32_t any_launch(struct generator *generator, const struct sequence *s
     return at;
 }
 
-/* What the kernel is not given as an argument is another array. */
+/* A pointer is to another array: one that the kernel is not given as an argument, or around temporaries any.
+ */
 static void point_elsewhere(struct generator *generator, struct sequence *sequence)
 {
     for (int attempt = 0; attempt < 20; attempt++) {
@@ -226,7 +227,8 @@ static void point_elsewhere(struct generator *generator, struct sequence *sequen
         struct launch changed = item->launch;
         if (item->kind != ITEM_LAUNCH) continue;
         uint32_t pointer = random_below(&generator->random, changed.kernel->pointer_count);
-        if (!changed.kernel->pointers[pointer].entry) continue;
+        const struct kernel_pointer *changing = &changed.kernel->pointers[pointer];
+        if (changing->variable || (!changing->entry && !generator->theme.is_unseen)) continue;
         changed.places[pointer].array = random_below(&generator->random, generator->arrays.count);
         if (!launch_is_sound(&changed, &generator->arrays)) continue;
         item->launch = changed;
@@ -252,7 +254,7 @@ void vary_something(struct generator *generator, struct sequence *sequence)
     uint32_t at = any_launch(generator, sequence), what = random_below(random, 100);
     bool may_deal = generator->stream_count > 1 && has_chains(sequence);
     struct item *item = &sequence->items[at], other;
-    if (has_hidden(sequence) && random_chance(random, 25)) {
+    if ((has_hidden(sequence) || generator->theme.is_unseen) && random_chance(random, 25)) {
         point_elsewhere(generator, sequence);
     } else if (may_deal && random_chance(random, 20)) {
         deal_streams(generator, sequence, at);
