@@ -30,8 +30,13 @@ static const struct kernel_scene unseen[] = {
     {{"L r0= r3= w0=", "U r1+ w5=", "L r0= w1=", "U r3= w4=", "L r1= w2="}, true, FIT_ANY},
 };
 
-/* Temporaries whose readers and inputs are all seen. */
+/* Temporaries whose readers and inputs are all seen; beside some stands a launch that has nothing to do with
+ * them, until a replay gives it their arrays. */
 static const struct kernel_scene temporaries[] = {
+    {{"L r0= w1=", "L r1= w2=", "L r3= w5="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1= w2=", "L r3= w5="}, true, FIT_ANY},
+    {{"L r3= w5=", "L r0= r4= w1=", "L r1= w2="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1= w2=", "L r3+ w5=", "L r3= w4="}, true, FIT_ANY},
     {{"L r0= r3= w0=", "L r1= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},
     {{"L r0= r3= w0=", "L r0= w1=", "L r1= w2=", "L r1= w5="}, true, FIT_ANY},
     {{"L r3= r0= w0=", "L r0= w1=", "L r3= w4=", "L r1= w2="}, true, FIT_ANY},
