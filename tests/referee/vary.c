@@ -229,7 +229,8 @@ static void point_elsewhere(struct generator *generator, struct sequence *sequen
         uint32_t pointer = random_below(&generator->random, changed.kernel->pointer_count);
         const struct kernel_pointer *changing = &changed.kernel->pointers[pointer];
         if (changing->variable || (!changing->entry && !generator->theme.is_unseen)) continue;
-        changed.places[pointer].array = random_below(&generator->random, generator->arrays.count);
+        changed.places[pointer].array =
+            near_array(generator, sequence, random_below(&generator->random, sequence->count));
         if (!launch_is_sound(&changed, &generator->arrays)) continue;
         item->launch = changed;
         return;
