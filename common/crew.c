@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See crew.h. The next task is a counter that all share. */
+#include "common/crew.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void work_off(struct answers *answers, uint32_t worker, _Atomic uint32_t *next, uint32_t tasks,
+                     void (*work)(void *context, uint32_t task), void *context)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) signal(faults[i], SIG_DFL);
+    answers_join(answers, worker);
+    for (uint32_t task; (task = atomic_fetch_add(next, 1)) < tasks;) work(context, task);
+}
+
+void crew_start(struct crew *crew, struct answers *answers, uint32_t workers, uint32_t tasks,
+                void (*work)(void *context, uint32_t task), void *context)
+{
+    pid_t self = getpid();
+    crew->count = 0;
+    if (workers >= ANSWERS_MOST_WORKERS) workers = ANSWERS_MOST_WORKERS - 1;
+    if (workers > tasks) workers = tasks;
+    _Atomic uint32_t *next = workers ? answers_take(answers, sizeof *next) : NULL;
+    if (!next) return;
+    fflush(NULL);
+    while (crew->count < workers) {
+        pid_t process = fork();
+        if (process < 0) return;
+        if (process == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() == self) work_off(answers, crew->count + 1, next, tasks, work, context);
+            _exit(0);
+        }
+        crew->processes[crew->count++] = process;
+    }
+}
+
+void crew_end(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->count; i++) kill(crew->processes[i], SIGKILL);
+    for (uint32_t i = 0; i < crew->count; i++)
+        while (waitpid(crew->processes[i], NULL, 0) < 0 && errno == EINTR) continue;
+    crew->count = 0;
+}
+
+uint32_t crew_cores(void)
+{
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores)) return 1;
+    int count = CPU_COUNT(&cores);
+    return count > 0 ? (uint32_t)count : 1;
+}

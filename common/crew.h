@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Workers: children of this process, as it is when they start, that work off tasks while it goes on. All that
+ * comes back from them are answers (answers.h). What a worker does beyond that is lost with it, and so is
+ * nothing when one dies. */
+#ifndef KFUSE_COMMON_CREW_H
+#define KFUSE_COMMON_CREW_H
+
+#include "common/answers.h"
+
+struct crew {
+    int processes[ANSWERS_MOST_WORKERS];
+    uint32_t count;
+};
+
+/* Starts so many workers (0: none), which take the tasks in order. The crew is empty where that cannot be
+ * done. They die with the process that started them. */
+void crew_start(struct crew *crew, struct answers *answers, uint32_t workers, uint32_t tasks,
+                void (*work)(void *context, uint32_t task), void *context);
+/* Ends the workers, done or not. */
+void crew_end(struct crew *crew);
+/* The cores that this process may use. */
+uint32_t crew_cores(void);
+
+#endif
