@@ -58,7 +58,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/overlap.c \
 	fuser/analysis/place.c \
 	fuser/analysis/product.c fuser/analysis/product.h \
-	fuser/analysis/quota.c \
+	fuser/analysis/quota.c fuser/analysis/quota.h \
 	fuser/analysis/reuse.c fuser/analysis/reuse.h \
 	fuser/analysis/stale.c fuser/analysis/stale.h \
 	fuser/analysis/traffic.c fuser/analysis/traffic.h \

@@ -622,8 +622,8 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
                                 .function = input->function,
                                 .arena = summary->arena,
                                 .summary = summary,
-                                .deadline =
-                                    affine_spent_ns() + (input->most_ns ? input->most_ns : ANALYSIS_NS),
+                                .most_operations =
+                                    input->most_operations ? input->most_operations : ANALYSIS_ALL_OPERATIONS,
                                 .trusts_device_variables = trust};
 
     *summary = (struct access_summary){.arena = summary->arena,

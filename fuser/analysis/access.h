@@ -35,7 +35,7 @@ struct launch_input {
     uint32_t pointer_count;
     const struct launch_variable *variables;
     uint32_t variable_count;
-    int64_t most_ns; /* of this thread's processor time; 0: 20 s */
+    uint64_t most_operations; /* of isl; 0: five million */
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };

@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Affine forms: the few operations of isl that the analysis uses, over 128-bit numbers. */
 #include "fuser/analysis/analysis.h"
+#include "fuser/analysis/quota.h"
 
 #include <isl/ilp.h>
 #include <isl/local_space.h>
-#include <time.h>
-
-int64_t affine_spent_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 void affine_begin(struct analysis *analysis)
 {
+    analysis->operations += quota_spent(analysis->ctx);
     isl_ctx_reset_operations(analysis->ctx);
 }
 
 void affine_recover(struct analysis *analysis)
 {
     if (isl_ctx_last_error(analysis->ctx) == isl_error_quota) analysis->quota_failures++;
+    analysis->operations += quota_spent(analysis->ctx);
     isl_ctx_reset_error(analysis->ctx);
     isl_ctx_reset_operations(analysis->ctx);
 }

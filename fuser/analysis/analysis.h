@@ -20,16 +20,15 @@
 #include <isl/val.h>
 
 enum {
-    ANALYSIS_PIECE_LIMIT = 32,      /* pieces of a form before it is given up */
-    ANALYSIS_SET_LIMIT = 16,        /* the same for a set */
-    ANALYSIS_DIVISION_LIMIT = 8,    /* integer divisions in one piece of a form or set */
-    ANALYSIS_COUNTER_BITS = 48,     /* no thread runs a loop this many times: days on any device */
+    ANALYSIS_PIECE_LIMIT = 32,   /* pieces of a form before it is given up */
+    ANALYSIS_SET_LIMIT = 16,     /* the same for a set */
+    ANALYSIS_DIVISION_LIMIT = 8, /* integer divisions in one piece of a form or set */
+    ANALYSIS_COUNTER_BITS = 48,  /* no thread runs a loop this many times: days on any device */
     ANALYSIS_LOOP_DEPTH_LIMIT = 8,
-    ANALYSIS_OPERATIONS = 50000,   /* isl's quota for one value or one block's domain */
-    ANALYSIS_QUOTA_FAILURES = 12,   /* values given up for time before the launch is refused */
+    ANALYSIS_OPERATIONS = 50000,       /* isl's quota for one value or one block's domain */
+    ANALYSIS_ALL_OPERATIONS = 5000000, /* the same for a launch: nested loops are walked many times */
+    ANALYSIS_QUOTA_FAILURES = 12,      /* values given up for time before the launch is refused */
 };
-/* For a launch: nested loops are walked many times. */
-#define ANALYSIS_NS (20 * INT64_C(1000000000))
 
 enum value_kind { VALUE_UNKNOWN, VALUE_INTEGER, VALUE_POINTER, VALUE_PREDICATE };
 
@@ -123,7 +122,7 @@ struct analysis {
     bool trusts_device_variables; /* loads of __device__ variables give their known contents */
     bool used_device_variable;
     uint32_t quota_failures;
-    int64_t deadline;             /* nanoseconds of this thread's processor time */
+    uint64_t operations, most_operations; /* of isl */
     const char *refusal;
 };
 
@@ -151,7 +150,6 @@ unsigned affine_counter(const struct analysis *analysis, int32_t loop); /* dimen
 /* Clears an isl error (quota) and counts it. */
 void affine_recover(struct analysis *analysis);
 void affine_begin(struct analysis *analysis); /* starts a new quota */
-int64_t affine_spent_ns(void); /* of this thread's processor time */
 bool affine_number(__isl_take isl_val *value, wide *number);
 
 /* --- value.c: abstract values ------------------------------------------------------------------------ */

@@ -204,8 +204,8 @@ void domains_walk_block(struct analysis *analysis, uint32_t block)
         const struct ssa_list *definitions = &analysis->ssa->definitions[k];
         for (uint32_t d = 0; d < definitions->count; d++) {
             uint32_t value = definitions->items[d].value;
-            if (analysis->is_relevant[value] && !analysis->values[value])
-                analysis->values[value] = evaluate_definition(analysis, value);
+            if (!analysis->is_relevant[value] || analysis->values[value]) continue;
+            analysis->values[value] = evaluate_definition(analysis, value);
         }
     }
     find_edges(analysis, block);
@@ -222,7 +222,7 @@ bool domains_walk_body(struct analysis *analysis, int32_t loop)
                         forest->loops[own].parent == loop;
         if ((own != loop && !is_inner) || (loop != LOOPS_NONE && forest->loops[loop].header == block))
             continue;
-        analysis->summary->takes_too_long |= affine_spent_ns() > analysis->deadline;
+        analysis->summary->takes_too_long |= analysis->operations > analysis->most_operations;
         if (analysis->quota_failures > ANALYSIS_QUOTA_FAILURES || analysis->summary->takes_too_long)
             return false;
         affine_begin(analysis);

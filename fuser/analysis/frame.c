@@ -79,6 +79,13 @@ static uint32_t shape_intern(struct frame *frame, const struct array_binding *bi
     return frame->shape_count++;
 }
 
+/* From the member's threads to the fused ones. */
+static __isl_give isl_map *placed_bytes(const struct frame *frame, uint32_t member, __isl_take isl_map *bytes)
+{
+    if (frame->remaps[member].kind == REMAP_SAME) return isl_map_set_tuple_name(bytes, isl_dim_in, "F");
+    return isl_map_coalesce(isl_map_apply_range(isl_map_copy(frame->maps[member]), bytes));
+}
+
 /* { F -> [byte] }: the access as the fused threads make it. */
 static __isl_give isl_map *frame_bytes(const struct frame *frame, uint32_t member,
                                        const struct access *access)
@@ -89,15 +96,14 @@ static __isl_give isl_map *frame_bytes(const struct frame *frame, uint32_t membe
                                                memo_number(frame->memo, access->relation),
                                                (uint64_t)launch->bindings[access->base].offset}};
     bool is_known = question.words[0] && question.words[1];
+    struct quota quota;
+    if (!access->relation || !quota_ask(&quota, frame->ctx)) return NULL;
     isl_map *bytes = is_known ? memo_relation(frame->memo, &question) : NULL;
-    if (bytes) return bytes;
-    bytes = overlap_thread_bytes(launch, access);
-    if (!bytes) return NULL;
-    if (frame->remaps[member].kind == REMAP_SAME)
-        bytes = isl_map_set_tuple_name(bytes, isl_dim_in, "F");
-    else
-        bytes = isl_map_coalesce(isl_map_apply_range(isl_map_copy(frame->maps[member]), bytes));
-    if (is_known) memo_keep_relation(frame->memo, &question, bytes);
+    if (!bytes) {
+        bytes = placed_bytes(frame, member, overlap_thread_bytes(launch, access));
+        if (is_known) memo_keep_relation(frame->memo, &question, bytes);
+    }
+    quota_answer(&quota, bytes);
     return bytes;
 }
 
@@ -140,18 +146,23 @@ static bool is_legal_remap(const struct access_summary *summary, __isl_keep isl_
 
 static bool affine_is_legal(struct memo *memo, const struct access_summary *summary, __isl_keep isl_map *map)
 {
-    enum { LEGAL = 1, ILLEGAL };
+    enum { LEGAL = 1, ILLEGAL, GIVEN_UP };
+    struct quota quota;
     if (!map) return false;
     isl_map *effective = isl_set_identity(isl_set_copy(summary->effective));
     struct memo_question question = {.kind = MEMO_AFFINE,
                                      .words = {memo_number(memo, map), memo_number(memo, effective)}};
     isl_map_free(effective);
     bool is_known = question.words[0] && question.words[1];
+    if (!quota_ask(&quota, memo->ctx)) return false;
     uint32_t answer = is_known ? memo_value(memo, &question) : 0;
-    if (answer) return answer == LEGAL;
-    bool is_legal = is_legal_remap(summary, map);
-    if (is_known) memo_keep_value(memo, &question, is_legal ? LEGAL : ILLEGAL);
-    return is_legal;
+    if (!answer) {
+        bool is_legal = is_legal_remap(summary, map);
+        answer = is_legal ? LEGAL : quota_is_used_up(memo->ctx) ? GIVEN_UP : ILLEGAL;
+        if (is_known) memo_keep_value(memo, &question, answer);
+    }
+    quota_answer(&quota, answer != GIVEN_UP);
+    return answer == LEGAL;
 }
 
 static bool place_accesses(struct frame *frame, uint32_t member)

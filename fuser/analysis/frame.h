@@ -7,6 +7,7 @@
 #define KFUSE_FUSER_ANALYSIS_FRAME_H
 
 #include "fuser/analysis/group.h"
+#include "fuser/analysis/quota.h"
 
 #include <stdio.h>
 
@@ -117,16 +118,6 @@ void failure_describe(struct frame *frame, const struct placed_access *a, const 
 /* The same where no shape fits the members. */
 void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
                              struct frame_failure *failure);
-
-/* --- quota.c */
-/* Bounds the work of isl until quota_end. What is asked beyond it is answered with an error, which every
- * caller here takes for "not proved". */
-struct quota {
-    isl_ctx *ctx;
-    unsigned long before; /* the caller's own bound, 0: none */
-};
-struct quota quota_begin(isl_ctx *ctx, unsigned long operations);
-void quota_end(const struct quota *quota);
 
 /* --- remap.c */
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],

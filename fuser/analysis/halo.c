@@ -21,7 +21,7 @@ bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct 
 {
     const struct access_summary *p = halo_summary(halo, a->member), *q = halo_summary(halo, b->member);
     struct frame_failure *failure = halo->failure;
-    if (isl_ctx_last_error(halo->frame->ctx) == isl_error_quota) return false; /* nothing is known of them */
+    if (quota_is_used_up(halo->frame->ctx)) return false; /* nothing is known of them */
     if (!failure->reason[0])
         snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
                  p->function->name, a->access->line, q->function->name, b->access->line, why);
@@ -375,7 +375,7 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
         return false;
     struct quota quota = quota_begin(memo->ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
-    if (!found && !failure->reason[0] && isl_ctx_last_error(memo->ctx) == isl_error_quota)
+    if (!found && !failure->reason[0] && quota_is_used_up(memo->ctx))
         snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
     quota_end(&quota);
     for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) halo_clear_spread(&halo.spreads[m]);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What isl has answered, kept from frame to frame: a program's groups are tried in many lengths and shapes,
  * which ask the same questions of the same relations. Relations are compared by what they say, so that a memo
- * may outlive the launches it heard of. */
+ * may outlive the launches it heard of. A question has operations of its own (quota_ask), and that it could
+ * not be answered with them is an answer, too: so an answer is the same whatever was asked before, and by
+ * which process. */
 #ifndef KFUSE_FUSER_ANALYSIS_MEMO_H
 #define KFUSE_FUSER_ANALYSIS_MEMO_H
+
+#include "common/answers.h"
 
 #include <isl/map.h>
 #include <stdbool.h>
@@ -13,7 +17,9 @@ struct memo {
     isl_ctx *ctx;
     struct memo_relation *relations; /* uthash by hash and number */
     struct memo_answer *answers;     /* uthash by question */
-    uint32_t relation_count;
+    struct memo_relation **by_number;
+    uint32_t relation_count, number_capacity;
+    struct answers *shared; /* with other processes, which have numbers of their own; may be NULL */
     bool without_halo; /* halo fusions are not looked for */
 };
 /* words: what is asked, unused ones 0. */

@@ -108,20 +108,23 @@ struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t wid
     struct touch touch = {.bytes = bytes, .width = width, .stride = 1, .from = INT64_MIN, .to = INT64_MAX};
     if (!bytes) return touch;
     struct memo_question question = {.kind = MEMO_TOUCH, .words = {memo_number(memo, bytes)}};
+    struct quota quota;
+    if (!quota_ask(&quota, memo->ctx)) return touch;
     const int64_t *known = question.words[0] ? memo_numbers(memo, &question) : NULL;
     if (known) {
         touch.stride = known[0], touch.residue = known[1], touch.from = known[2], touch.to = known[3];
         touch.number = (uint32_t)known[4];
-        return touch;
+    } else {
+        measure(&touch);
+        isl_map *canonical = overlap_moved(isl_map_copy(bytes), -start_of(&touch));
+        touch.number = memo_number(memo, canonical);
+        isl_map_free(canonical);
+        if (question.words[0])
+            memo_keep_numbers(
+                memo, &question,
+                (int64_t[MEMO_NUMBERS]){touch.stride, touch.residue, touch.from, touch.to, touch.number});
     }
-    measure(&touch);
-    isl_map *canonical = overlap_moved(isl_map_copy(bytes), -start_of(&touch));
-    touch.number = memo_number(memo, canonical);
-    isl_map_free(canonical);
-    if (touch.from != INT64_MIN && touch.to != INT64_MAX && question.words[0] && touch.number)
-        memo_keep_numbers(
-            memo, &question,
-            (int64_t[MEMO_NUMBERS]){touch.stride, touch.residue, touch.from, touch.to, touch.number});
+    quota_answer(&quota, true);
     return touch;
 }
 
@@ -206,17 +209,22 @@ static isl_bool may_differ(__isl_keep isl_map *shared, unsigned from, unsigned t
 
 isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b)
 {
-    enum { NOWHERE = 1, SOMEWHERE };
+    enum { NOWHERE = 1, SOMEWHERE, GIVEN_UP };
+    struct quota quota;
     if (lie_apart(a, b)) return isl_bool_true;
     struct memo_question question = question_of(MEMO_MEET, a, b);
     bool is_known = a->number && b->number;
+    if (!quota_ask(&quota, memo->ctx)) return isl_bool_error;
     uint32_t answer = is_known ? memo_value(memo, &question) : 0;
-    if (answer) return answer == NOWHERE ? isl_bool_true : isl_bool_false;
-    isl_map *shared = sharing(a, b);
-    isl_bool empty = isl_map_is_empty(shared);
-    isl_map_free(shared);
-    if (is_known && empty >= 0) memo_keep_value(memo, &question, empty ? NOWHERE : SOMEWHERE);
-    return empty;
+    if (!answer) {
+        isl_map *shared = sharing(a, b);
+        isl_bool empty = isl_map_is_empty(shared);
+        isl_map_free(shared);
+        answer = empty < 0 ? GIVEN_UP : empty ? NOWHERE : SOMEWHERE;
+        if (is_known) memo_keep_value(memo, &question, answer);
+    }
+    quota_answer(&quota, answer != GIVEN_UP);
+    return answer == GIVEN_UP ? isl_bool_error : answer == NOWHERE ? isl_bool_true : isl_bool_false;
 }
 
 static enum overlap test(const struct touch *a, const struct touch *b, enum overlap reach)
@@ -238,17 +246,20 @@ static enum overlap test(const struct touch *a, const struct touch *b, enum over
     return result;
 }
 
-/* What isl gave up may be decided another time, with more of its bound left. */
 enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b, enum overlap reach)
 {
+    struct quota quota;
     if (lie_apart(a, b)) return OVERLAP_NONE;
     struct memo_question question = question_of(MEMO_OVERLAP, a, b);
     question.words[5] = reach;
     bool is_known = a->number && b->number;
+    if (!quota_ask(&quota, memo->ctx)) return OVERLAP_UNKNOWN;
     enum overlap overlap = is_known ? (enum overlap)memo_value(memo, &question) : OVERLAP_UNTESTED;
-    if (overlap != OVERLAP_UNTESTED) return overlap;
-    overlap = test(a, b, reach);
-    if (is_known && overlap != OVERLAP_UNKNOWN) memo_keep_value(memo, &question, overlap);
+    if (overlap == OVERLAP_UNTESTED) {
+        overlap = test(a, b, reach);
+        if (is_known) memo_keep_value(memo, &question, overlap);
+    }
+    quota_answer(&quota, overlap != OVERLAP_UNKNOWN);
     return overlap;
 }
 

@@ -136,9 +136,13 @@ __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, cons
         question.words[6 + d] = summary->grid[d];
         question.words[9 + d] = summary->block[d];
     }
+    struct quota quota;
+    if (!quota_ask(&quota, memo->ctx)) return NULL;
     isl_map *map = memo_relation(memo, &question);
-    if (map) return map;
-    map = relation(memo->ctx, kind, grid, block, summary);
-    memo_keep_relation(memo, &question, map);
+    if (!map) {
+        map = relation(memo->ctx, kind, grid, block, summary);
+        memo_keep_relation(memo, &question, map);
+    }
+    quota_answer(&quota, map);
     return map;
 }
