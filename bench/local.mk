@@ -6,7 +6,7 @@ bench_programs = bench/blas bench/chain bench/kernel-summation bench/lecture ben
 bench_headers = bench/bench.h bench/chain.h
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
 EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/endurance bench/golden bench/gpu \
-	bench/programs bench/statistics.sh bench/steady bench/told.awk $(bench_routines)
+	bench/planning bench/programs bench/statistics.sh bench/steady bench/told.awk $(bench_routines)
 bench_routines = $(addprefix bench/routines/,add_tiles.cuh axpy.cuh by_hand.cuh copy.cuh cublas.cuh dot.cuh gemm.cuh \
 	gemv.cuh gemv_tiles.cuh gemvt_tiles.cuh ger.cuh host.cuh library.cuh scal.cuh sequences.cuh sums.cuh)
 bench/blas bench/blas-shared bench/kernel-summation bench/kernel-summation-shared: $(bench_routines)

@@ -39,6 +39,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/block_tile.c fuser/analysis/block_tile.h \
 	fuser/analysis/block_tile_box.c \
 	fuser/analysis/conflict.c fuser/analysis/conflict.h \
+	fuser/analysis/deadline.c fuser/analysis/deadline.h \
 	fuser/analysis/failure.c \
 	fuser/analysis/forward.c fuser/analysis/forward.h \
 	fuser/analysis/frame.c fuser/analysis/frame.h \
@@ -72,6 +73,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/codegen.h \
 	fuser/codegen/collect.c \
 	fuser/codegen/compile.c \
+	fuser/codegen/compiler.c fuser/codegen/compiler.h \
 	fuser/codegen/cubin.c fuser/codegen/cubin.h \
 	fuser/codegen/joined.c \
 	fuser/codegen/machine_code.c fuser/codegen/machine_code.h \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse plan: makes a plan folder from a trace, or from each trace in the user's cache folder that has none
  * yet. */
+#include "fuser/analysis/deadline.h"
 #include "fuser/analysis/group.h"
 #include "fuser/planner/planner.h"
 #include "common/cache.h"
@@ -31,8 +32,9 @@ static void print_help(void)
         "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
         "      --max-members N   launches in one group, at most [16, or those of the loop that they\n"
         "                        are in, up to 32]\n"
-        "      --seconds N       look for groups for N seconds at most; what was not come to by then\n"
-        "                        stays apart; 0: as long as it takes [600]\n"
+        "      --seconds N       plan for N seconds at most; what was not come to by then stays apart;\n"
+        "                        0: as long as it takes [600]\n"
+        "  -j, --jobs N          use N cores; the plan is the same [those that there are]\n"
         "      --keep-losing     keep groups that are legal but not expected to gain, for tests\n"
         "      --measured FILE   leave out what runs have measured to lose [what they left in DIR]\n"
         "      --no-measured     take no notice of it\n"
@@ -59,6 +61,9 @@ static void print_summary(const struct planner_options *options, const struct pl
            options->plan_path, (unsigned long long)summary->launches_before,
            (unsigned long long)summary->launches_after, summary->groups, summary->groups == 1 ? "" : "s",
            (double)summary->original_ns / 1e6, (double)summary->planned_ns / 1e6, summary->seconds);
+    if (summary->cut)
+        printf("%s: %g seconds were too few: cut short while %s (`kfuse plan --seconds` gives it more)\n",
+               options->plan_path, options->most_seconds, summary->cut);
     if (summary->refusal[0])
         printf("%s: %u of %u kernels cannot be fused, as %s (`kfuse explain %s` tells of the others)\n",
                options->plan_path, summary->kernels - summary->kernels_analysed, summary->kernels,
@@ -118,6 +123,7 @@ static bool is_fault(int signal)
  * the many relations of halo fusions were seen to make: then there is a plan without these. */
 static int plan_anyhow(struct planner_options *options, bool is_quiet)
 {
+    options->since = deadline_now(); /* of both plans */
     int died_of, status = plan_apart(options, is_quiet, &died_of);
     if (is_fault(died_of)) {
         fprintf(stderr, "kfuse plan: %s: the planner died (%s); planning again without halo fusions\n",
@@ -181,6 +187,7 @@ int command_plan(int argc, char **argv)
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
                                                  {"seconds", required_argument, NULL, SECONDS},
+                                                 {"jobs", required_argument, NULL, 'j'},
                                                  {"keep-losing", no_argument, NULL, KEEP_LOSING},
                                                  {"measured", required_argument, NULL, MEASURED},
                                                  {"no-measured", no_argument, NULL, NO_MEASURED},
@@ -194,7 +201,7 @@ int command_plan(int argc, char **argv)
     bool is_quiet = false;
     char *end, path[PATH_MAX];
     int option;
-    while ((option = getopt_long(argc, argv, "o:m:qh", long_options, NULL)) != -1) switch (option) {
+    while ((option = getopt_long(argc, argv, "o:m:j:qh", long_options, NULL)) != -1) switch (option) {
         case 'o':
             options.plan_path = optarg;
             break;
@@ -211,6 +218,10 @@ int command_plan(int argc, char **argv)
             options.most_seconds = strtod(optarg, &end);
             if (end == optarg || *end || !(options.most_seconds >= 0))
                 return command_usage("plan", "%s: the seconds must be at least 0", optarg);
+            break;
+        case 'j':
+            if (!command_number(optarg, &options.jobs) || !options.jobs)
+                return command_usage("plan", "%s: at least one core is used", optarg);
             break;
         case KEEP_LOSING:
             options.keeps_losing = true;

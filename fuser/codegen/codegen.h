@@ -6,6 +6,7 @@
 #define KFUSE_FUSER_CODEGEN_CODEGEN_H
 
 #include "fuser/analysis/group.h"
+#include "fuser/codegen/compiler.h"
 #include "fuser/codegen/contraction.h"
 
 struct codegen_parameter { /* one parameter of the fused kernel, copied from a member's parameter buffer */
@@ -39,6 +40,7 @@ struct codegen_request {
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */
+    const struct compiler *compiler;            /* NULL: NVRTC runs in this process */
 };
 
 struct codegen_result {

@@ -2,7 +2,6 @@
  * Compiles a fused kernel and accepts it only when it does not spill and contracts as its members do. */
 #include "fuser/analysis/product.h"
 #include "fuser/codegen/machine_code.h"
-#include "fuser/codegen/nvrtc.h"
 #include "fuser/codegen/source.h"
 
 #include <stdlib.h>
@@ -197,7 +196,8 @@ static const char *count_members(const struct codegen_request *request, struct c
     struct nvrtc_output parts = {.error = written ? NULL : "the members could not be compiled alone"};
     if (fclose(out)) parts.error = "out of memory";
     if (!parts.error && compiled)
-        nvrtc_compile(arena, "members.cu", text, architecture_of(request, arena), 0, &parts);
+        compiler_compile(request->compiler, arena, "members.cu", text, architecture_of(request, arena), 0,
+                         &parts);
     free(text);
     return parts.error ? parts.error : add_counts(&parts, alone, count, sum);
 }
@@ -240,8 +240,9 @@ static void compile(const struct codegen_request *request, struct codegen_result
     struct nvrtc_output output;
     codegen_write(request, result);
     if (result->error) return;
-    nvrtc_compile(result->arena, arena_printf(result->arena, "group-%s.cu", request->name), result->source,
-                  architecture_of(request, result->arena), 0, &output);
+    compiler_compile(request->compiler, result->arena,
+                     arena_printf(result->arena, "group-%s.cu", request->name), result->source,
+                     architecture_of(request, result->arena), 0, &output);
     result->error = output.error;
     result->has_no_compiler = output.is_missing;
     if (result->error) return;

@@ -109,7 +109,7 @@ static bool print_all(struct arena *arena, const struct ptx_module *selected, co
 }
 
 /* Compiles these kernels of the module as they are, and forms of one of its kernels. */
-static void compile_all(struct arena *arena, const struct ptx_module *module,
+static void compile_all(const struct compiler *compiler, struct arena *arena, const struct ptx_module *module,
                         const struct ptx_function *const *kernels, uint32_t kernel_count,
                         const struct forms *forms, uint32_t sm, uint32_t max_registers,
                         struct nvrtc_output *output)
@@ -123,17 +123,18 @@ static void compile_all(struct arena *arena, const struct ptx_module *module,
     if (out && fclose(out)) is_printed = false;
     if (is_printed) source = carry(body);
     *output = (struct nvrtc_output){.error = "out of memory"};
-    if (source && architecture) nvrtc_compile(arena, "alone.cu", source, architecture, max_registers, output);
+    if (source && architecture)
+        compiler_compile(compiler, arena, "alone.cu", source, architecture, max_registers, output);
     free(source);
     free(body);
 }
 
-void reference_compile(struct arena *arena, const struct ptx_module *module,
+void reference_compile(const struct compiler *compiler, struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output)
 {
     const struct forms none = {0};
-    compile_all(arena, module, kernels, kernel_count, &none, sm, max_registers, output);
+    compile_all(compiler, arena, module, kernels, kernel_count, &none, sm, max_registers, output);
 }
 
 const char *reference_form_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
@@ -141,10 +142,10 @@ const char *reference_form_name(struct arena *arena, const struct ptx_function *
     return arena_printf(arena, "%s_form_%u", kernel->name, form);
 }
 
-void reference_compile_forms(struct arena *arena, const struct ptx_function *kernel,
-                             const struct contraction *const *forms, uint32_t count, uint32_t sm,
-                             uint32_t max_registers, struct nvrtc_output *output)
+void reference_compile_forms(const struct compiler *compiler, struct arena *arena,
+                             const struct ptx_function *kernel, const struct contraction *const *forms,
+                             uint32_t count, uint32_t sm, uint32_t max_registers, struct nvrtc_output *output)
 {
     const struct forms all = {kernel, forms, count};
-    compile_all(arena, kernel->module, NULL, 0, &all, sm, max_registers, output);
+    compile_all(compiler, arena, kernel->module, NULL, 0, &all, sm, max_registers, output);
 }

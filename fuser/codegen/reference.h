@@ -5,19 +5,20 @@
 #ifndef KFUSE_FUSER_CODEGEN_REFERENCE_H
 #define KFUSE_FUSER_CODEGEN_REFERENCE_H
 
+#include "fuser/codegen/compiler.h"
 #include "fuser/codegen/contraction.h"
-#include "fuser/codegen/nvrtc.h"
 
 /* sm: the device's. max_registers: as the program's code was assembled with, 0: without. The kernels keep
  * their names in output->cubin. */
-void reference_compile(struct arena *arena, const struct ptx_module *module,
+void reference_compile(const struct compiler *compiler, struct arena *arena, const struct ptx_module *module,
                        const struct ptx_function *const *kernels, uint32_t kernel_count, uint32_t sm,
                        uint32_t max_registers, struct nvrtc_output *output);
 /* One kernel in several forms (contraction.h), each an array with one entry an instruction; form i has the
  * name reference_form_name(arena, kernel, i). */
-void reference_compile_forms(struct arena *arena, const struct ptx_function *kernel,
-                             const struct contraction *const *forms, uint32_t count, uint32_t sm,
-                             uint32_t max_registers, struct nvrtc_output *output);
+void reference_compile_forms(const struct compiler *compiler, struct arena *arena,
+                             const struct ptx_function *kernel, const struct contraction *const *forms,
+                             uint32_t count, uint32_t sm, uint32_t max_registers,
+                             struct nvrtc_output *output);
 const char *reference_form_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form);
 
 #endif

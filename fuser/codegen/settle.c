@@ -12,6 +12,7 @@
 enum { MOST_FORMS = 64 };
 
 struct settling {
+    const struct compiler *compiler;
     struct arena *arena;
     const struct ptx_function *function;
     const struct cubin *loaded;
@@ -46,8 +47,8 @@ static bool try_forms(struct settling *settling, bool *same)
     uint32_t count = settling->form_count;
     settling->form_count = 0;
     if (!count) return true;
-    reference_compile_forms(settling->arena, settling->function, settling->forms, count, settling->sm,
-                            settling->max_registers, &output);
+    reference_compile_forms(settling->compiler, settling->arena, settling->function, settling->forms, count,
+                            settling->sm, settling->max_registers, &output);
     if (output.error || !cubin_open(&ours, output.cubin, output.cubin_size)) return false;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = reference_form_name(settling->arena, settling->function, i);
@@ -217,11 +218,16 @@ static bool contract_apart(struct settling *settling, const struct contraction *
     return true;
 }
 
-const struct contraction *settle_kernel(struct arena *arena, const struct ptx_function *function,
-                                        const struct cubin *loaded, uint32_t sm, uint32_t max_registers)
+const struct contraction *settle_kernel(const struct compiler *compiler, struct arena *arena,
+                                        const struct ptx_function *function, const struct cubin *loaded,
+                                        uint32_t sm, uint32_t max_registers)
 {
-    struct settling settling = {
-        .arena = arena, .function = function, .loaded = loaded, .sm = sm, .max_registers = max_registers};
+    struct settling settling = {.compiler = compiler,
+                                .arena = arena,
+                                .function = function,
+                                .loaded = loaded,
+                                .sm = sm,
+                                .max_registers = max_registers};
     if (!find_definitions(&settling)) return NULL;
     const struct contraction *guessed = guess_whole(&settling), *rounded;
     if (guessed) return guessed;

@@ -9,12 +9,15 @@
 #ifndef KFUSE_FUSER_CODEGEN_SETTLE_H
 #define KFUSE_FUSER_CODEGEN_SETTLE_H
 
+#include "fuser/codegen/compiler.h"
 #include "fuser/codegen/contraction.h"
 #include "fuser/codegen/cubin.h"
 
 /* One an instruction. loaded: what the kernel compiled alone reproduces, with at most max_registers (0: no
- * limit). NULL when nothing could be settled: too many sums and products, or the code changes. */
-const struct contraction *settle_kernel(struct arena *arena, const struct ptx_function *function,
-                                        const struct cubin *loaded, uint32_t sm, uint32_t max_registers);
+ * limit). compiler as in compiler.h. NULL when nothing could be settled: too many sums and products, or the
+ * code changes. */
+const struct contraction *settle_kernel(const struct compiler *compiler, struct arena *arena,
+                                        const struct ptx_function *function, const struct cubin *loaded,
+                                        uint32_t sm, uint32_t max_registers);
 
 #endif

@@ -58,8 +58,8 @@ static void compile_launched(struct program *program, struct program_module *mod
         if (function && !function->unreadable) functions[count++] = function;
     }
     if (functions)
-        reference_compile(program->arena, module->ptx, functions, count, device_sm(program),
-                          most_registers(module), &module->reference);
+        reference_compile(program->compiler, program->arena, module->ptx, functions, count,
+                          device_sm(program), most_registers(module), &module->reference);
 }
 
 /* One kernel that cannot be assembled must not cost the others their proof. */
@@ -71,8 +71,8 @@ static const struct nvrtc_output *compile_kernel(struct program *program, struct
     if (!module->reference.error || module->reference.is_missing) return &module->reference;
     struct nvrtc_output *single = arena_alloc(program->arena, sizeof *single);
     if (!single) return &module->reference;
-    reference_compile(program->arena, module->ptx, &function, 1, device_sm(program), most_registers(module),
-                      single);
+    reference_compile(program->compiler, program->arena, module->ptx, &function, 1, device_sm(program),
+                      most_registers(module), single);
     return single;
 }
 
@@ -196,8 +196,8 @@ static void compare_code(struct program *program, struct program_module *module,
     if (!cubin_open(&cubin, exactness->cubin, exactness->cubin_size) ||
         !cubin_find_code(&cubin, kernel->name, &code))
         return;
-    exactness->contractions =
-        settle_kernel(arena, kernel->original, &cubin, device_sm(program), most_registers(module));
+    exactness->contractions = settle_kernel(program->compiler, arena, kernel->original, &cubin,
+                                            device_sm(program), most_registers(module));
     if (kernel->function != kernel->original) {
         settle_calls(arena, kernel, exactness, choice);
         return;

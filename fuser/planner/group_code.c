@@ -126,6 +126,7 @@ void group_code_compile_form(struct search *search, struct search_group *planned
         .aliases = aliases,
         .alias_count = find_aliases(planned, aliases),
         .references = references,
+        .compiler = search->program->compiler,
     };
     codegen_compile(&request, code);
     if (!code->error) compile_for_more_blocks(&request, &search->projection, code);

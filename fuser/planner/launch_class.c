@@ -55,6 +55,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     const struct trace_launch *record = launch->record;
     struct program_kernel *kernel = &program->kernels[class->kernel];
     class->refusal = program_special_launch(record);
+    if (!class->refusal && deadline_is_over(classes->deadline)) class->refusal = classes->too_late;
     if (!class->refusal) class->refusal = kernel->takes_too_long;
     const struct ptx_function *function = class->refusal ? NULL : program_function(program, kernel);
     if (!function) {
@@ -84,6 +85,12 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
     class->refusal = class->summary ? class->summary->refusal : "out of memory";
+    if (deadline_is_over(classes->deadline)) {
+        access_summary_free(class->summary);
+        class->summary = NULL;
+        class->refusal = classes->too_late;
+        return;
+    }
     if (class->summary && class->summary->takes_too_long) kernel->takes_too_long = class->refusal;
     if (class->summary)
         class->no_member =
@@ -220,15 +227,20 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     return *spared;
 }
 
-bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
+bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
                           void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
                           void *context)
 {
-    *classes = (struct launch_classes){.program = program, .ctx = ctx};
+    *classes = (struct launch_classes){.program = program, .ctx = deadline->ctx, .deadline = deadline};
+    classes->too_late = arena_printf(
+        program->arena, "planning had taken its %g seconds before; `kfuse plan --seconds` gives it more",
+        deadline->most);
+    deadline_enter(deadline, DEADLINE_ANALYSE);
     classes->of_launch = arena_calloc(program->arena, program->launch_count + 1, sizeof *classes->of_launch);
     struct spared_kernel *kernels = arena_calloc(program->arena, program->kernel_count + 1, sizeof *kernels);
     bool *is_between = arena_calloc(program->arena, program->launch_count + 1, sizeof *is_between);
-    if (!classes->of_launch || !kernels || !is_between || !find_first(classes, kernels)) return false;
+    if (!classes->of_launch || !classes->too_late || !kernels || !is_between || !find_first(classes, kernels))
+        return false;
     find_between(program, kernels, is_between);
     for (uint32_t i = 0; i < program->launch_count; i++) {
         const struct program_launch *launch = &program->launches[i];

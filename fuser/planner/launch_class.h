@@ -7,6 +7,7 @@
 #define KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
 
 #include "fuser/analysis/conflict.h"
+#include "fuser/analysis/deadline.h"
 #include "fuser/planner/program.h"
 
 #include <isl/ctx.h>
@@ -26,6 +27,8 @@ struct launch_class {
 struct launch_classes {
     struct program *program;
     isl_ctx *ctx;
+    struct deadline *deadline;
+    const char *too_late; /* what is said of everything that was not come to in time */
     struct launch_class **classes;
     uint32_t count, capacity;
     struct class_bucket *buckets;     /* uthash: by kernel, shape and pointer words */
@@ -39,7 +42,7 @@ static inline struct launch_class *launch_class_of(const struct launch_classes *
     return classes->classes[classes->of_launch[launch]];
 }
 /* Classes of every launch of the program; progress may be NULL. False when memory is out. */
-bool launch_classes_build(struct launch_classes *classes, struct program *program, isl_ctx *ctx,
+bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
                           void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
                           void *context);
 void launch_classes_free(struct launch_classes *classes);

@@ -328,6 +328,7 @@ static bool begin(struct search *search, struct search_group *group)
     struct search_lazy *lazy = arena_calloc(search->arena, 1, sizeof *lazy);
     if (!lazy) return false;
     stale_find(&search->pairs->memo, group->group, &lazy->stale);
+    if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no lazy form */
     spare_passed(search, group, &lazy->stale);
     group->lazy = lazy;
     return form(search, group);
@@ -393,6 +394,7 @@ static bool lengthen(struct search *search, bool *has_changed)
     for (uint32_t i = 0, count = search->group_count; i < count && !*has_changed; i++) {
         struct search_group *group = search->groups[i];
         if (!group->is_kept || !group->lazy || !group->lazy->prefix) continue;
+        if (deadline_is_over(search->deadline)) return true;
         group->lazy->projected = search_projected(search, group, group->lazy->group);
         if (!lazy_prefix(search, group, has_changed)) return false;
         if (*has_changed && !begin(search, search->groups[search->group_count - 1])) return false;
@@ -409,7 +411,7 @@ static bool compile(struct search *search, bool *has_changed)
         const char *name = arena_printf(search->arena, "%s_lazy", group->name);
         if (!name) return false;
         group_code_compile_form(search, group, lazy->group, name, &lazy->code);
-        if (!lazy->code.error) continue;
+        if (!lazy->code.error && !deadline_is_over(search->deadline)) continue;
         *has_changed = true;
         codegen_result_clear(&lazy->code);
         group->lazy = NULL;
@@ -442,6 +444,7 @@ bool lazy_choose(struct search *search)
 {
     struct playing playing = {.search = search};
     if (search->program->has_streams || search->options->stores_all) return true;
+    deadline_enter(search->deadline, DEADLINE_LAZY);
     for (uint32_t i = 0; i < search->group_count; i++)
         if (search->groups[i]->is_kept && !begin(search, search->groups[i])) return false;
     bool has_changed = true;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 planner_sources = \
+	fuser/planner/ahead.c fuser/planner/ahead.h \
 	fuser/planner/draft.c fuser/planner/draft.h \
 	fuser/planner/exactness.c fuser/planner/exactness.h \
 	fuser/planner/group_code.c fuser/planner/group_code.h \

@@ -129,6 +129,8 @@ static bool has_no_member(struct neighbours *pair)
 static bool conflicts(struct neighbours *pair)
 {
     const struct conflict *conflict = pairs_conflict(pair->search->pairs, pair->first, pair->first + 1);
+    if (!conflict && deadline_is_over(pair->search->deadline))
+        return settle(pair, NEIGHBOURS_DROPPED, pair->search->classes->too_late);
     if (!conflict) return settle(pair, NEIGHBOURS_CONFLICT, NULL);
     pair->conflict = conflict;
     if (conflict->class <= CONFLICT_RENAMED) return false;

@@ -4,6 +4,7 @@
 #include "fuser/planner/pairs.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <uthash.h>
 
 /* A program whose pairs never repeat is given up after this many, some ten seconds of work: what is left
@@ -33,9 +34,10 @@ struct seen_array {
     int64_t offset;
 };
 
-bool pairs_open(struct pairs *pairs, struct launch_classes *classes)
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes, struct answers *answers)
 {
-    *pairs = (struct pairs){.classes = classes, .memo = memo_open(classes->ctx)};
+    *pairs = (struct pairs){.classes = classes, .answers = answers, .memo = memo_open(classes->ctx)};
+    pairs->memo.shared = answers;
     pairs->bindings = calloc(classes->program->launch_count + 1, sizeof *pairs->bindings);
     return pairs->bindings;
 }
@@ -118,6 +120,35 @@ bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, st
     return !key.failed;
 }
 
+/* Of the kind of question that is asked of these launches. */
+static struct hash128 question_key(struct hash128 key, uint64_t kind)
+{
+    uint64_t words[3] = {key.low, key.high, kind};
+    return hash_bytes(words, sizeof words);
+}
+
+/* What some process finds; false when time is over. */
+static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earlier, uint32_t later,
+                          struct conflict *conflict)
+{
+    struct deadline *deadline = pairs->classes->deadline;
+    struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
+    const void *known;
+    size_t size;
+    if (deadline_is_over(deadline)) return false;
+    key = question_key(key, 'p');
+    enum answers_state state = answers_ask(pairs->answers, key, deadline_left(deadline), &known, &size);
+    if (state == ANSWERS_FOUND) {
+        memcpy(conflict, known, sizeof *conflict);
+        return true;
+    }
+    conflict_between(&pairs->memo, &p, &q, conflict);
+    bool in_time = !deadline_is_over(deadline); /* else isl may have given up */
+    if (state == ANSWERS_MINE && in_time) answers_give(pairs->answers, key, conflict, sizeof *conflict);
+    if (state == ANSWERS_MINE && !in_time) answers_forget(pairs->answers, key);
+    return in_time;
+}
+
 const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later)
 {
     struct hash128 key;
@@ -128,16 +159,53 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     entry = calloc(1, sizeof *entry);
     if (!entry) return NULL;
     entry->key = key;
-    struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
-    if (pairs->computed < PAIRS_MOST)
-        conflict_between(&pairs->memo, &p, &q, &entry->conflict);
-    else
+    if (pairs->computed == PAIRS_MOST) {
         entry->conflict =
             (struct conflict){.class = CONFLICT_UNKNOWN,
                               .reason = "the trace holds too many different pairs to look at them all"};
+    } else if (!find_conflict(pairs, key, earlier, later, &entry->conflict)) {
+        free(entry);
+        return NULL;
+    }
     HASH_ADD(hh, pairs->entries, key, sizeof key, entry);
-    if (entry->conflict.class != CONFLICT_NONE) pairs->computed++;
+    if (entry->conflict.class != CONFLICT_NONE && pairs->computed < PAIRS_MOST) pairs->computed++;
     return &entry->conflict;
+}
+
+/* A group that is refused is told to others; what makes a legal one is more than bytes. */
+static struct group *refused_group(const struct bound_launch *bound, uint32_t count, const char *refusal)
+{
+    struct arena *arena = arena_create();
+    struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
+    if (!group) {
+        arena_free(arena);
+        return NULL;
+    }
+    *group = (struct group){.arena = arena, .members = bound, .member_count = count};
+    group->refusal = arena_strdup(arena, refusal);
+    return group;
+}
+
+/* What some process finds; NULL when memory is out, or time is over. */
+static struct group *find_group(struct pairs *pairs, struct hash128 key, const struct bound_launch *bound,
+                                uint32_t count)
+{
+    struct deadline *deadline = pairs->classes->deadline;
+    const void *known;
+    size_t size;
+    if (deadline_is_over(deadline)) return NULL;
+    key = question_key(key, 'g');
+    enum answers_state state = answers_ask(pairs->answers, key, deadline_left(deadline), &known, &size);
+    if (state == ANSWERS_FOUND && size > 1) return refused_group(bound, count, known);
+    struct group *group = group_decide(&pairs->memo, bound, count);
+    if (deadline_is_over(deadline)) { /* isl may have given up */
+        group_free(group);
+        group = NULL;
+    }
+    const char *refusal = group && group->refusal ? group->refusal : "";
+    if (state == ANSWERS_MINE && group) answers_give(pairs->answers, key, refusal, strlen(refusal) + 1);
+    if (state == ANSWERS_MINE && !group) answers_forget(pairs->answers, key);
+    return group;
 }
 
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
@@ -149,7 +217,7 @@ struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const s
     HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
     if (entry) return entry->group;
     entry = calloc(1, sizeof *entry);
-    struct group *group = entry ? group_decide(&pairs->memo, bound, count) : NULL;
+    struct group *group = entry ? find_group(pairs, key, bound, count) : NULL;
     if (!group) {
         free(entry);
         return NULL;

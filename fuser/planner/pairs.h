@@ -5,12 +5,13 @@
 #ifndef KFUSE_FUSER_PLANNER_PAIRS_H
 #define KFUSE_FUSER_PLANNER_PAIRS_H
 
-#include "common/hash.h"
+#include "common/answers.h"
 #include "fuser/analysis/group.h"
 #include "fuser/planner/launch_class.h"
 
 struct pairs {
     struct launch_classes *classes;
+    struct answers *answers;
     struct pair_entry *entries;            /* uthash by key */
     const struct array_binding **bindings; /* per launch, made when first asked for */
     uint32_t computed;                     /* those that may meet, which take time */
@@ -19,16 +20,18 @@ struct pairs {
     struct memo memo;                      /* of pairs and groups */
 };
 
-bool pairs_open(struct pairs *pairs, struct launch_classes *classes);
+/* answers: those of other processes, may be NULL. */
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes, struct answers *answers);
 void pairs_close(struct pairs *pairs);
 /* The launch as conflict_between and group_decide want it. Only for launches of a class without a refusal. */
 struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);
-/* The conflict between two launches, earlier first. Owned by pairs. NULL when memory is out. */
+/* The conflict between two launches, earlier first. Owned by pairs. NULL when memory is out, or time is over.
+ */
 const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later);
 /* Names the situation of these launches: equal keys, equal decisions. False when memory is out. */
 bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *key);
 /* What group_decide says of these launches as members; a situation is decided once. bound: they, bound, which
- * must outlive pairs. Owned by pairs; NULL when memory is out. */
+ * must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
                           uint32_t count);
 

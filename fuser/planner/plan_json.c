@@ -444,9 +444,22 @@ static json_t *files_json(struct search *search)
     return files;
 }
 
+/* The phases that time cut, so that what the plan has depends on the machine's speed. */
+static json_t *phases_cut(const struct search *search, struct planner_summary *summary)
+{
+    json_t *list = json_array();
+    for (int phase = 0; phase < DEADLINE_PHASES; phase++) {
+        if (!search->deadline->was_cut[phase]) continue;
+        json_array_append_new(list, json_string(deadline_phase_names[phase]));
+        if (!summary->cut) summary->cut = deadline_phase_names[phase];
+    }
+    return list;
+}
+
 char *plan_json(struct search *search, const char *trace_name, struct planner_summary *summary)
 {
     const struct trace_device *device = &search->program->device;
+    deadline_enter(search->deadline, DEADLINE_EXPLAIN);
     count_launches(search, summary);
     json_t *groups = json_array();
     for (uint32_t i = 0; i < search->group_count; i++)
@@ -473,6 +486,7 @@ char *plan_json(struct search *search, const char *trace_name, struct planner_su
     json_object_set_new(root, "groups", groups);
     json_object_set_new(root, "apart", apart_json(search));
     json_object_set_new(root, "pairs", neighbours_json(search));
+    json_object_set_new(root, "out_of_time", phases_cut(search, summary));
     char *text = json_dumps(root, JSON_INDENT(1));
     json_decref(root);
     return text;

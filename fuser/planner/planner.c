@@ -12,18 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 void planner_defaults(struct planner_options *options)
 {
     *options = (struct planner_options){.margin = 0.03, .most_seconds = 600};
-}
-
-double planner_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 static bool can_plan(const struct program *program, const char *path, char *error, size_t error_size)
@@ -52,18 +44,20 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool plan_program(const struct planner_options *options, struct program *program, isl_ctx *ctx,
-                         struct planner_summary *summary, char *error, size_t error_size)
+static bool plan_program(const struct planner_options *options, struct program *program,
+                         struct deadline *deadline, struct planner_summary *summary, char *error,
+                         size_t error_size)
 {
     struct launch_classes classes = {0};
     struct pairs pairs = {0};
     struct search search = {0};
     char *json = NULL;
-    bool planned = launch_classes_build(&classes, program, ctx, options->progress, options->context) &&
-                   pairs_open(&pairs, &classes);
+    bool planned = launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
+                   pairs_open(&pairs, &classes, program->compiler->answers);
     pairs.memo.without_halo = options->without_halo;
     planned = planned && search_run(&search, options, &pairs) && lazy_choose(&search) &&
               (json = plan_json(&search, file_name(options->trace_path), summary));
+    deadline_leave(deadline);
     if (!planned)
         snprintf(error, error_size, "%s: %s", options->trace_path,
                  search.error ? search.error : "out of memory");
@@ -79,7 +73,7 @@ static bool plan_program(const struct planner_options *options, struct program *
 bool planner_run(const struct planner_options *options, struct planner_summary *summary, char *error,
                  size_t error_size)
 {
-    double start = planner_now();
+    double start = deadline_now();
     *summary = (struct planner_summary){0};
     if (!plan_folder_may_hold(options->plan_path, error, error_size)) return false;
     struct trace_reader *reader = trace_reader_open_trusted(options->trace_path, error, error_size);
@@ -90,10 +84,17 @@ bool planner_run(const struct planner_options *options, struct planner_summary *
     if (planned) {
         isl_ctx *ctx = isl_ctx_alloc();
         isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE);
-        planned = plan_program(options, program, ctx, summary, error, error_size);
+        struct deadline deadline;
+        struct answers *answers = answers_open();
+        struct compiler compiler = {answers, &deadline};
+        deadline_open(&deadline, ctx, options->since > 0 ? options->since : start, options->most_seconds);
+        program->compiler = &compiler;
+        planned = plan_program(options, program, &deadline, summary, error, error_size);
+        deadline_close(&deadline);
+        answers_close(answers);
         isl_ctx_free(ctx);
     }
     program_free(program);
-    summary->seconds = planner_now() - start;
+    summary->seconds = deadline_now() - start;
     return planned;
 }

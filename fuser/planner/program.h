@@ -7,7 +7,7 @@
 
 #include "common/arena.h"
 #include "common/trace.h"
-#include "fuser/codegen/nvrtc.h"
+#include "fuser/codegen/compiler.h"
 #include "ptx/ptx.h"
 
 #include <stdbool.h>
@@ -80,6 +80,7 @@ struct program_event {
 
 struct program {
     struct arena *arena;
+    const struct compiler *compiler; /* NULL: NVRTC runs in this process */
     struct trace_reader *reader;
     struct trace_device device;
     bool has_device;

@@ -41,6 +41,12 @@ static bool is_wanted(const struct search *search, const struct group *group)
     return !search->options->only || search->options->only >> group_kind(group) & 1;
 }
 
+/* Why there is no answer. */
+static const char *why_nothing(struct search *search)
+{
+    return deadline_is_over(search->deadline) ? search->classes->too_late : "out of memory";
+}
+
 /* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
  * saves, taken as the most that this one can; out, what this one does. */
 static const char *decide_whole(struct search *search, struct search_group *planned, int64_t *bytes_saved)
@@ -57,7 +63,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
         members[m] = planned->launches[planned->member_steps[m]];
     planned->group = pairs_group(search->pairs, members, planned->bound, planned->member_count);
     search->settled += search->pairs->decided - decided;
-    if (!planned->group) return "out of memory";
+    if (!planned->group) return why_nothing(search);
     if (planned->group->refusal) return planned->group->refusal;
     if (!is_wanted(search, planned->group)) return "it is a fusion of a kind that the plan is to do without";
     worth_choose_block_tiles(search, planned);
@@ -104,14 +110,9 @@ static void keep_members(struct draft *draft, uint32_t count)
 /* Why nothing more is decided, or NULL. */
 static const char *why_enough(struct search *search)
 {
-    double most = search->options->most_seconds;
     if (search->settled == SEARCH_MOST_SETTLED)
         return "the trace holds too many different situations to plan them all";
-    if (most > 0 && planner_now() - search->start > most)
-        return arena_printf(search->arena,
-                            "planning had taken its %g seconds before; `kfuse plan --seconds` gives it more",
-                            most);
-    return NULL;
+    return deadline_is_over(search->deadline) ? search->classes->too_late : NULL;
 }
 
 /* Of an illegal draft, as many of its first members as are legal together. As a rule fewer are where more
@@ -231,8 +232,10 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     struct draft draft = {.search = search, .first = first};
     memo->reason = search_class(search, first)->no_member;
     if (!memo->reason) memo->reason = draft_why_no_step(search, first);
+    if (!memo->reason) memo->reason = why_enough(search);
     if (!memo->reason) {
         draft_grow(&draft);
+        if (!draft.reason) draft.reason = why_enough(search);
         struct draft other = draft;
         file_draft(&draft, memo, 0);
         cut_at_halo(&other);
@@ -263,8 +266,15 @@ void search_compile(struct search *search, struct search_group *planned)
         return;
     }
     group_code_compile(search, planned);
+    if (deadline_is_over(search->deadline)) { /* isl may have given up in the middle */
+        planned->refusal = search->classes->too_late;
+        planned->is_dropped = true;
+        return;
+    }
     planned->refusal = planned->code.error;
     planned->cut = planned->member_steps[planned->member_count - 1];
+    if (planned->code.error == compiler_too_long) /* half of it may not */
+        planned->cut = planned->member_steps[(planned->member_count + 1) / 2];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
     planned->projected = worth_of(search, planned, worth_saved(search, planned, planned->group));
@@ -273,9 +283,8 @@ void search_compile(struct search *search, struct search_group *planned)
     planned->is_compiled = !planned->refusal;
 }
 
-struct search_memo *search_look(struct search *search, uint32_t first)
+bool search_situation(struct search *search, uint32_t first, struct hash128 *key)
 {
-    if (search->memo_of[first]) return search->memo_of[first];
     uint32_t slice[SEARCH_MOST_STEPS], count = 0;
     const struct program *program = search->program;
     for (uint32_t i = first; i < program->launch_count && count < SEARCH_MOST_STEPS; i++) {
@@ -287,10 +296,18 @@ struct search_memo *search_look(struct search *search, uint32_t first)
         struct hash128 slice;
         uint64_t most_members; /* which launches behind the slice decide */
     } situation;
-    struct search_memo *memo;
-    if (!pairs_key(search->pairs, slice, count, &situation.slice)) return NULL;
+    if (!pairs_key(search->pairs, slice, count, &situation.slice)) return false;
     situation.most_members = draft_most_members(&(struct draft){.search = search, .first = first});
-    struct hash128 key = hash_bytes(&situation, sizeof situation);
+    *key = hash_bytes(&situation, sizeof situation);
+    return true;
+}
+
+struct search_memo *search_look(struct search *search, uint32_t first)
+{
+    struct hash128 key;
+    struct search_memo *memo;
+    if (search->memo_of[first]) return search->memo_of[first];
+    if (!search_situation(search, first, &key)) return NULL;
     HASH_FIND(hh, search->memo, &key, sizeof key, memo);
     return search->memo_of[first] = memo ? memo : decide(search, first, key);
 }

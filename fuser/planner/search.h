@@ -8,6 +8,7 @@
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
+#include "common/crew.h"
 #include "common/plan.h"
 #include "fuser/codegen/codegen.h"
 #include "fuser/planner/pairs.h"
@@ -36,6 +37,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint64_t chains, restores; /* restores: chains of an odd length, after which the ranges are copied back */
     double copying_ns;         /* what that costs a use, on average: part of projected.fused_ns */
     bool is_compiled;
+    bool is_ahead;                      /* given to a crew to compile */
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */
@@ -54,7 +56,8 @@ struct search {
     struct arena *arena;
     struct search_group **groups;
     uint32_t group_count, group_capacity;
-    double start;                         /* planner_now */
+    struct deadline *deadline;
+    struct crew crew;                     /* at work ahead of the search: ahead.h */
     uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */

@@ -17,6 +17,8 @@ struct search_memo {
     UT_hash_handle hh;
 };
 
+/* Names the situation at this launch. False when memory is out. */
+bool search_situation(struct search *search, uint32_t first, struct hash128 *key);
 /* What starts at this launch: looked up by the situation of the launches that a group could reach. NULL when
  * memory is out. */
 struct search_memo *search_look(struct search *search, uint32_t first);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The way through the program that gains most, by dynamic programming, chosen anew as groups are dropped, cut
  * and compiled. */
+#include "fuser/planner/ahead.h"
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/worth.h"
@@ -174,8 +175,28 @@ static bool compile_most(struct search *search)
             worth_gain(search, group) * (double)group->uses > worth_gain(search, most) * (double)most->uses)
             most = group;
     }
+    if (most) ahead_compile(search, most);
     if (most) search_compile(search, most);
     return most != NULL;
+}
+
+/* What is not compiled by now will not be. False when there is no such group in use. */
+static bool drop_uncompiled(struct search *search)
+{
+    bool has_dropped = false;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->uses || group->is_compiled) continue;
+        group->refusal = search->classes->too_late;
+        group->is_dropped = has_dropped = deadline_is_over(search->deadline);
+    }
+    return has_dropped;
+}
+
+/* Compiles another group, while there is time. False when the groups in use are final. */
+static bool compile_more(struct search *search)
+{
+    return deadline_left(search->deadline) > 0 ? compile_most(search) : drop_uncompiled(search);
 }
 
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
@@ -187,7 +208,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
                               .pairs = pairs,
                               .arena = program->arena,
                               .error = "out of memory",
-                              .start = planner_now(),
+                              .deadline = pairs->classes->deadline,
                               .projection = projection_calibrate(program)};
     search->group_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->group_of);
     search->reason_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->reason_of);
@@ -198,9 +219,13 @@ bool search_run(struct search *search, const struct planner_options *options, st
         !search->start_of || !measurements_read(search))
         return false;
     search->error = NULL;
+    deadline_enter(search->deadline, DEADLINE_SEARCH);
+    ahead_search(search);
     do {
         if (!choose(search)) search->error = "out of memory";
-    } while (!search->error && (drop_least(search) || compile_most(search)));
+        deadline_enter(search->deadline, DEADLINE_COMPILE);
+    } while (!search->error && (drop_least(search) || compile_more(search)));
+    ahead_end(search);
     for (uint32_t i = 0; i < search->group_count; i++)
         search->groups[i]->is_kept = search->groups[i]->uses && search->groups[i]->is_compiled;
     return !search->error;

@@ -340,9 +340,9 @@ static const struct contraction *settle_member(struct scene_run *run, const stru
 {
     struct nvrtc_output output;
     struct cubin cubin;
-    reference_compile(run->arena, run->module, &function, 1, the_device()->open(), 0, &output);
+    reference_compile(NULL, run->arena, run->module, &function, 1, the_device()->open(), 0, &output);
     if (output.error || !cubin_open(&cubin, output.cubin, output.cubin_size)) return NULL;
-    return settle_kernel(run->arena, function, &cubin, the_device()->open(), 0);
+    return settle_kernel(NULL, run->arena, function, &cubin, the_device()->open(), 0);
 }
 
 /* The module with the functions of the references so that nothing is left to an assembler. */

@@ -55,7 +55,7 @@ static void compile(struct compiled *compiled, const char *text, uint32_t sm)
     *compiled = (struct compiled){.arena = arena_create()};
     compiled->module = ptx_parse("kernels", text, strlen(text), &error);
     assert_null(error);
-    reference_compile(compiled->arena, compiled->module,
+    reference_compile(NULL, compiled->arena, compiled->module,
                       (const struct ptx_function *const *)compiled->module->functions,
                       compiled->module->function_count, sm, 0, &compiled->output);
     if (compiled->output.is_missing) skip();

@@ -73,7 +73,7 @@ static bool assemble(struct arena *arena, const struct ptx_module *module, const
                      struct cubin *cubin)
 {
     struct nvrtc_output output;
-    reference_compile(arena, module, &kernel, 1, SM, 0, &output);
+    reference_compile(NULL, arena, module, &kernel, 1, SM, 0, &output);
     if (output.is_missing) return false;
     if (output.error || !cubin_open(cubin, output.cubin, output.cubin_size))
         fail_msg("%s: %s", kernel->name, output.error ? output.error : "no cubin");
@@ -89,7 +89,7 @@ static struct settled settle(const char *text, const char *loaded_text)
     settled.module = parse("kernel", arena_printf(settled.arena, "%s%s", head, text));
     settled.kernel = settled.module->functions[0];
     if (!assemble(settled.arena, other, other->functions[0], &loaded)) skip();
-    settled.contractions = settle_kernel(settled.arena, settled.kernel, &loaded, SM, 0);
+    settled.contractions = settle_kernel(NULL, settled.arena, settled.kernel, &loaded, SM, 0);
     ptx_module_free(other);
     return settled;
 }
@@ -197,7 +197,7 @@ static void tell(const char *name)
         struct cubin loaded;
         if (!settled.kernel->is_entry || settled.kernel->unreadable) continue;
         if (!assemble(settled.arena, module, settled.kernel, &loaded)) exit(77);
-        settled.contractions = settle_kernel(settled.arena, settled.kernel, &loaded, SM, 0);
+        settled.contractions = settle_kernel(NULL, settled.arena, settled.kernel, &loaded, SM, 0);
         struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
         printf("%s %s: %d contracted, %d rounded, %d free\n", settled.kernel->name,
                !settled.contractions ? "unsettled"

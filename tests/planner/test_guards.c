@@ -35,6 +35,7 @@ struct planned {
     struct planner_options options;
     struct program *program;
     isl_ctx *ctx;
+    struct deadline deadline;
     struct launch_classes classes;
     struct pairs pairs;
     struct search search;
@@ -52,8 +53,9 @@ static void plan(struct planned *planned)
     if (!planned->program) fail_msg("%s", error);
     planned->ctx = isl_ctx_alloc();
     isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
-    assert_true(launch_classes_build(&planned->classes, planned->program, planned->ctx, NULL, NULL));
-    assert_true(pairs_open(&planned->pairs, &planned->classes));
+    deadline_open(&planned->deadline, planned->ctx, deadline_now(), 0);
+    assert_true(launch_classes_build(&planned->classes, planned->program, &planned->deadline, NULL, NULL));
+    assert_true(pairs_open(&planned->pairs, &planned->classes, NULL));
     if (!search_run(&planned->search, &planned->options, &planned->pairs))
         fail_msg("%s", planned->search.error);
     assert_int_equal(planned->search.group_count, 1);

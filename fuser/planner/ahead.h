@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Cores that would be idle: a crew (common/crew.h) does what the search is about to do, and the search, which
+ * decides all by itself and in its own order, finds the answers ready. So the plan does not depend on the
+ * crew: not on how many there are, nor on whether they live. */
+#ifndef KFUSE_FUSER_PLANNER_AHEAD_H
+#define KFUSE_FUSER_PLANNER_AHEAD_H
+
+#include "fuser/planner/search.h"
+
+/* A crew looks at what may start at the launches. */
+void ahead_search(struct search *search);
+/* Before this group is compiled: a crew compiles it and others that are in use, if it is not at it already.
+ */
+void ahead_compile(struct search *search, const struct search_group *next);
+/* A crew looks at what keeps neighbouring launches apart: look is called with each launch. */
+void ahead_explain(struct search *search, void (*look)(void *search, uint32_t launch));
+void ahead_end(struct search *search);
+
+#endif
