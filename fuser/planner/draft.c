@@ -133,12 +133,13 @@ static bool is_same_launch(struct search *search, uint32_t a, uint32_t b)
 }
 
 /* It is like the first member, or one of them once more. Small kernels may come several times, for several
- * arrays. */
+ * arrays. A loop of one launch begins again where its arrays do. */
 static bool begins_again(const struct draft *draft, uint32_t launch)
 {
     struct search *search = draft->search;
     const struct launch_class *class = search_class(search, launch);
-    if (class == search_class(search, draft->first)) return true;
+    bool is_loop_of_one = search_class(search, draft->first + 1) == search_class(search, draft->first);
+    if (!is_loop_of_one && class == search_class(search, draft->first)) return true;
     for (uint32_t i = 0; i < draft->count; i++)
         if (draft->is_member[i] && search_class(search, draft->first + i) == class &&
             is_same_launch(search, draft->first + i, launch))
@@ -175,6 +176,10 @@ uint32_t draft_most_members(const struct draft *draft)
     return most;
 }
 
+static const char repeats_itself[] =
+    "the program repeats itself there, and what is written into a second buffer pays from one repetition to "
+    "the next";
+
 /* Where ranges are renamed it is the chain of uses that pays: a group ends where the program repeats itself.
  */
 void draft_grow(struct draft *draft)
@@ -188,7 +193,10 @@ void draft_grow(struct draft *draft)
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
         bool renamed = draft->renames, repeats = begins_again(draft, next);
-        if (renamed && repeats) break;
+        if (renamed && repeats) {
+            if (draft_members(draft) == 1) draft->reason = repeats_itself;
+            break;
+        }
         const char *obstacle = draft_why_no_step(search, next);
         if (obstacle) {
             if (draft->count == 1) draft->reason = obstacle;
@@ -199,6 +207,7 @@ void draft_grow(struct draft *draft)
         if (no_member && at == 1) draft->reason = no_member;
         draft->is_member[at] = !no_member && !stands_behind(draft) && joins_members(draft, next);
         if (repeats && draft->renames) {
+            if (!renamed && !draft->reason) draft->reason = repeats_itself;
             draft->is_member[at] = false;
             draft->renames = renamed;
             break;

@@ -6,6 +6,7 @@ dist_check_SCRIPTS += \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
 	tests/bench/columns.sh \
+	tests/bench/jacobi.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
 	tests/bench/host_polls.sh \
@@ -35,7 +36,7 @@ dist_check_SCRIPTS += \
 	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan
