@@ -172,40 +172,14 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     return &entry->conflict;
 }
 
-/* A group that is refused is told to others; what makes a legal one is more than bytes. */
-static struct group *refused_group(const struct bound_launch *bound, uint32_t count, const char *refusal)
-{
-    struct arena *arena = arena_create();
-    struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
-    if (!group) {
-        arena_free(arena);
-        return NULL;
-    }
-    *group = (struct group){.arena = arena, .members = bound, .member_count = count};
-    group->refusal = arena_strdup(arena, refusal);
-    return group;
-}
-
-/* What some process finds; NULL when memory is out, or time is over. */
-static struct group *find_group(struct pairs *pairs, struct hash128 key, const struct bound_launch *bound,
-                                uint32_t count)
+/* NULL when memory is out, or time is over. */
+static struct group *decide_in_time(struct pairs *pairs, const struct bound_launch *bound, uint32_t count)
 {
     struct deadline *deadline = pairs->classes->deadline;
-    const void *known;
-    size_t size;
-    if (deadline_is_over(deadline)) return NULL;
-    key = question_key(key, 'g');
-    enum answers_state state = answers_ask(pairs->answers, key, deadline_left(deadline), &known, &size);
-    if (state == ANSWERS_FOUND && size > 1) return refused_group(bound, count, known);
-    struct group *group = group_decide(&pairs->memo, bound, count);
-    if (deadline_is_over(deadline)) { /* isl may have given up */
-        group_free(group);
-        group = NULL;
-    }
-    const char *refusal = group && group->refusal ? group->refusal : "";
-    if (state == ANSWERS_MINE && group) answers_give(pairs->answers, key, refusal, strlen(refusal) + 1);
-    if (state == ANSWERS_MINE && !group) answers_forget(pairs->answers, key);
-    return group;
+    struct group *group = deadline_is_over(deadline) ? NULL : group_decide(&pairs->memo, bound, count);
+    if (!deadline_is_over(deadline)) return group;
+    group_free(group); /* isl may have given up */
+    return NULL;
 }
 
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
@@ -217,13 +191,12 @@ struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const s
     HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
     if (entry) return entry->group;
     entry = calloc(1, sizeof *entry);
-    struct group *group = entry ? find_group(pairs, key, bound, count) : NULL;
+    struct group *group = entry ? decide_in_time(pairs, bound, count) : NULL;
     if (!group) {
         free(entry);
         return NULL;
     }
     *entry = (struct group_entry){.key = key, .group = group};
     HASH_ADD(hh, pairs->groups, key, sizeof key, entry);
-    pairs->decided++;
     return group;
 }

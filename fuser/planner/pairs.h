@@ -16,7 +16,6 @@ struct pairs {
     const struct array_binding **bindings; /* per launch, made when first asked for */
     uint32_t computed;                     /* those that may meet, which take time */
     struct group_entry *groups;            /* uthash by key of the members */
-    uint32_t decided;                      /* groups */
     struct memo memo;                      /* of pairs and groups */
 };
 

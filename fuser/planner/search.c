@@ -4,6 +4,7 @@
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
+#include "fuser/planner/verdict.h"
 #include "fuser/planner/worth.h"
 
 #include <string.h>
@@ -36,9 +37,9 @@ static void release_group(struct search_group *planned)
 const char search_used_too_rarely[] =
     "it is used too rarely to win back the time that loading its code takes";
 
-static bool is_wanted(const struct search *search, const struct group *group)
+static bool is_wanted(const struct search *search, enum group_kind kind)
 {
-    return !search->options->only || search->options->only >> group_kind(group) & 1;
+    return !search->options->only || search->options->only >> kind & 1;
 }
 
 /* Why there is no answer. */
@@ -58,24 +59,21 @@ static const char *decide_whole(struct search *search, struct search_group *plan
         return search_used_too_rarely;
     const char *measured = measurements_refusal(search, planned, most.original_ns);
     if (measured) return measured;
-    uint32_t members[SEARCH_MOST_STEPS], decided = search->pairs->decided;
-    for (uint32_t m = 0; m < planned->member_count; m++)
-        members[m] = planned->launches[planned->member_steps[m]];
-    planned->group = pairs_group(search->pairs, members, planned->bound, planned->member_count);
-    search->settled += search->pairs->decided - decided;
-    if (!planned->group) return why_nothing(search);
-    if (planned->group->refusal) return planned->group->refusal;
-    if (!is_wanted(search, planned->group)) return "it is a fusion of a kind that the plan is to do without";
-    worth_choose_block_tiles(search, planned);
+    const struct verdict *verdict = planned->verdict = verdict_of(search, planned);
+    if (!verdict) return why_nothing(search);
+    if (verdict->refusal) return verdict->refusal;
+    if (!is_wanted(search, verdict->kind)) return "it is a fusion of a kind that the plan is to do without";
     /* Where the same launches follow at once, uses may be a chain. */
-    if (!draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count))
+    if (verdict->has_renames &&
+        !draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count)) {
+        if (!verdict_carry_out(search, planned)) return why_nothing(search);
         planned->copying_ns = worth_copying_ns(search, planned->group, 1, 1);
-    planned->projected = worth_of(search, planned, worth_saved(search, planned, planned->group));
+    }
+    planned->projected = verdict->projected;
+    planned->projected.fused_ns += planned->copying_ns;
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
-    bool may_save_more = planned->group->stage_count || planned->group->bytes_cached ||
-                         planned->group->rename_count || planned->group->block_tile_count;
-    *bytes_saved = may_save_more ? INT64_MAX : planned->group->bytes_saved;
+    *bytes_saved = verdict->may_save_more ? INT64_MAX : verdict->bytes_saved;
     return worth_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
@@ -90,7 +88,7 @@ static struct search_group *settle_whole(struct draft *draft, int64_t *bytes_sav
     }
     planned->name = group_code_name(search, draft);
     const char *refusal = decide_whole(search, planned, bytes_saved);
-    draft->is_illegal = planned->group && planned->group->refusal;
+    draft->is_illegal = planned->verdict && planned->verdict->refusal;
     if (!refusal) return planned;
     draft->reason = arena_strdup(search->arena, refusal);
     release_group(planned);
@@ -156,7 +154,7 @@ static struct search_group *settle(struct draft *draft)
         if (worse) release_group(worse);
         if (best && !is_better) break;
         if (is_better) best = planned;
-        if (best && !best->group->stage_count && !best->group->rename_count) break;
+        if (best && !best->verdict->has_stages && !best->verdict->has_renames) break;
         if (draft->is_illegal)
             cut_to_legal(draft);
         else
@@ -239,7 +237,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
         struct draft other = draft;
         file_draft(&draft, memo, 0);
         cut_at_halo(&other);
-        if (memo->groups[0] && memo->groups[0]->group->stage_count && draft_members(&other) >= 2)
+        if (memo->groups[0] && memo->groups[0]->verdict->has_stages && draft_members(&other) >= 2)
             file_draft(&other, memo, 1);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
@@ -265,13 +263,14 @@ void search_compile(struct search *search, struct search_group *planned)
         planned->is_dropped = true;
         return;
     }
-    group_code_compile(search, planned);
+    bool is_there = verdict_carry_out(search, planned);
+    if (is_there) group_code_compile(search, planned);
     if (deadline_is_over(search->deadline)) { /* isl may have given up in the middle */
         planned->refusal = search->classes->too_late;
         planned->is_dropped = true;
         return;
     }
-    planned->refusal = planned->code.error;
+    planned->refusal = is_there ? planned->code.error : "out of memory";
     planned->cut = planned->member_steps[planned->member_count - 1];
     if (planned->code.error == compiler_too_long) /* half of it may not */
         planned->cut = planned->member_steps[(planned->member_count + 1) / 2];
@@ -334,7 +333,7 @@ static void try_draft(struct draft *draft, struct search_trial *trial)
     }
     const char *refusal = decide_whole(search, planned, &bytes_saved);
     trial->refusal = refusal ? arena_strdup(search->arena, refusal) : NULL;
-    trial->is_legal = !planned->group || !planned->group->refusal;
+    trial->is_legal = !planned->verdict || !planned->verdict->refusal;
     trial->projected = planned->projected;
     release_group(planned);
 }
@@ -385,4 +384,5 @@ void search_free(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) release_group(search->groups[i]);
     HASH_CLEAR(hh, search->memo);
+    HASH_CLEAR(hh, search->verdicts);
 }

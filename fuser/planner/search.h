@@ -25,7 +25,8 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint32_t member_steps[SEARCH_MOST_STEPS]; /* member -> step */
     uint32_t member_count;
     struct bound_launch *bound; /* members */
-    struct group *group;
+    const struct verdict *verdict; /* once it is judged */
+    struct group *group;           /* once it is used: verdict_carry_out */
     struct codegen_result code;
     struct projected projected;
     uint64_t uses;
@@ -59,6 +60,7 @@ struct search {
     struct deadline *deadline;
     struct crew crew;                     /* at work ahead of the search: ahead.h */
     uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
+    struct verdict *verdicts;             /* uthash: verdict.h */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See verdict.h. A search counts each verdict once, whoever found it. */
+#include "fuser/planner/verdict.h"
+
+#include "fuser/planner/worth.h"
+
+#include <string.h>
+
+struct message { /* and the refusal behind it, with its NUL; empty: legal */
+    uint64_t kind, has_stages, has_renames, may_save_more;
+    int64_t bytes_saved;
+    struct projected projected;
+};
+
+static uint32_t find_members(const struct search_group *planned, uint32_t members[SEARCH_MOST_STEPS])
+{
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        members[m] = planned->launches[planned->member_steps[m]];
+    return planned->member_count;
+}
+
+bool verdict_carry_out(struct search *search, struct search_group *planned)
+{
+    uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
+    if (planned->group) return true;
+    planned->group = pairs_group(search->pairs, members, planned->bound, count);
+    if (planned->group && !planned->group->refusal) worth_choose_block_tiles(search, planned);
+    return planned->group && !planned->group->refusal;
+}
+
+/* As this process finds; false when memory is out, or time is over. */
+static bool judge(struct search *search, const struct search_group *planned, struct verdict *verdict)
+{
+    struct search_group tried = *planned;
+    tried.group = NULL;
+    tried.copying_ns = 0;
+    bool is_legal = verdict_carry_out(search, &tried);
+    const struct group *group = tried.group;
+    if (!group) return false;
+    verdict->refusal = group->refusal;
+    if (!is_legal) return true;
+    verdict->kind = group_kind(group);
+    verdict->has_stages = group->stage_count;
+    verdict->has_renames = group->rename_count;
+    verdict->may_save_more =
+        group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
+    verdict->bytes_saved = group->bytes_saved;
+    verdict->projected = worth_of(search, &tried, worth_saved(search, &tried, group));
+    return true;
+}
+
+static void tell(struct search *search, struct hash128 key, const struct verdict *verdict)
+{
+    struct message message = {.kind = verdict->kind,
+                              .has_stages = verdict->has_stages,
+                              .has_renames = verdict->has_renames,
+                              .may_save_more = verdict->may_save_more,
+                              .bytes_saved = verdict->bytes_saved,
+                              .projected = verdict->projected};
+    const char *refusal = verdict->refusal ? verdict->refusal : "";
+    size_t size = strlen(refusal) + 1;
+    char *bytes = arena_alloc(search->arena, sizeof message + size);
+    if (!bytes) {
+        answers_forget(search->pairs->answers, key);
+        return;
+    }
+    memcpy(bytes, &message, sizeof message);
+    memcpy(bytes + sizeof message, refusal, size);
+    answers_give(search->pairs->answers, key, bytes, sizeof message + size);
+}
+
+static void hear(const void *bytes, struct verdict *verdict)
+{
+    struct message message;
+    const char *refusal = (const char *)bytes + sizeof message;
+    memcpy(&message, bytes, sizeof message);
+    verdict->refusal = *refusal ? refusal : NULL;
+    verdict->kind = (enum group_kind)message.kind;
+    verdict->has_stages = message.has_stages;
+    verdict->has_renames = message.has_renames;
+    verdict->may_save_more = message.may_save_more;
+    verdict->bytes_saved = message.bytes_saved;
+    verdict->projected = message.projected;
+}
+
+/* What some process finds. */
+static bool find(struct search *search, const struct search_group *planned, struct verdict *verdict)
+{
+    const void *bytes;
+    size_t size;
+    const struct {
+        struct hash128 members;
+        uint64_t kind;
+    } question = {verdict->key, 'v'};
+    struct hash128 key = hash_bytes(&question, sizeof question);
+    if (deadline_is_over(search->deadline)) return false;
+    enum answers_state state =
+        answers_ask(search->pairs->answers, key, deadline_left(search->deadline), &bytes, &size);
+    if (state == ANSWERS_FOUND) {
+        hear(bytes, verdict);
+        return true;
+    }
+    bool is_judged = judge(search, planned, verdict);
+    if (state == ANSWERS_MINE && is_judged) tell(search, key, verdict);
+    if (state == ANSWERS_MINE && !is_judged) answers_forget(search->pairs->answers, key);
+    return is_judged;
+}
+
+const struct verdict *verdict_of(struct search *search, const struct search_group *planned)
+{
+    uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
+    struct hash128 key;
+    struct verdict *verdict;
+    if (!pairs_key(search->pairs, members, count, &key)) return NULL;
+    HASH_FIND(hh, search->verdicts, &key, sizeof key, verdict);
+    if (verdict) return verdict;
+    verdict = arena_calloc(search->arena, 1, sizeof *verdict);
+    if (!verdict) return NULL;
+    verdict->key = key;
+    if (!find(search, planned, verdict)) return NULL;
+    HASH_ADD(hh, search->verdicts, key, sizeof key, verdict);
+    search->settled++;
+    return verdict;
+}

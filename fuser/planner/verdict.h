@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the search wants to know of members as a group, in bytes, so that a worker can tell it (ahead.h): the
+ * group itself is decided again where it is needed, which is for those alone that a way takes. */
+#ifndef KFUSE_FUSER_PLANNER_VERDICT_H
+#define KFUSE_FUSER_PLANNER_VERDICT_H
+
+#include "fuser/planner/search.h"
+
+#include <uthash.h>
+
+struct verdict {
+    struct hash128 key; /* pairs_key of the members */
+    UT_hash_handle hh;
+    const char *refusal; /* NULL: legal */
+    enum group_kind kind;
+    bool has_stages, has_renames, may_save_more; /* with fewer members */
+    int64_t bytes_saved;
+    struct projected projected; /* without what copying costs */
+};
+
+/* Of the planned group's members. Owned by the search; NULL when memory is out, or time is over. */
+const struct verdict *verdict_of(struct search *search, const struct search_group *planned);
+/* Sets planned->group, whose verdict is that it is legal. False when memory is out, or time is over. */
+bool verdict_carry_out(struct search *search, struct search_group *planned);
+
+#endif
