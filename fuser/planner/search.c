@@ -64,11 +64,8 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (verdict->refusal) return verdict->refusal;
     if (!is_wanted(search, verdict->kind)) return "it is a fusion of a kind that the plan is to do without";
     /* Where the same launches follow at once, uses may be a chain. */
-    if (verdict->has_renames &&
-        !draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count)) {
-        if (!verdict_carry_out(search, planned)) return why_nothing(search);
-        planned->copying_ns = worth_copying_ns(search, planned->group, 1, 1);
-    }
+    if (!draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count))
+        planned->copying_ns = verdict_copying_ns(search, verdict, 1, 1);
     planned->projected = verdict->projected;
     planned->projected.fused_ns += planned->copying_ns;
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
@@ -154,7 +151,7 @@ static struct search_group *settle(struct draft *draft)
         if (worse) release_group(worse);
         if (best && !is_better) break;
         if (is_better) best = planned;
-        if (best && !best->verdict->has_stages && !best->verdict->has_renames) break;
+        if (best && !best->verdict->has_stages && !best->verdict->rename_count) break;
         if (draft->is_illegal)
             cut_to_legal(draft);
         else

@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct message { /* and the refusal behind it, with its NUL; empty: legal */
-    uint64_t kind, has_stages, has_renames, may_save_more;
+    uint64_t kind, has_stages, may_save_more, rename_count;
+    struct group_rename renames[RENAME_MOST];
     int64_t bytes_saved;
     struct projected projected;
 };
@@ -28,6 +29,15 @@ bool verdict_carry_out(struct search *search, struct search_group *planned)
     return planned->group && !planned->group->refusal;
 }
 
+double verdict_copying_ns(const struct search *search, const struct verdict *verdict, uint64_t restores,
+                          uint64_t chains)
+{
+    struct group_rename renames[RENAME_MOST];
+    memcpy(renames, verdict->renames, sizeof renames);
+    const struct group group = {.renames = renames, .rename_count = verdict->rename_count};
+    return worth_copying_ns(search, &group, restores, chains);
+}
+
 /* As this process finds; false when memory is out, or time is over. */
 static bool judge(struct search *search, const struct search_group *planned, struct verdict *verdict)
 {
@@ -41,7 +51,9 @@ static bool judge(struct search *search, const struct search_group *planned, str
     if (!is_legal) return true;
     verdict->kind = group_kind(group);
     verdict->has_stages = group->stage_count;
-    verdict->has_renames = group->rename_count;
+    for (uint32_t i = 0; i < group->rename_count; i++, verdict->rename_count++)
+        verdict->renames[i] = (struct group_rename){.bytes = group->renames[i].bytes,
+                                                    .is_partial = group->renames[i].is_partial};
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
     verdict->bytes_saved = group->bytes_saved;
@@ -53,11 +65,12 @@ static void tell(struct search *search, struct hash128 key, const struct verdict
 {
     struct message message = {.kind = verdict->kind,
                               .has_stages = verdict->has_stages,
-                              .has_renames = verdict->has_renames,
+                              .rename_count = verdict->rename_count,
                               .may_save_more = verdict->may_save_more,
                               .bytes_saved = verdict->bytes_saved,
                               .projected = verdict->projected};
     const char *refusal = verdict->refusal ? verdict->refusal : "";
+    memcpy(message.renames, verdict->renames, sizeof message.renames);
     size_t size = strlen(refusal) + 1;
     char *bytes = arena_alloc(search->arena, sizeof message + size);
     if (!bytes) {
@@ -77,7 +90,8 @@ static void hear(const void *bytes, struct verdict *verdict)
     verdict->refusal = *refusal ? refusal : NULL;
     verdict->kind = (enum group_kind)message.kind;
     verdict->has_stages = message.has_stages;
-    verdict->has_renames = message.has_renames;
+    verdict->rename_count = (uint32_t)message.rename_count;
+    memcpy(verdict->renames, message.renames, sizeof verdict->renames);
     verdict->may_save_more = message.may_save_more;
     verdict->bytes_saved = message.bytes_saved;
     verdict->projected = message.projected;

@@ -4,6 +4,7 @@
 #ifndef KFUSE_FUSER_PLANNER_VERDICT_H
 #define KFUSE_FUSER_PLANNER_VERDICT_H
 
+#include "fuser/analysis/rename.h"
 #include "fuser/planner/search.h"
 
 #include <uthash.h>
@@ -13,13 +14,18 @@ struct verdict {
     UT_hash_handle hh;
     const char *refusal; /* NULL: legal */
     enum group_kind kind;
-    bool has_stages, has_renames, may_save_more; /* with fewer members */
+    bool has_stages, may_save_more; /* with fewer members */
+    uint32_t rename_count;
+    struct group_rename renames[RENAME_MOST]; /* bytes and is_partial alone */
     int64_t bytes_saved;
     struct projected projected; /* without what copying costs */
 };
 
 /* Of the planned group's members. Owned by the search; NULL when memory is out, or time is over. */
 const struct verdict *verdict_of(struct search *search, const struct search_group *planned);
+/* As worth_copying_ns. */
+double verdict_copying_ns(const struct search *search, const struct verdict *verdict, uint64_t restores,
+                          uint64_t chains);
 /* Sets planned->group, whose verdict is that it is legal. False when memory is out, or time is over. */
 bool verdict_carry_out(struct search *search, struct search_group *planned);
 

@@ -52,12 +52,11 @@ static void extend_chain(const struct program *program, struct search_group *gro
 }
 
 /* As its uses have turned out. */
-static void settle_copying(struct search *search, struct search_group *group)
+static void settle_copying(const struct search *search, struct search_group *group)
 {
     double before = group->copying_ns;
-    if (!group->verdict->has_renames || !verdict_carry_out(search, group)) return;
     group->copying_ns =
-        worth_copying_ns(search, group->group, group->restores, group->chains) / (double)group->uses;
+        verdict_copying_ns(search, group->verdict, group->restores, group->chains) / (double)group->uses;
     group->projected.fused_ns += group->copying_ns - before;
 }
 
