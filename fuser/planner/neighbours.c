@@ -2,6 +2,7 @@
  * See neighbours.h. Each situation of two neighbouring launches is looked at once: the first question of
  * decide() that has an answer tells what keeps them apart. */
 #include "fuser/planner/neighbours.h"
+#include "fuser/planner/ahead.h"
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
 
@@ -402,10 +403,18 @@ static struct neighbours_row *find_row(struct neighbours *pair, struct neighbour
     return add_row(arena, rows, &key, json) ? add_row(arena, rows, situation, json) : NULL;
 }
 
+/* In a worker: what a pair asks. */
+static void look(void *context, uint32_t launch)
+{
+    struct neighbours pair = {.search = context, .first = launch};
+    decide(&pair);
+}
+
 json_t *neighbours_json(struct search *search)
 {
     struct neighbours_row *rows = NULL, *row, *next;
     json_t *list = json_array();
+    ahead_explain(search, look);
     for (uint32_t i = 0, step = 0; i + 1 < search->program->launch_count; i++) {
         struct neighbours pair = {.search = search, .first = i};
         struct hash128 situation;
@@ -419,6 +428,7 @@ json_t *neighbours_json(struct search *search)
         json_int_t count = json_integer_value(json_object_get(row->json, "count"));
         json_object_set_new(row->json, "count", json_integer(count + 1));
     }
+    ahead_end(search);
     HASH_ITER(hh, rows, row, next) HASH_DEL(rows, row);
     return list;
 }
