@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < 2; k++) {
         CHECK(cudaMalloc((void **)&sweep.of[k], nx * ny * sizeof(float)));
         fill<<<(int)((nx * ny + 255) / 256), 256>>>(sweep.of[k], 1000 * k, nx * ny);
-        results[k] = (struct result){k ? "b" : "a", sweep.of[k], nx * ny * (long)sizeof(float)};
+        results[k] = (struct result){k ? "b" : "a", sweep.of[k], (size_t)(nx * ny) * sizeof(float)};
     }
     CHECK(cudaDeviceSynchronize());
     bench_loop(&bench, step, &sweep);
