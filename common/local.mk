@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
-	common/answers.c common/answers.h \
 	common/arena.c common/arena.h \
 	common/cache.c common/cache.h \
-	common/crew.c common/crew.h \
 	common/gain.c common/gain.h \
 	common/guard.c common/guard.h \
 	common/hash.c common/hash.h \

@@ -10,6 +10,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/access_print.c \
 	fuser/analysis/affine.c \
 	fuser/analysis/analysis.h \
+	fuser/analysis/answers.c fuser/analysis/answers.h \
 	fuser/analysis/domains.c \
 	fuser/analysis/dominators.c fuser/analysis/dominators.h \
 	fuser/analysis/evaluate.c \

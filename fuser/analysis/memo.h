@@ -7,7 +7,7 @@
 #ifndef KFUSE_FUSER_ANALYSIS_MEMO_H
 #define KFUSE_FUSER_ANALYSIS_MEMO_H
 
-#include "common/answers.h"
+#include "fuser/analysis/answers.h"
 
 #include <isl/map.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #ifndef KFUSE_FUSER_CODEGEN_COMPILER_H
 #define KFUSE_FUSER_CODEGEN_COMPILER_H
 
-#include "common/answers.h"
+#include "fuser/analysis/answers.h"
 #include "fuser/analysis/deadline.h"
 #include "fuser/codegen/nvrtc.h"
 

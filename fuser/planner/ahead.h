@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cores that would be idle: a crew (common/crew.h) does what the search is about to do, and the search, which
+ * Cores that would be idle: a crew (fuser/planner/crew.h) does what the search is about to do, and the search, which
  * decides all by itself and in its own order, finds the answers ready. So the plan does not depend on the
  * crew: not on how many there are, nor on whether they live. */
 #ifndef KFUSE_FUSER_PLANNER_AHEAD_H

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 planner_sources = \
 	fuser/planner/ahead.c fuser/planner/ahead.h \
+	fuser/planner/crew.c fuser/planner/crew.h \
 	fuser/planner/draft.c fuser/planner/draft.h \
 	fuser/planner/exactness.c fuser/planner/exactness.h \
 	fuser/planner/group_code.c fuser/planner/group_code.h \

@@ -5,7 +5,7 @@
 #ifndef KFUSE_FUSER_PLANNER_PAIRS_H
 #define KFUSE_FUSER_PLANNER_PAIRS_H
 
-#include "common/answers.h"
+#include "fuser/analysis/answers.h"
 #include "fuser/analysis/group.h"
 #include "fuser/planner/launch_class.h"
 

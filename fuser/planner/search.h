@@ -8,7 +8,7 @@
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
-#include "common/crew.h"
+#include "fuser/planner/crew.h"
 #include "common/plan.h"
 #include "fuser/codegen/codegen.h"
 #include "fuser/planner/pairs.h"

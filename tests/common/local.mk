@@ -3,7 +3,7 @@
 patched_file = tests/common/patched_file.c tests/common/patched_file.h
 patched_trace = tests/common/patched_trace.c tests/common/patched_trace.h
 temporary = tests/common/temporary.c tests/common/temporary.h
-common_tests = tests/common/test_answers tests/common/test_arena tests/common/test_gain tests/common/test_guard tests/common/test_hash \
+common_tests = tests/common/test_arena tests/common/test_gain tests/common/test_guard tests/common/test_hash \
 	tests/common/test_image tests/common/test_measured tests/common/test_own_write tests/common/test_plan \
 	tests/common/test_setting tests/common/test_symbol tests/common/test_trace tests/common/test_trusted
 c_tests += $(common_tests)

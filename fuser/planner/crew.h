@@ -2,10 +2,10 @@
  * Workers: children of this process, as it is when they start, that work off tasks while it goes on. All that
  * comes back from them are answers (answers.h). What a worker does beyond that is lost with it, and so is
  * nothing when one dies. */
-#ifndef KFUSE_COMMON_CREW_H
-#define KFUSE_COMMON_CREW_H
+#ifndef KFUSE_FUSER_PLANNER_CREW_H
+#define KFUSE_FUSER_PLANNER_CREW_H
 
-#include "common/answers.h"
+#include "fuser/analysis/answers.h"
 
 struct crew {
     int processes[ANSWERS_MOST_WORKERS];

@@ -2,7 +2,7 @@
  * One mapping: a head with a lock and hash chains, and behind it memory that is taken from the front. The
  * lock outlives who dies with it: an entry is linked when it is complete, and answered by one store. A worker
  * holds its own lock as long as it lives. */
-#include "common/answers.h"
+#include "fuser/analysis/answers.h"
 
 #include <errno.h>
 #include <pthread.h>

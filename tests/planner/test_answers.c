@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Answers that a crew gives: each question is answered once, what a dead worker was asked is open again, and
  * nothing waits for ever. */
-#include "common/crew.h"
+#include "fuser/planner/crew.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See crew.h. The next task is a counter that all share. */
-#include "common/crew.h"
+#include "fuser/planner/crew.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -3,8 +3,8 @@
  * hash of a question to bytes. An answer must follow from its question alone, so that it is the same whoever
  * gives it, and whether anybody did before. A question belongs to the process that asked it first; the others
  * wait for its answer, and take over when it dies. */
-#ifndef KFUSE_COMMON_ANSWERS_H
-#define KFUSE_COMMON_ANSWERS_H
+#ifndef KFUSE_FUSER_ANALYSIS_ANSWERS_H
+#define KFUSE_FUSER_ANALYSIS_ANSWERS_H
 
 #include "common/hash.h"
 
