@@ -25,6 +25,7 @@ enum {
     SKIP = 32,     /* uses from one look at the clock to the next, at most */
     SKIP_RARE = 2, /* the same where looks were long apart */
     RARE_NS = 1000000,
+    WAIT_MOST = 4096,   /* uses as originals while a verdict is under way */
     IDLE_LOOKS = 256,   /* of others, without a use of the target */
     BROKEN_MOST = 16,   /* rounds of a group, one after the other */
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
@@ -253,6 +254,10 @@ static void end_turn(void)
 void measure_break(void)
 {
     if (measure_turn.phase == MEASURE_IDLE) return;
+    if (measure_turn.phase == MEASURE_WAITING) {
+        end_turn();
+        return;
+    }
     struct group *own = &measure.groups[measure_turn.target];
     if (++own->broken == BROKEN_MOST && !measure.is_always) own->is_over = true;
     end_turn();
@@ -298,6 +303,22 @@ static void begin_stretch(enum measure_phase phase)
     measure.late = 0;
 }
 
+static bool stays_within(uint32_t group, double next_ns, int64_t now)
+{
+    const struct group *own = &measure.groups[group];
+    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= (double)(now - measure.begun_ns) &&
+           (spent_ns(group) + next_ns) * BUDGET_SHARE <= (double)(now - own->begun_ns);
+}
+
+/* Rounds that are under way may bring a verdict, and one more use as originals can be afforded. */
+static bool may_wait(uint32_t group, int64_t now)
+{
+    const struct group *own = &measure.groups[group];
+    if (!measure.is_on || !measure.pending || own->is_over || own->gain.count + measure.pending < GAIN_LEAST)
+        return false;
+    return measure.is_always || (!gain_wins(&own->gain) && stays_within(group, estimated_ns(group), now));
+}
+
 /* The round's events lie in the stream. */
 static void end_round(void)
 {
@@ -306,7 +327,13 @@ static void end_round(void)
     round->uses = measure.length;
     measure.groups[round->group].broken = 0;
     measure.pending++;
-    end_turn();
+    if (!may_wait(round->group, shim_now_ns())) {
+        end_turn();
+        return;
+    }
+    measure_turn.phase = MEASURE_WAITING;
+    measure_turn.left = measure.is_always ? ALWAYS_USES : WAIT_MOST;
+    measure.late = 0;
 }
 
 /* A use with which a stretch begins or ends. */
@@ -331,9 +358,7 @@ static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_
     if (!measure.begun_ns) measure.begun_ns = now;
     if (measure.is_always) return true;
     if (gain_wins(&own->gain) && (own->originals + length) * WINNER_SHARE > uses) return false;
-    double next_ns = MARKS * MARK_NS + length * estimated_ns(group);
-    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= (double)(now - measure.begun_ns) &&
-           (spent_ns(group) + next_ns) * BUDGET_SHARE <= (double)(now - own->begun_ns);
+    return stays_within(group, MARKS * MARK_NS + length * estimated_ns(group), now);
 }
 
 static uint32_t next_length(void)
@@ -370,7 +395,7 @@ static void look_whether_idle(void)
 void measure_used(uint32_t group, uint64_t uses, CUstream stream)
 {
     if (group == measure_turn.target) {
-        if (measure_turn.phase == MEASURE_ORIGINAL || !queue.groups[group].is_on)
+        if (measure_watches() || !queue.groups[group].is_on)
             measure_break();
         else
             bound_stretch(stream);
@@ -387,7 +412,14 @@ void measure_used(uint32_t group, uint64_t uses, CUstream stream)
 
 bool measure_wants_mark(void)
 {
-    return measure_watches() && measure_turn.left == 1;
+    return measure_turn.phase == MEASURE_ORIGINAL && measure_turn.left == 1;
+}
+
+static void wait_on(uint32_t group)
+{
+    int64_t now = shim_now_ns();
+    read_rounds(now);
+    if (!--measure_turn.left || !may_wait(group, now)) end_turn();
 }
 
 void measure_watched(CUstream stream)
@@ -396,7 +428,10 @@ void measure_watched(CUstream stream)
     double before = spent_ns(measure_turn.target);
     own->originals++;
     measure.spent_ns += spent_ns(measure_turn.target) - before;
-    if (!--measure_turn.left) bound_stretch(stream);
+    if (measure_turn.phase == MEASURE_WAITING)
+        wait_on(measure_turn.target);
+    else if (!--measure_turn.left)
+        bound_stretch(stream);
 }
 
 bool measure_is_late(int64_t begun_ns, uint32_t launches)

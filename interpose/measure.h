@@ -24,6 +24,10 @@
  * launches completed as originals, a use of the group came fused in an ORIGINAL stretch, holding paused, a
  * capture. A group whose rounds end so time and again is measured no more in this run.
  *
+ * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
+ * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows. What is not
+ * expected to gain costs nothing meanwhile, and what loses no more.
+ *
  * The verdict (common/gain.h): a trimmed mean of the rounds' gains with its interval of 95% by Student's t.
  * Below zero, with 3 rounds at least: the group loses, and is off for the rest of the run, and in later runs
  * with the same plan. The rounds of earlier runs count (common/measured.h).
@@ -60,7 +64,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum measure_phase { MEASURE_IDLE, MEASURE_FUSED, MEASURE_ORIGINAL, MEASURE_FUSED_AGAIN };
+enum measure_phase { MEASURE_IDLE, MEASURE_FUSED, MEASURE_ORIGINAL, MEASURE_FUSED_AGAIN, MEASURE_WAITING };
 enum { MEASURE_NONE = UINT32_MAX };
 
 /* For the inline functions below. */
@@ -78,20 +82,20 @@ bool measure_start(const struct plan *plan, const char *directory);
 /* Earlier runs have found that the group loses. */
 bool measure_is_loser(uint32_t group);
 
+/* Launches of the target's pattern go to the driver at once. */
+static inline bool measure_watches(void)
+{
+    return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL || measure_turn.phase == MEASURE_WAITING, 0);
+}
 /* A use of the group has been issued fused: something is to be done. */
 static inline bool measure_is_due(uint32_t group)
 {
     if (group != measure_turn.target) return !--measure_turn.skip;
-    return measure_turn.phase == MEASURE_ORIGINAL || !--measure_turn.left;
+    return measure_watches() || !--measure_turn.left;
 }
 /* Then: does it. uses: of the group so far, in this run. */
 void measure_used(uint32_t group, uint64_t uses, CUstream stream);
 
-/* Launches of the target's pattern go to the driver at once. */
-static inline bool measure_watches(void)
-{
-    return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL, 0);
-}
 /* An event will be recorded behind the use that is about to end: its last launch must come before. */
 bool measure_wants_mark(void);
 /* A use of the target has run as originals. */

@@ -201,6 +201,7 @@ static bool end_watched(bool is_new)
     is_new = is_new && measure_wants_mark();
     if (is_new) held_launch(last);
     measure_watched(last->stream);
+    issue_disable_losers();
     return is_new;
 }
 

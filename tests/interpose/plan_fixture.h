@@ -5,6 +5,7 @@
 #ifndef KFUSE_TESTS_PLAN_FIXTURE_H
 #define KFUSE_TESTS_PLAN_FIXTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FIXTURE_IMAGE ".version 8.0 // the program's module"
@@ -34,6 +35,7 @@ struct fixture {
     const char *device;      /* NULL: the fake driver's */
     uint32_t driver_version; /* 0: the fake driver's */
     uint32_t flags;          /* of the groups */
+    bool gains_nothing;      /* as projected, or else a microsecond */
     uint32_t written; /* bytes that the first launch of each group writes at its first pointer; 0: not said */
     uint32_t registers;   /* of the kernels; 0: what the fake driver says */
     int compared;         /* what a's int must be; 0: anything */

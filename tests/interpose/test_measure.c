@@ -30,6 +30,12 @@ static void plan_measured(void)
     use_measured(FIXTURE_AB, "1");
 }
 
+static void plan_promises_nothing(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_AB, .gains_nothing = true});
+    setenv("KFUSE_MEASURE", "1", 1);
+}
+
 /* How many lines from the first on, behind the index, begin so. */
 static size_t lines(size_t from, const char *text)
 {
@@ -320,6 +326,34 @@ static void busy(void)
     CHECK(lines(0, "cuEventRecord") == 4 * 6);
 }
 
+/* What is not expected to gain runs as originals while its verdict is under way. */
+static void waits_as_originals(void)
+{
+    start_program();
+    fake_set_time("ab", 5000000);
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
+    fake_set_busy(1);
+    for (int i = 0; i < 3000; i++) {
+        use_ab();
+        usleep(20);
+        if (i % 64 == 0) fake_clear();
+    }
+    fake_clear();
+    uses_ab(100);
+    CHECK(lines(0, "launch ab") == 0 && lines(0, "launch a ") == 100);
+    fake_set_busy(0);
+    usleep(2000);
+    uses_ab(2);
+}
+
+static void after_waiting(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 1);
+    EXPECT(stat_of("fused") < 300);
+}
+
 static void restores_what_is_away(void)
 {
     CUdeviceptr array, other;
@@ -522,6 +556,7 @@ int main(int argc, char **argv)
         {"no events are to be had", no_events, plan_always, NULL},
         {"no event can be recorded", no_records, plan_always, NULL},
         {"the device is behind", busy, plan_always, NULL},
+        {"a verdict is under way", waits_as_originals, plan_promises_nothing, after_waiting},
         {"launches that take long", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
         {"what is owed is paid first", pays_what_is_owed, plan_lazy, NULL},
