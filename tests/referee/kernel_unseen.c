@@ -30,6 +30,15 @@ static const struct kernel_scene unseen[] = {
     {{"L r0= r3= w0=", "U r1+ w5=", "L r0= w1=", "U r3= w4=", "L r1= w2="}, true, FIT_ANY},
 };
 
+/* What the next use of the group behind reads is changed right before it: launches there might wait for the
+ * group (lazy_prefix.c), if they were seen through. */
+static const struct kernel_scene waiting[] = {
+    {{"L r0= r3= w0=", "U r1= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},
+    {{"L r0= r3= w0=", "U r1= r5= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},
+    {{"L r4= r0= w0=", "U r1= w5=", "L r0= w1=", "L r1= r3= w2="}, true, FIT_ANY},
+    {{"L r0= r3= w0=", "U r3= w4=", "U r1= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},
+};
+
 /* Temporaries whose readers and inputs are all seen; beside some stands a launch that has nothing to do with
  * them, until a replay gives it their arrays. */
 static const struct kernel_scene temporaries[] = {
@@ -70,8 +79,11 @@ const struct kernel_scene *kernel_draw_unseen(struct random *random, struct kern
     if (theme->has_streams) {
         if (what < 60) return &flags[random_below(random, sizeof flags / sizeof *flags)];
         if (what < 75) return &clocks[random_below(random, sizeof clocks / sizeof *clocks)];
-    } else if (what < 40) {
+    } else if (what < 35) {
         return &temporaries[random_below(random, sizeof temporaries / sizeof *temporaries)];
+    } else if (what < 60) {
+        theme->has_events = true;
+        return &waiting[random_below(random, sizeof waiting / sizeof *waiting)];
     }
     return &unseen[random_below(random, sizeof unseen / sizeof *unseen)];
 }
