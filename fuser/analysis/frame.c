@@ -55,11 +55,21 @@ static bool tables_grow(struct frame *frame)
     return true;
 }
 
+/* Every thread of the member is run. */
+static bool runs_all(const struct remap *remap)
+{
+    return remap->kind != REMAP_AFFINE && remap->kind != REMAP_SHARE && remap->kind != REMAP_CELLS;
+}
+
 /* Takes bytes; the index of the shape, or UINT32_MAX when memory is out. */
-static uint32_t shape_intern(struct frame *frame, const struct array_binding *binding, uint32_t width,
+static uint32_t shape_intern(struct frame *frame, uint32_t member, const struct access *access,
                              __isl_take isl_map *bytes)
 {
-    struct touch touch = touch_of(frame->memo, bytes, width);
+    const struct bound_launch *launch = &frame->members[member];
+    const struct array_binding *binding = &launch->bindings[access->base];
+    uint32_t width = access->width;
+    struct touch touch = runs_all(&frame->remaps[member]) ? touch_of_all(frame->memo, bytes, launch, access)
+                                                          : touch_of(frame->memo, bytes, width);
     for (uint32_t index = 0; index < frame->shape_count; index++) {
         const struct frame_shape *shape = &frame->shapes[index];
         if (shape->array != binding->array || shape->touch.width != width || !shape->touch.bytes != !bytes)
@@ -173,8 +183,7 @@ static bool place_accesses(struct frame *frame, uint32_t member)
     for (uint32_t i = 0; i < summary->access_count; i++) {
         const struct access *access = &summary->accesses[i];
         placed[i] = (struct placed_access){.access = access, .member = member, .index = i};
-        placed[i].shape = shape_intern(frame, &frame->members[member].bindings[access->base], access->width,
-                                       frame_bytes(frame, member, access));
+        placed[i].shape = shape_intern(frame, member, access, frame_bytes(frame, member, access));
         if (placed[i].shape == UINT32_MAX) return false;
     }
     frame->accesses[member] = placed;

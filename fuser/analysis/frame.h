@@ -143,6 +143,10 @@ __isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width)
 __isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance);
 /* Borrows the bytes. */
 struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width);
+/* The same of what a launch touches by an access, in other threads that run all of its own: measured by its
+ * own, which takes isl less. */
+struct touch touch_of_all(struct memo *memo, __isl_keep isl_map *bytes, const struct bound_launch *launch,
+                          const struct access *access);
 /* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }, in one array. */
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
 /* Tests of overlap_relation, which they do not compute: that takes long. */

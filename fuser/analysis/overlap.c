@@ -94,16 +94,27 @@ __isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance)
     return isl_map_preimage_range_multi_aff(bytes, isl_multi_aff_from_aff(back));
 }
 
-static void measure(struct touch *touch)
+static void measure(struct touch *touch, __isl_keep isl_map *bytes)
 {
-    isl_set *all = isl_map_wrap(isl_map_copy(touch->bytes));
-    int byte = (int)isl_map_dim(touch->bytes, isl_dim_in);
-    touch->stride = image_stride(touch->bytes, &touch->residue);
+    isl_set *all = isl_map_wrap(isl_map_copy(bytes));
+    int byte = (int)isl_map_dim(bytes, isl_dim_in);
+    touch->stride = image_stride(bytes, &touch->residue);
     touch->from = known_or(isl_set_dim_min_val(isl_set_copy(all), byte), INT64_MIN);
     touch->to = known_or(isl_set_dim_max_val(all, byte), INT64_MAX);
 }
 
-struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width)
+/* By the same bytes in the launch's own threads, if need be. */
+static void measure_own(struct memo *memo, struct touch *touch, const struct bound_launch *launch,
+                        const struct access *access)
+{
+    isl_map *bytes = overlap_thread_bytes(launch, access);
+    struct touch own = touch_of(memo, bytes, touch->width);
+    touch->stride = own.stride, touch->residue = own.residue, touch->from = own.from, touch->to = own.to;
+    isl_map_free(bytes);
+}
+
+static struct touch find_touch(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width,
+                               const struct bound_launch *launch, const struct access *access)
 {
     struct touch touch = {.bytes = bytes, .width = width, .stride = 1, .from = INT64_MIN, .to = INT64_MAX};
     if (!bytes) return touch;
@@ -115,7 +126,10 @@ struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t wid
         touch.stride = known[0], touch.residue = known[1], touch.from = known[2], touch.to = known[3];
         touch.number = (uint32_t)known[4];
     } else {
-        measure(&touch);
+        if (launch)
+            measure_own(memo, &touch, launch, access);
+        else
+            measure(&touch, bytes);
         isl_map *canonical = overlap_moved(isl_map_copy(bytes), -start_of(&touch));
         touch.number = memo_number(memo, canonical);
         isl_map_free(canonical);
@@ -126,6 +140,17 @@ struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t wid
     }
     quota_answer(&quota, true);
     return touch;
+}
+
+struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width)
+{
+    return find_touch(memo, bytes, width, NULL, NULL);
+}
+
+struct touch touch_of_all(struct memo *memo, __isl_keep isl_map *bytes, const struct bound_launch *launch,
+                          const struct access *access)
+{
+    return find_touch(memo, bytes, access->width, launch, access);
 }
 
 /* What is kept about two touches; how they lie to each other counts, not where they are. */

@@ -55,8 +55,10 @@ static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
 {
     isl_ctx *ctx = reuse->frame->ctx;
+    const struct touch *touch = &reuse->frame->shapes[shape].touch;
+    int64_t first = byte + 1 - touch->width;
+    if (touch->bytes && (byte < touch->from || first > touch->to)) return false;
     isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
-    int64_t first = byte + 1 - reuse->frame->shapes[shape].touch.width;
     bytes = isl_set_lower_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, first));
     bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, byte));
     bool found = isl_set_is_empty(bytes) == isl_bool_false;
