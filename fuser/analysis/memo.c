@@ -149,12 +149,6 @@ static struct memo_answer *find(struct memo *memo, const struct memo_question *q
     return answer;
 }
 
-__isl_give isl_map *memo_relation(struct memo *memo, const struct memo_question *question)
-{
-    struct memo_answer *answer = find(memo, question);
-    return answer ? isl_map_copy(answer->relation) : NULL;
-}
-
 static struct memo_answer *add(struct memo *memo, const struct memo_question *question)
 {
     if (isl_ctx_aborted(memo->ctx)) return NULL; /* isl was told to give up: that is no answer */
@@ -169,6 +163,33 @@ static void keep_value(struct memo *memo, const struct memo_question *question, 
 {
     struct memo_answer *answer = add(memo, question);
     if (answer) answer->value = value;
+}
+
+__isl_give isl_map *memo_relation(struct memo *memo, const struct memo_question *question)
+{
+    struct memo_answer *answer = find(memo, question);
+    return answer ? isl_map_copy(answer->relation) : NULL;
+}
+
+void memo_keep_relation(struct memo *memo, const struct memo_question *question, __isl_keep isl_map *relation)
+{
+    struct memo_answer *answer = relation ? add(memo, question) : NULL;
+    if (answer) answer->relation = isl_map_copy(relation);
+}
+
+__isl_give isl_map *memo_read(struct memo *memo, const char *text)
+{
+    struct hash128 hash = hash_bytes(text, strlen(text));
+    struct memo_question question = {.kind = MEMO_TEXT, .words = {hash.low, hash.high}};
+    struct quota quota;
+    if (!quota_ask(&quota, memo->ctx)) return NULL;
+    isl_map *relation = memo_relation(memo, &question);
+    if (!relation) {
+        relation = isl_map_read_from_str(memo->ctx, text);
+        memo_keep_relation(memo, &question, relation);
+    }
+    quota_answer(&quota, relation);
+    return relation;
 }
 
 uint32_t memo_value(struct memo *memo, const struct memo_question *question)
@@ -189,12 +210,6 @@ const int64_t *memo_numbers(struct memo *memo, const struct memo_question *quest
 {
     struct memo_answer *answer = find(memo, question);
     return answer ? answer->numbers : NULL;
-}
-
-void memo_keep_relation(struct memo *memo, const struct memo_question *question, __isl_keep isl_map *relation)
-{
-    struct memo_answer *answer = relation ? add(memo, question) : NULL;
-    if (answer) answer->relation = isl_map_copy(relation);
 }
 
 void memo_keep_value(struct memo *memo, const struct memo_question *question, uint32_t value)

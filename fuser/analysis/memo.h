@@ -23,7 +23,7 @@ struct memo {
     bool without_halo; /* halo fusions are not looked for */
 };
 /* words: what is asked, unused ones 0. */
-enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE };
+enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE, MEMO_TEXT };
 enum { MEMO_NUMBERS = 5 };
 struct memo_question {
     uint64_t kind, words[12];
@@ -37,6 +37,8 @@ void memo_close(struct memo *memo);
 uint32_t memo_number(struct memo *memo, __isl_keep isl_map *relation);
 /* The relation that was kept under this question, or NULL. */
 __isl_give isl_map *memo_relation(struct memo *memo, const struct memo_question *question);
+/* The relation that isl reads from this text; NULL: isl gave up. */
+__isl_give isl_map *memo_read(struct memo *memo, const char *text);
 /* The number that was kept under this question, or 0. */
 uint32_t memo_value(struct memo *memo, const struct memo_question *question);
 /* The numbers that were kept under this question, or NULL; valid until the memo is closed. */

@@ -103,7 +103,7 @@ static __isl_give isl_map *relation(const struct frame *frame, uint32_t member, 
     for (int d = 0; which == BLOCK_TO_CELL && d < 3; d++)
         fprintf(text, " and 0 <= v%d < %u", d, share->extents[d]);
     fprintf(text, " }");
-    isl_map *map = fclose(text) ? NULL : isl_map_read_from_str(frame->ctx, string);
+    isl_map *map = fclose(text) ? NULL : memo_read(frame->memo, string);
     free(string);
     return map;
 }
