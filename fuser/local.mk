@@ -56,6 +56,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/join_parts.c \
 	fuser/analysis/leave.c \
 	fuser/analysis/memo.c fuser/analysis/memo.h \
+	fuser/analysis/moved.c fuser/analysis/moved.h \
 	fuser/analysis/order.c fuser/analysis/order.h \
 	fuser/analysis/overlap.c \
 	fuser/analysis/place.c \

@@ -5,6 +5,7 @@
 
 #include "common/hash.h"
 #include "fuser/analysis/array_range.h"
+#include "fuser/analysis/moved.h"
 #include "fuser/codegen/codegen.h"
 
 #include <isl/options.h>
@@ -118,7 +119,8 @@ static struct launch_class *append_class(struct launch_classes *classes, const s
     }
     struct launch_class *class = arena_alloc(arena, sizeof *class);
     if (!class) return NULL;
-    *class = (struct launch_class){.id = classes->count, .kernel = launch->record->kernel, .example = launch};
+    *class = (struct launch_class){
+        .id = classes->count, .kernel = launch->record->kernel, .example = launch, .like = class};
     classes->classes[classes->count++] = class;
     return class;
 }
@@ -133,6 +135,22 @@ static struct class_bucket *find_bucket(struct launch_classes *classes, struct h
     bucket->key = key;
     HASH_ADD(hh, classes->buckets, key, sizeof key, bucket);
     return bucket;
+}
+
+static void find_like(struct launch_classes *classes, const struct class_bucket *bucket,
+                      struct launch_class *class)
+{
+    int64_t *distances = NULL;
+    if (class->refusal || !class->summary) return;
+    distances = arena_calloc(classes->program->arena, class->summary->base_count + 1, sizeof *distances);
+    for (uint32_t i = 0; distances && i < bucket->count; i++) {
+        struct launch_class *other = classes->classes[bucket->classes[i]];
+        if (other->like != other || other->refusal || !other->summary) continue;
+        if (!access_is_moved(other->summary, class->summary, distances)) continue;
+        class->like = other;
+        class->moved = distances;
+        return;
+    }
 }
 
 static struct launch_class *classify(struct launch_classes *classes, const struct program_launch *launch)
@@ -156,6 +174,7 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     struct launch_class *class = append_class(classes, launch);
     if (!class) return NULL;
     analyse(classes, class);
+    find_like(classes, bucket, class);
     bucket->classes[bucket->count++] = class->id;
     return class;
 }
@@ -251,6 +270,8 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
         if (launch->end_ns) {
             class->timed_launches++;
             class->time_ns += launch->time_ns;
+            class->like->alike_timed_launches++;
+            class->like->alike_time_ns += launch->time_ns;
         }
         if (progress && (i % 256 == 0 || i + 1 == program->launch_count))
             progress(context, "analysing launches", i + 1, program->launch_count);
@@ -267,7 +288,8 @@ void launch_classes_free(struct launch_classes *classes)
 
 uint64_t launch_class_time(const struct launch_class *class)
 {
-    return class->timed_launches ? class->time_ns / class->timed_launches : 0;
+    const struct launch_class *like = class->like;
+    return like->alike_timed_launches ? like->alike_time_ns / like->alike_timed_launches : 0;
 }
 
 struct class_variable {

@@ -21,7 +21,12 @@ struct launch_class {
     const char *keeps_place;        /* nor passed over */
     bool is_spared; /* launches of a kernel that is no member, where no group could pass over them: not
                        analysed */
+    /* The first class that touches the same in other places of its arrays (moved.h), or this one, and how much
+     * further on this one does, by base. */
+    struct launch_class *like;
+    const int64_t *moved;
     uint64_t launches, timed_launches, time_ns;
+    uint64_t alike_timed_launches, alike_time_ns; /* of all classes that are like this one */
 };
 
 struct launch_classes {
@@ -46,7 +51,7 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
                           void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
                           void *context);
 void launch_classes_free(struct launch_classes *classes);
-/* Mean device time of one launch, or 0 when the trace has none. */
+/* Mean device time of one launch of this class or those alike, or 0 when the trace has none. */
 uint64_t launch_class_time(const struct launch_class *class);
 /* Where the bases of a launch point; one binding a base of the class's summary, in the program's arena. */
 const struct array_binding *launch_bindings(struct launch_classes *classes, uint32_t launch);

@@ -83,19 +83,22 @@ static void key_add(struct key_words *key, uint64_t word)
     key->words[key->count++] = word;
 }
 
-static void key_add_binding(struct key_words *key, const struct array_binding *binding,
+static void key_add_binding(struct key_words *key, const struct array_binding *binding, int64_t moved,
                             struct seen_array *seen, uint32_t *seen_count)
 {
     uint32_t number = 0;
+    int64_t offset = binding->offset + moved;
     while (number < *seen_count && seen[number].array != binding->array) number++;
-    if (number == *seen_count) seen[(*seen_count)++] = (struct seen_array){binding->array, binding->offset};
+    if (number == *seen_count) seen[(*seen_count)++] = (struct seen_array){binding->array, offset};
     key_add(key, number);
-    key_add(key, (uint64_t)(binding->offset - seen[number].offset));
+    key_add(key, (uint64_t)(offset - seen[number].offset));
     key_add(key, (uint64_t)binding->size);
     key_add(key, binding->is_plain);
 }
 
-bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *result)
+/* by_like: by the classes that those of the launches are like. */
+static bool find_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, bool by_like,
+                     struct hash128 *result)
 {
     struct key_words key = {0};
     uint32_t bases = 0, seen_count = 0;
@@ -107,12 +110,13 @@ bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, st
     key.failed = !seen;
     for (uint32_t i = 0; i < count && !key.failed; i++) {
         const struct launch_class *class = launch_class_of(pairs->classes, launches[i]);
-        key_add(&key, class->id);
+        key_add(&key, by_like ? class->like->id : class->id);
         if (class->refusal) continue;
         struct bound_launch bound = pairs_launch(pairs, launches[i]);
         key.failed |= !bound.bindings;
         for (uint32_t b = 0; !key.failed && b < bound.summary->base_count; b++)
-            key_add_binding(&key, &bound.bindings[b], seen, &seen_count);
+            key_add_binding(&key, &bound.bindings[b], by_like && class->moved ? class->moved[b] : 0, seen,
+                            &seen_count);
     }
     if (!key.failed) *result = hash_bytes(key.words, key.count * sizeof *key.words);
     free(key.words);
@@ -120,23 +124,43 @@ bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, st
     return !key.failed;
 }
 
-/* Of the kind of question that is asked of these launches. */
-static struct hash128 question_key(struct hash128 key, uint64_t kind)
+bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *result)
+{
+    return find_key(pairs, launches, count, false, result);
+}
+
+bool pairs_like_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, uint64_t kind,
+                    struct hash128 *result)
+{
+    if (!find_key(pairs, launches, count, true, result)) return false;
+    *result = pairs_question_key(*result, kind);
+    return true;
+}
+
+struct hash128 pairs_question_key(struct hash128 key, uint64_t kind)
 {
     uint64_t words[3] = {key.low, key.high, kind};
     return hash_bytes(words, sizeof words);
 }
 
-/* What some process finds; false when time is over. */
+/* What some process finds, of these launches or, unless they are refused, of others alike: a refusal names
+ * bytes. False when time is over. */
 static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earlier, uint32_t later,
                           struct conflict *conflict)
 {
+    struct hash128 like;
     struct deadline *deadline = pairs->classes->deadline;
     struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
     const void *known;
     size_t size;
-    if (deadline_is_over(deadline)) return false;
-    key = question_key(key, 'p');
+    if (deadline_is_over(deadline) ||
+        !pairs_like_key(pairs, (uint32_t[]){earlier, later}, 2, 'P', &like))
+        return false;
+    key = pairs_question_key(key, 'p');
+    if (answers_look(pairs->answers, like, &known, &size)) {
+        memcpy(conflict, known, sizeof *conflict);
+        return true;
+    }
     enum answers_state state = answers_ask(pairs->answers, key, deadline_left(deadline), &known, &size);
     if (state == ANSWERS_FOUND) {
         memcpy(conflict, known, sizeof *conflict);
@@ -145,6 +169,8 @@ static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earl
     conflict_between(&pairs->memo, &p, &q, conflict);
     bool in_time = !deadline_is_over(deadline); /* else isl may have given up */
     if (state == ANSWERS_MINE && in_time) answers_give(pairs->answers, key, conflict, sizeof *conflict);
+    if (in_time && conflict->class < CONFLICT_OTHER)
+        answers_give(pairs->answers, like, conflict, sizeof *conflict);
     if (state == ANSWERS_MINE && !in_time) answers_forget(pairs->answers, key);
     return in_time;
 }

@@ -29,6 +29,12 @@ struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);
 const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later);
 /* Names the situation of these launches: equal keys, equal decisions. False when memory is out. */
 bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *key);
+/* The same for launches that do the same in other places of their arrays (launch_class.h), hashed with the kind
+ * of question. */
+bool pairs_like_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, uint64_t kind,
+                    struct hash128 *key);
+/* Of the kind of question that is asked of these launches. */
+struct hash128 pairs_question_key(struct hash128 key, uint64_t kind);
 /* What group_decide says of these launches as members; a situation is decided once. bound: they, bound, which
  * must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,

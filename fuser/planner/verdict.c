@@ -61,7 +61,8 @@ static bool judge(struct search *search, const struct search_group *planned, str
     return true;
 }
 
-static void tell(struct search *search, struct hash128 key, const struct verdict *verdict)
+static void tell(struct search *search, struct hash128 key, struct hash128 like,
+                 const struct verdict *verdict)
 {
     struct message message = {.kind = verdict->kind,
                               .has_stages = verdict->has_stages,
@@ -80,6 +81,7 @@ static void tell(struct search *search, struct hash128 key, const struct verdict
     memcpy(bytes, &message, sizeof message);
     memcpy(bytes + sizeof message, refusal, size);
     answers_give(search->pairs->answers, key, bytes, sizeof message + size);
+    if (!verdict->refusal) answers_give(search->pairs->answers, like, bytes, sizeof message + size);
 }
 
 static void hear(const void *bytes, struct verdict *verdict)
@@ -97,41 +99,43 @@ static void hear(const void *bytes, struct verdict *verdict)
     verdict->projected = message.projected;
 }
 
-/* What some process finds. */
-static bool find(struct search *search, const struct search_group *planned, struct verdict *verdict)
+/* What some process finds, of these members or, unless they are refused, of others alike: a refusal names
+ * bytes. */
+static bool find(struct search *search, const struct search_group *planned, struct hash128 like,
+                 struct verdict *verdict)
 {
+    struct answers *answers = search->pairs->answers;
     const void *bytes;
     size_t size;
-    const struct {
-        struct hash128 members;
-        uint64_t kind;
-    } question = {verdict->key, 'v'};
-    struct hash128 key = hash_bytes(&question, sizeof question);
+    struct hash128 key = pairs_question_key(verdict->key, 'v');
     if (deadline_is_over(search->deadline)) return false;
+    bool is_known = answers_look(answers, like, &bytes, &size);
     enum answers_state state =
-        answers_ask(search->pairs->answers, key, deadline_left(search->deadline), &bytes, &size);
+        is_known ? ANSWERS_FOUND : answers_ask(answers, key, deadline_left(search->deadline), &bytes, &size);
     if (state == ANSWERS_FOUND) {
         hear(bytes, verdict);
         return true;
     }
     bool is_judged = judge(search, planned, verdict);
-    if (state == ANSWERS_MINE && is_judged) tell(search, key, verdict);
-    if (state == ANSWERS_MINE && !is_judged) answers_forget(search->pairs->answers, key);
+    if (state == ANSWERS_MINE && is_judged) tell(search, key, like, verdict);
+    if (state == ANSWERS_MINE && !is_judged) answers_forget(answers, key);
     return is_judged;
 }
 
 const struct verdict *verdict_of(struct search *search, const struct search_group *planned)
 {
     uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
-    struct hash128 key;
+    struct hash128 key, like;
     struct verdict *verdict;
-    if (!pairs_key(search->pairs, members, count, &key)) return NULL;
+    if (!pairs_key(search->pairs, members, count, &key) ||
+        !pairs_like_key(search->pairs, members, count, 'V', &like))
+        return NULL;
     HASH_FIND(hh, search->verdicts, &key, sizeof key, verdict);
     if (verdict) return verdict;
     verdict = arena_calloc(search->arena, 1, sizeof *verdict);
     if (!verdict) return NULL;
     verdict->key = key;
-    if (!find(search, planned, verdict)) return NULL;
+    if (!find(search, planned, like, verdict)) return NULL;
     HASH_ADD(hh, search->verdicts, key, sizeof key, verdict);
     search->settled++;
     return verdict;
