@@ -132,11 +132,9 @@ void ahead_compile(struct search *search, const struct search_group *next)
     free(compiles.groups);
 }
 
-/* --- explanations --- */
-
-void ahead_explain(struct search *search, void (*look_at)(void *search, uint32_t launch))
+void ahead_look(struct search *search, uint32_t count, void (*look_at)(void *context, uint32_t number),
+                void *context)
 {
-    uint32_t workers = worker_count(search), count = search->program->launch_count;
-    if (!workers || count < 2) return;
-    crew_start(&search->crew, search->pairs->answers, workers, count - 1, look_at, search);
+    uint32_t workers = worker_count(search);
+    if (workers && count) crew_start(&search->crew, search->pairs->answers, workers, count, look_at, context);
 }

@@ -12,8 +12,9 @@ void ahead_search(struct search *search);
 /* Before this group is compiled: a crew compiles it and others that are in use, if it is not at it already.
  */
 void ahead_compile(struct search *search, const struct search_group *next);
-/* A crew looks at what keeps neighbouring launches apart: look is called with each launch. */
-void ahead_explain(struct search *search, void (*look)(void *search, uint32_t launch));
+/* A crew calls look_at with each of so many numbers. */
+void ahead_look(struct search *search, uint32_t count, void (*look_at)(void *context, uint32_t number),
+                void *context);
 void ahead_end(struct search *search);
 
 #endif

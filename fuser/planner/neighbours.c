@@ -404,23 +404,35 @@ static struct neighbours_row *find_row(struct neighbours *pair, struct neighbour
 }
 
 /* In a worker: what a pair asks. */
-static void look(void *context, uint32_t launch)
+static void look(void *context, uint32_t number)
 {
-    struct neighbours pair = {.search = context, .first = launch};
+    struct neighbours pair = ((const struct neighbours *)context)[number];
     decide(&pair);
+}
+
+/* Of every two neighbouring launches, in the search's arena; NULL when memory is out. */
+static struct neighbours *find_pairs(struct search *search)
+{
+    uint32_t count = search->program->launch_count;
+    struct neighbours *pairs = arena_calloc(search->arena, count + 1, sizeof *pairs);
+    for (uint32_t i = 0, step = 0; pairs && i + 1 < count; i++) {
+        pairs[i] = (struct neighbours){.search = search, .first = i};
+        const struct search_group *group = kept_group(&pairs[i], 0);
+        pairs[i].step = group ? step : 0;
+        step = group && step + 1 < group->step_count ? step + 1 : 0;
+    }
+    return pairs;
 }
 
 json_t *neighbours_json(struct search *search)
 {
     struct neighbours_row *rows = NULL, *row, *next;
     json_t *list = json_array();
-    ahead_explain(search, look);
-    for (uint32_t i = 0, step = 0; i + 1 < search->program->launch_count; i++) {
-        struct neighbours pair = {.search = search, .first = i};
+    struct neighbours *pairs = find_pairs(search);
+    if (pairs) ahead_look(search, search->program->launch_count - 1, look, pairs);
+    for (uint32_t i = 0; pairs && i + 1 < search->program->launch_count; i++) {
+        struct neighbours pair = pairs[i];
         struct hash128 situation;
-        const struct search_group *group = kept_group(&pair, 0);
-        pair.step = group ? step : 0;
-        step = group && step + 1 < group->step_count ? step + 1 : 0;
         if (!situation_of(&pair, &situation)) break;
         HASH_FIND(hh, rows, &situation, sizeof situation, row);
         if (!row) row = find_row(&pair, &rows, &situation, list);
