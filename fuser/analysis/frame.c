@@ -143,15 +143,15 @@ static __isl_give isl_map *affine_relation(struct frame *frame, uint32_t member)
     return all ? isl_map_coalesce(all) : NULL;
 }
 
-/* Each fused thread runs at most one thread of the member, each effective thread is run, none twice. */
+/* Each fused thread runs at most one thread of the member, each effective thread is run, none twice. The
+ * quickest question comes first. */
 static bool is_legal_remap(const struct access_summary *summary, __isl_keep isl_map *map)
 {
-    if (isl_map_is_single_valued(map) != isl_bool_true || isl_map_is_injective(map) != isl_bool_true)
-        return false;
     isl_set *run = isl_map_range(isl_map_copy(map));
     isl_bool covered = isl_set_is_subset(summary->effective, run);
     isl_set_free(run);
-    return covered == isl_bool_true;
+    return covered == isl_bool_true && isl_map_is_single_valued(map) == isl_bool_true &&
+           isl_map_is_injective(map) == isl_bool_true;
 }
 
 static bool affine_is_legal(struct memo *memo, const struct access_summary *summary, __isl_keep isl_map *map)

@@ -64,15 +64,18 @@ static uint32_t reverse_bits(uint32_t number, uint32_t bits)
     return reversed;
 }
 
-/* From the end, where the search comes last, and each far from those before: neighbours ask the same
- * questions. */
+/* Horizon by horizon, as the search comes to them; within one from the end, where the search comes last, and each
+ * far from those before: neighbours ask the same questions. */
 static bool spread(struct starts *starts)
 {
-    uint32_t bits = 0, count = 0, *spread = calloc(starts->count + 1, sizeof *spread);
-    while ((UINT64_C(1) << bits) < starts->count) bits++;
-    for (uint32_t i = 0; spread && i < UINT64_C(1) << bits; i++) {
-        uint32_t at = reverse_bits(i, bits);
-        if (at < starts->count) spread[count++] = starts->launches[starts->count - 1 - at];
+    const uint32_t bits = 8, horizon = 1u << bits;
+    uint32_t count = 0, *spread = calloc(starts->count + 1, sizeof *spread);
+    for (uint32_t first = 0; spread && first < starts->count; first += horizon) {
+        uint32_t left = starts->count - first, last = first + (left < horizon ? left : horizon) - 1;
+        for (uint32_t i = 0; i < horizon; i++) {
+            uint32_t at = reverse_bits(i, bits);
+            if (at <= last - first) spread[count++] = starts->launches[last - at];
+        }
     }
     if (!spread) return false;
     free(starts->launches);
