@@ -64,8 +64,8 @@ static uint32_t reverse_bits(uint32_t number, uint32_t bits)
     return reversed;
 }
 
-/* Horizon by horizon, as the search comes to them; within one from the end, where the search comes last, and each
- * far from those before: neighbours ask the same questions. */
+/* Horizon by horizon, as the search comes to them; within one from the end, where the search comes last, and
+ * each far from those before: neighbours ask the same questions. */
 static bool spread(struct starts *starts)
 {
     const uint32_t bits = 8, horizon = 1u << bits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cores that would be idle: a crew (fuser/planner/crew.h) does what the search is about to do, and the search, which
- * decides all by itself and in its own order, finds the answers ready. So the plan does not depend on the
- * crew: not on how many there are, nor on whether they live. */
+ * Cores that would be idle: a crew (fuser/planner/crew.h) does what the search is about to do, and the
+ * search, which decides all by itself and in its own order, finds the answers ready. So the plan does not
+ * depend on the crew: not on how many there are, nor on whether they live. */
 #ifndef KFUSE_FUSER_PLANNER_AHEAD_H
 #define KFUSE_FUSER_PLANNER_AHEAD_H
 

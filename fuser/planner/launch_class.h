@@ -21,8 +21,8 @@ struct launch_class {
     const char *keeps_place;        /* nor passed over */
     bool is_spared; /* launches of a kernel that is no member, where no group could pass over them: not
                        analysed */
-    /* The first class that touches the same in other places of its arrays (moved.h), or this one, and how much
-     * further on this one does, by base. */
+    /* The first class that touches the same in other places of its arrays (moved.h), or this one, and how
+     * much further on this one does, by base. */
     struct launch_class *like;
     const int64_t *moved;
     uint64_t launches, timed_launches, time_ns;

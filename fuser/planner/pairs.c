@@ -153,8 +153,7 @@ static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earl
     struct bound_launch p = pairs_launch(pairs, earlier), q = pairs_launch(pairs, later);
     const void *known;
     size_t size;
-    if (deadline_is_over(deadline) ||
-        !pairs_like_key(pairs, (uint32_t[]){earlier, later}, 2, 'P', &like))
+    if (deadline_is_over(deadline) || !pairs_like_key(pairs, (uint32_t[]){earlier, later}, 2, 'P', &like))
         return false;
     key = pairs_question_key(key, 'p');
     if (answers_look(pairs->answers, like, &known, &size)) {

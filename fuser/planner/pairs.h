@@ -29,8 +29,8 @@ struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);
 const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uint32_t later);
 /* Names the situation of these launches: equal keys, equal decisions. False when memory is out. */
 bool pairs_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, struct hash128 *key);
-/* The same for launches that do the same in other places of their arrays (launch_class.h), hashed with the kind
- * of question. */
+/* The same for launches that do the same in other places of their arrays (launch_class.h), hashed with the
+ * kind of question. */
 bool pairs_like_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, uint64_t kind,
                     struct hash128 *key);
 /* Of the kind of question that is asked of these launches. */

@@ -27,6 +27,8 @@ dist_check_SCRIPTS += tests/analysis/programs.sh
 analysis_goldens = blocks calls control corners counters elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
+c_tests += tests/analysis/test_moved
+tests_analysis_test_moved_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_product
 tests_analysis_test_product_LDADD = libfuser.la $(CMOCKA_LIBS)
 CLEANFILES += tests/analysis/random_indices.failed.ptx
