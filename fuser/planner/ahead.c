@@ -25,15 +25,24 @@ struct start { /* the first launch of a situation */
     uint32_t launch;
     UT_hash_handle hh;
 };
+struct look {
+    uint32_t launch;
+    bool is_whole; /* else at the pairs alone */
+};
 struct starts {
     struct search *search;
     uint32_t *launches, count;
+    struct look *looks; /* two a start */
 };
 
 static void look(void *context, uint32_t task)
 {
     const struct starts *starts = context;
-    search_look(starts->search, starts->launches[task]);
+    const struct look *look = &starts->looks[task];
+    if (look->is_whole)
+        search_look(starts->search, look->launch);
+    else
+        search_look_at_pairs(starts->search, look->launch);
 }
 
 /* One launch of each situation, as the search comes to them. */
@@ -64,23 +73,23 @@ static uint32_t reverse_bits(uint32_t number, uint32_t bits)
     return reversed;
 }
 
-/* Horizon by horizon, as the search comes to them; within one from the end, where the search comes last, and
- * each far from those before: neighbours ask the same questions. */
+/* Horizon by horizon, as the search comes to them: first the pairs, where nobody needs to wait for another,
+ * then the groups. Within a horizon from the end, where the search comes last, and each far from those
+ * before: neighbours ask the same questions. */
 static bool spread(struct starts *starts)
 {
     const uint32_t bits = 8, horizon = 1u << bits;
-    uint32_t count = 0, *spread = calloc(starts->count + 1, sizeof *spread);
-    for (uint32_t first = 0; spread && first < starts->count; first += horizon) {
+    uint32_t count = 0;
+    starts->looks = calloc(2 * (size_t)starts->count + 1, sizeof *starts->looks);
+    for (uint32_t first = 0; starts->looks && first < starts->count; first += horizon) {
         uint32_t left = starts->count - first, last = first + (left < horizon ? left : horizon) - 1;
-        for (uint32_t i = 0; i < horizon; i++) {
-            uint32_t at = reverse_bits(i, bits);
-            if (at <= last - first) spread[count++] = starts->launches[last - at];
+        for (uint32_t i = 0; i < 2 * horizon; i++) {
+            uint32_t at = reverse_bits(i % horizon, bits);
+            if (at <= last - first)
+                starts->looks[count++] = (struct look){starts->launches[last - at], i >= horizon};
         }
     }
-    if (!spread) return false;
-    free(starts->launches);
-    starts->launches = spread;
-    return true;
+    return starts->looks;
 }
 
 void ahead_search(struct search *search)
@@ -88,7 +97,8 @@ void ahead_search(struct search *search)
     struct starts starts = {.search = search};
     uint32_t workers = worker_count(search);
     if (workers && find_starts(search, &starts) && spread(&starts))
-        crew_start(&search->crew, search->pairs->answers, workers, starts.count, look, &starts);
+        crew_start(&search->crew, search->pairs->answers, workers, 2 * starts.count, look, &starts);
+    free(starts.looks);
     free(starts.launches);
 }
 

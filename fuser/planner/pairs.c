@@ -144,7 +144,7 @@ struct hash128 pairs_question_key(struct hash128 key, uint64_t kind)
 }
 
 /* What some process finds, of these launches or, unless they are refused, of others alike: a refusal names
- * bytes. False when time is over. */
+ * bytes. False when time is over, or another process is asked and not waited for. */
 static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earlier, uint32_t later,
                           struct conflict *conflict)
 {
@@ -160,11 +160,13 @@ static bool find_conflict(struct pairs *pairs, struct hash128 key, uint32_t earl
         memcpy(conflict, known, sizeof *conflict);
         return true;
     }
-    enum answers_state state = answers_ask(pairs->answers, key, deadline_left(deadline), &known, &size);
+    double wait = pairs->skips_asked ? 0 : deadline_left(deadline);
+    enum answers_state state = answers_ask(pairs->answers, key, wait, &known, &size);
     if (state == ANSWERS_FOUND) {
         memcpy(conflict, known, sizeof *conflict);
         return true;
     }
+    if (state == ANSWERS_NONE && pairs->skips_asked) return false;
     conflict_between(&pairs->memo, &p, &q, conflict);
     bool in_time = !deadline_is_over(deadline); /* else isl may have given up */
     if (state == ANSWERS_MINE && in_time) answers_give(pairs->answers, key, conflict, sizeof *conflict);

@@ -17,6 +17,7 @@ struct pairs {
     uint32_t computed;                     /* those that may meet, which take time */
     struct group_entry *groups;            /* uthash by key of the members */
     struct memo memo;                      /* of pairs and groups */
+    bool skips_asked;                      /* in a worker: what another process is asked is not waited for */
 };
 
 /* answers: those of other processes, may be NULL. */

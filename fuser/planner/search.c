@@ -241,6 +241,15 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     return memo;
 }
 
+void search_look_at_pairs(struct search *search, uint32_t first)
+{
+    struct draft draft = {.search = search, .first = first};
+    if (search_class(search, first)->no_member || draft_why_no_step(search, first)) return;
+    search->pairs->skips_asked = true;
+    draft_grow(&draft);
+    search->pairs->skips_asked = false;
+}
+
 /* A refused group loses the members from its cut on and is decided again. */
 static void shrink(struct search *search, struct search_memo *memo, uint32_t candidate)
 {

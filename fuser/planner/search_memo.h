@@ -22,6 +22,8 @@ bool search_situation(struct search *search, uint32_t first, struct hash128 *key
 /* What starts at this launch: looked up by the situation of the launches that a group could reach. NULL when
  * memory is out. */
 struct search_memo *search_look(struct search *search, uint32_t first);
+/* In a worker: asks what search_look will ask of pairs, but for what others are asked at the time. */
+void search_look_at_pairs(struct search *search, uint32_t first);
 /* A group that may start in this situation as things stand; NULL, of the first with the reason in the memo.
  */
 struct search_group *search_candidate(struct search *search, struct search_memo *memo, uint32_t candidate);
