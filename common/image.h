@@ -10,9 +10,9 @@
 
 enum image_kind {
     IMAGE_UNKNOWN,
-    IMAGE_PTX,     /* NUL-terminated PTX text */
-    IMAGE_ELF,     /* a cubin */
-    IMAGE_FATBIN,  /* one or more fatbin containers in a row */
+    IMAGE_PTX,    /* NUL-terminated PTX text */
+    IMAGE_ELF,    /* a cubin */
+    IMAGE_FATBIN, /* one or more fatbin containers in a row */
 };
 
 enum { FATBIN_WRAPPER_MAGIC = 0x466243B1, FATBIN_MAGIC = (int)0xBA55ED50 };

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLAN_MAGIC "KFPLAN\0"
+#define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum { PLAN_VERSION = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
 
@@ -29,8 +29,8 @@ struct plan_header {
     char magic[8];
     uint32_t version, header_size;
     uint64_t file_size;
-    uint64_t check;            /* hash_check of the bytes after this field up to file_size */
-    struct hash128 plan_hash;  /* of plan.json beside it as the planner wrote it: an edited one is noticed */
+    uint64_t check;           /* hash_check of the bytes after this field up to file_size */
+    struct hash128 plan_hash; /* of plan.json beside it as the planner wrote it: an edited one is noticed */
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
     struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, renames,
@@ -43,11 +43,11 @@ struct plan_module {
     struct hash128 hash; /* as in trace_module: image and JIT options */
 };
 
-struct plan_variable { /* of a kernel's module */
+struct plan_variable {       /* of a kernel's module */
     uint32_t name, reserved; /* offset in strings */
 };
 
-struct plan_kernel { /* a member or a launch passed over; its attributes must be as recorded */
+struct plan_kernel {       /* a member or a launch passed over; its attributes must be as recorded */
     uint32_t module, name; /* name: offset in strings */
     uint32_t registers, static_shared, local_bytes, parameter_bytes;
     int32_t max_dynamic_shared, reserved;
@@ -60,9 +60,9 @@ struct plan_step {
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared, arguments_size;
     /* arguments[i] & mask[i] must equal value[i]: arguments_size bytes of mask, then as many of value */
-    uint32_t mask;         /* offset in masks (bytes) */
+    uint32_t mask; /* offset in masks (bytes) */
     uint32_t first_guard, guard_count;
-    uint32_t max_gap_ns;   /* longest recorded gap between this arrival and the one before; 0: first step */
+    uint32_t max_gap_ns; /* longest recorded gap between this arrival and the one before; 0: first step */
 };
 
 struct plan_parameter { /* copies one piece of a member's parameter buffer into the fused kernel's */
@@ -82,7 +82,8 @@ struct plan_effect {
 };
 
 enum plan_rename_flags {
-    PLAN_RENAME_PARTIAL = 1, /* the kernel writes the bytes of a box only; else it writes every byte of the range */
+    /* the kernel writes the bytes of a box only; else it writes every byte of the range */
+    PLAN_RENAME_PARTIAL = 1,
 };
 /* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to the next. */
 struct plan_box {
@@ -125,16 +126,16 @@ struct plan_stale {
  * one that stores them, with the same guards, for when they must not be stale. */
 struct plan_variant {
     uint32_t first_guard, guard_count;
-    uint64_t code;        /* offset in code of a fatbin with machine code and PTX */
+    uint64_t code; /* offset in code of a fatbin with machine code and PTX */
     uint64_t code_size;
-    uint32_t entry;       /* name: offset in strings */
+    uint32_t entry; /* name: offset in strings */
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared, parameter_bytes;
     uint32_t first_parameter, parameter_count;
     uint32_t registers;
     uint32_t first_rename, rename_count; /* at most PLAN_RENAMES_LIMIT */
     uint32_t first_stale, stale_count;   /* at most PLAN_STALES_LIMIT */
-    uint32_t recipe, reserved;           /* steps of the group, a bit each: members that write what is stale */
+    uint32_t recipe, reserved; /* steps of the group, a bit each: members that write what is stale */
 };
 
 enum plan_group_flags {

@@ -23,6 +23,7 @@ struct trace_file_header {
 };
 
 /* X(NAME, struct, what the payload holds) */
+/* clang-format off */
 #define TRACE_RECORDS(X)                                                                                          \
     X(DEVICE, trace_device, "nothing")                                                                            \
     X(MODULE, trace_module, "options_size bytes of JIT options, then stored_size bytes of the image")             \
@@ -38,6 +39,7 @@ struct trace_file_header {
     X(WALL, trace_wall, "the entry point's name and a NUL")                                                       \
     X(ACTIVITY, trace_activity, "nothing")                                                                        \
     X(END, trace_end, "nothing")
+/* clang-format on */
 
 enum trace_kind {
     TRACE_NONE,
@@ -63,13 +65,13 @@ struct trace_device {
 
 enum trace_module_flags {
     TRACE_MODULE_HAS_PTX = 1,
-    TRACE_MODULE_RELOCATABLE = 2,   /* a linked image: its PTX is not what runs */
-    TRACE_MODULE_FROM_NVRTC = 4,    /* the image is PTX taken from NVRTC for the cubin with this hash */
-    TRACE_MODULE_LINKED = 8,        /* cuLink output, or a file that could not be read */
+    TRACE_MODULE_RELOCATABLE = 2, /* a linked image: its PTX is not what runs */
+    TRACE_MODULE_FROM_NVRTC = 4,  /* the image is PTX taken from NVRTC for the cubin with this hash */
+    TRACE_MODULE_LINKED = 8,      /* cuLink output, or a file that could not be read */
 };
 struct trace_module {
     uint32_t module, image_kind /* enum image_kind */, flags, options_size;
-    struct hash128 hash;         /* of the image's bytes followed by the JIT options */
+    struct hash128 hash;              /* of the image's bytes followed by the JIT options */
     uint64_t image_size, stored_size; /* stored_size is image_size, or 0 where there is no PTX to use */
 };
 
@@ -93,31 +95,32 @@ struct trace_contents {
 };
 
 enum trace_launch_flags {
-    TRACE_LAUNCH_ATTRIBUTES = 1,   /* cuLaunchKernelEx with attributes */
+    TRACE_LAUNCH_ATTRIBUTES = 1, /* cuLaunchKernelEx with attributes */
     TRACE_LAUNCH_COOPERATIVE = 2,
-    TRACE_LAUNCH_CAPTURED = 4,     /* during stream capture: never replaced */
-    TRACE_LAUNCH_PER_THREAD = 8,   /* per-thread default stream */
-    TRACE_LAUNCH_EXTRA = 16,       /* arguments came packed through CU_LAUNCH_PARAM_BUFFER_POINTER */
-    TRACE_LAUNCH_UNREADABLE = 32,  /* arguments could not be read: arguments_size is 0 */
+    TRACE_LAUNCH_CAPTURED = 4,    /* during stream capture: never replaced */
+    TRACE_LAUNCH_PER_THREAD = 8,  /* per-thread default stream */
+    TRACE_LAUNCH_EXTRA = 16,      /* arguments came packed through CU_LAUNCH_PARAM_BUFFER_POINTER */
+    TRACE_LAUNCH_UNREADABLE = 32, /* arguments could not be read: arguments_size is 0 */
 };
 struct trace_launch {
     uint64_t sequence;   /* one count over everything that has a sequence */
     uint64_t arrival_ns; /* when the program called */
     uint64_t capture_id;
-    uint32_t host_ns;    /* time spent in the driver's call */
+    uint32_t host_ns; /* time spent in the driver's call */
     uint32_t kernel, context, stream, thread, flags;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
-    int32_t result;      /* CUresult */
+    int32_t result; /* CUresult */
     uint32_t arguments_size, reserved;
 };
 
-enum trace_memory_kind { /* of an allocation, or of one end of a copy */
+/* of an allocation, or of one end of a copy */
+enum trace_memory_kind {
     TRACE_MEMORY_UNKNOWN,
-    TRACE_MEMORY_DEVICE,   /* cuMemAlloc, cuMemAllocPitch: the only kind that fusion may touch at first */
-    TRACE_MEMORY_ASYNC,    /* cuMemAllocAsync, pools */
+    TRACE_MEMORY_DEVICE, /* cuMemAlloc, cuMemAllocPitch: the only kind that fusion may touch at first */
+    TRACE_MEMORY_ASYNC,  /* cuMemAllocAsync, pools */
     TRACE_MEMORY_MANAGED,
-    TRACE_MEMORY_HOST,     /* pinned or registered */
+    TRACE_MEMORY_HOST, /* pinned or registered */
     TRACE_MEMORY_PAGEABLE,
     TRACE_MEMORY_MAPPED,   /* VMM, IPC, external, registered: one alias class */
     TRACE_MEMORY_VARIABLE, /* a module variable */
@@ -151,7 +154,7 @@ struct trace_wall { /* any call after which the host may have seen results */
     uint32_t stream, thread, is_whole_context, reserved;
 };
 
-struct trace_activity { /* CUPTI's record of one launch */
+struct trace_activity {                  /* CUPTI's record of one launch */
     uint64_t sequence, start_ns, end_ns; /* device clock */
     uint32_t registers, static_shared, dynamic_shared, local_per_thread;
     uint32_t local_total_kib, reserved;
@@ -174,7 +177,8 @@ static inline size_t trace_fixed_size(enum trace_kind kind)
     };
     return sizes[kind];
 }
-#define X(name, type, payload) _Static_assert(sizeof(struct type) % 8 == 0, "payloads are aligned to 8 bytes");
+#define X(name, type, payload)                                                                               \
+    _Static_assert(sizeof(struct type) % 8 == 0, "payloads are aligned to 8 bytes");
 TRACE_RECORDS(X)
 #undef X
 
@@ -196,7 +200,7 @@ void trace_writer_abandon(struct trace_writer *writer);
 /* --- reader: trace_reader.c ------------------------------------------------------------------------------- */
 struct trace_view { /* one record inside the mapped file */
     enum trace_kind kind;
-    const void *fixed;   /* the struct of this kind */
+    const void *fixed; /* the struct of this kind */
     const void *payload;
     size_t payload_size; /* with padding */
 };

@@ -13,7 +13,8 @@ struct emu_activity { /* one kernel launch, reported when it has run */
 };
 typedef void (*emu_activity_callback)(void *context, const struct emu_activity *activity);
 /* exported by the emulated libcuda.so.1 */
-typedef int (*emu_activity_subscribe)(emu_activity_callback callback, void *context); /* "emuActivitySubscribe" */
-typedef void (*emu_activity_tag)(uint64_t tag);                                         /* "emuActivityTag" */
+typedef int (*emu_activity_subscribe)(emu_activity_callback callback,
+                                      void *context); /* "emuActivitySubscribe" */
+typedef void (*emu_activity_tag)(uint64_t tag);       /* "emuActivityTag" */
 
 #endif

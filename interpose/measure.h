@@ -85,7 +85,8 @@ bool measure_is_loser(uint32_t group);
 /* Launches of the target's pattern go to the driver at once. */
 static inline bool measure_watches(void)
 {
-    return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL || measure_turn.phase == MEASURE_WAITING, 0);
+    return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL || measure_turn.phase == MEASURE_WAITING,
+                            0);
 }
 /* A use of the group has been issued fused: something is to be done. */
 static inline bool measure_is_due(uint32_t group)

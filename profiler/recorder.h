@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-extern bool recorder_is_active; /* read without a lock: false means that no recorder function need be called */
+/* read without a lock: false means that no recorder function need be called */
+extern bool recorder_is_active;
 
 /* Opens the trace and finds a source of activity records. real: looks up a function of the real driver library by its
  * exported name, e.g. "cuLaunchKernel", or NULL. */
@@ -20,7 +21,8 @@ void recorder_close(enum trace_end_reason reason);
 
 void recorder_device(const struct trace_device *device);
 void recorder_module(const struct trace_module *module, const void *options, const void *image);
-void recorder_kernel(const struct trace_kernel *kernel, const struct trace_parameter *parameters, const char *name);
+void recorder_kernel(const struct trace_kernel *kernel, const struct trace_parameter *parameters,
+                     const char *name);
 void recorder_variable(const struct trace_variable *variable, const char *name);
 void recorder_contents(struct trace_contents *contents, const void *bytes);
 /* Around every launch: begin takes the launch's sequence number and tags activity with it; end writes the record. */

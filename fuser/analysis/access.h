@@ -45,7 +45,7 @@ struct access_base {
     /* Of the pointer among the launch's words: ARGUMENT: in the parameter buffer; VARIABLE: behind it (variables.h), or
      * ACCESS_NO_WORD for a table of the mathematical library, which a fused kernel has itself. */
     uint32_t argument_offset;
-    const char *variable;     /* VARIABLE: name */
+    const char *variable; /* VARIABLE: name */
     /* Hull of all accesses through it, bytes relative to the base: [from, to). is_bounded false: anything in the
      * allocation that the pointer lies in. Neither read nor written, [0, 0): the kernel's flow depends on the pointer's
      * lying in an allocation. */
@@ -75,10 +75,11 @@ struct access {
     const char *reason;      /* of what is not exact, with the PTX line; NULL */
 };
 
-enum access_branch { /* of the threads that come by, in any iteration */
-    ACCESS_BRANCH_OPEN,  /* not known, or no branch with a guard */
-    ACCESS_BRANCH_NEVER, /* none takes it */
-    ACCESS_BRANCH_ALWAYS /* all do */
+/* of the threads that come by, in any iteration */
+enum access_branch {
+    ACCESS_BRANCH_OPEN,   /* not known, or no branch with a guard */
+    ACCESS_BRANCH_NEVER,  /* none takes it */
+    ACCESS_BRANCH_ALWAYS, /* all do */
 };
 
 struct access_words { /* argument bytes whose values the analysis used: they must be guarded */
@@ -91,7 +92,7 @@ struct access_contents { /* the same, of a module variable whose contents were g
 };
 
 struct access_summary {
-    struct arena *arena;         /* owns everything here but the isl objects */
+    struct arena *arena; /* owns everything here but the isl objects */
     const struct ptx_function *function;
     uint32_t grid[3], block[3], dynamic_shared;
     /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
@@ -108,26 +109,29 @@ struct access_summary {
     const char *whole_block;
     bool is_uneven;             /* whole_block: threads may leave before a barrier that others wait at */
     const char *no_whole_block; /* NULL, or why the blocks of this very launch cannot be run so */
-    struct variables variables;  /* that the kernel names */
-    struct access *accesses;     /* global memory only, in program order */
+    struct variables variables; /* that the kernel names */
+    struct access *accesses;    /* global memory only, in program order */
     uint32_t access_count;
     struct access_base *bases;
     uint32_t base_count;
-    struct access_words *words;  /* sorted, disjoint */
+    struct access_words *words; /* sorted, disjoint */
     uint32_t word_count;
-    const unsigned char *arguments; /* of the launch, a copy: what words are the same wherever the summary holds */
+    /* of the launch, a copy: what words are the same wherever the summary holds */
+    const unsigned char *arguments;
     struct access_contents *contents; /* sorted by variable, then offset */
     uint32_t content_count;
-    isl_set *threads;            /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
-    isl_set *effective;          /* threads that may execute a store or atomic; a superset */
+    isl_set *threads;   /* { L[bz, by, bx, tz, ty, tx] }: the whole launch */
+    isl_set *effective; /* threads that may execute a store or atomic; a superset */
     /* Block of the control flow graph -> where it is the header of an outermost loop, just the iterations that are begun
      * { L[bz, by, bx, tz, ty, tx, i] }; NULL: not known, or another block. */
     isl_set **rounds;
-    uint32_t round_count;        /* of blocks */
-    bool *is_idle; /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
+    uint32_t round_count; /* of blocks */
+    /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
+    bool *is_idle;
     enum access_branch *branches; /* by instruction; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
-    bool has_pipeline; /* a loop with a barrier of the block, in which loads may stand early for the next turn */
+    /* a loop with a barrier of the block, in which loads may stand early for the next turn */
+    bool has_pipeline;
     struct unwound **unwound; /* a place for what unwind.h finds */
 };
 

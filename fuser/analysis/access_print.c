@@ -30,7 +30,10 @@ static void print_bases(FILE *out, const struct access_summary *summary)
         const struct access_base *base = &summary->bases[b];
         fputs("base ", out);
         print_base_name(out, base);
-        fprintf(out, ": %s%s%s", base->is_read ? "read" : base->is_written ? "" : "not null",
+        fprintf(out, ": %s%s%s",
+                base->is_read      ? "read"
+                : base->is_written ? ""
+                                   : "not null",
                 base->is_read && base->is_written ? " and " : "", base->is_written ? "written" : "");
         if (base->is_bounded)
             fprintf(out, ", bytes [%lld, %lld)\n", (long long)base->from, (long long)base->to);

@@ -34,23 +34,27 @@ enum value_kind { VALUE_UNKNOWN, VALUE_INTEGER, VALUE_POINTER, VALUE_PREDICATE }
 
 struct value { /* immutable; isl objects belong to the analysis */
     enum value_kind kind;
-    uint8_t bits;                 /* width of the register; 1: predicate */
-    uint8_t zeros;                /* INTEGER: this many low bits are known to be 0 */
-    bool is_address;              /* UNKNOWN: may have been computed from a pointer */
-    isl_pw_aff *form;             /* INTEGER; POINTER: offset from the base, or NULL: unknown */
-    struct range range;           /* of form, wherever the value is defined */
-    isl_pw_aff *numerator;        /* INTEGER, or NULL: form is floor(numerator * multiplier / 2^shift), modulo 2^bits */
+    uint8_t bits;       /* width of the register; 1: predicate */
+    uint8_t zeros;      /* INTEGER: this many low bits are known to be 0 */
+    bool is_address;    /* UNKNOWN: may have been computed from a pointer */
+    isl_pw_aff *form;   /* INTEGER; POINTER: offset from the base, or NULL: unknown */
+    struct range range; /* of form, wherever the value is defined */
+    /* INTEGER, or NULL: form is floor(numerator * multiplier / 2^shift), modulo 2^bits */
+    isl_pw_aff *numerator;
     struct range numerator_range;
     wide multiplier;
     unsigned shift;
-    const struct value *residue;  /* INTEGER, or NULL: form is residue's numerator minus its quotient, or floor(half of */
-    bool residue_is_halved;       /* this), modulo 2^bits */
-    const struct value *either[2]; /* UNKNOWN, or NULL: the bitwise or of these, in the loop where it was computed */
+    /* INTEGER, or NULL: form is residue's numerator minus its quotient, or floor(half of this), modulo 2^bits */
+    const struct value *residue;
+    bool residue_is_halved;
+    /* UNKNOWN, or NULL: the bitwise or of these, in the loop where it was computed */
+    const struct value *either[2];
     int32_t either_loop;
-    uint32_t base;                /* POINTER: index in the analysis's bases */
-    isl_set *when_true, *when_false; /* PREDICATE: supersets of where it is true and false; exact when disjoint */
-    const uint64_t *sources;      /* bit set: which known words of arguments or variables it was computed from */
-    const char *reason;           /* UNKNOWN, or POINTER without form: why */
+    uint32_t base; /* POINTER: index in the analysis's bases */
+    /* PREDICATE: supersets of where it is true and false; exact when disjoint */
+    isl_set *when_true, *when_false;
+    const uint64_t *sources; /* bit set: which known words of arguments or variables it was computed from */
+    const char *reason;      /* UNKNOWN, or POINTER without form: why */
 };
 
 enum base_kind { BASE_ARGUMENT, BASE_VARIABLE, BASE_LOCAL, BASE_SHARED, BASE_PARAMETER, BASE_UNKNOWN };
@@ -62,22 +66,22 @@ struct base {
     bool is_not_null;     /* ARGUMENT: a comparison with NULL was decided by it */
 };
 
-struct source { /* a known word: argument bytes, or bytes of a module variable */
+struct source {           /* a known word: argument bytes, or bytes of a module variable */
     const char *variable; /* NULL: arguments */
     uint32_t offset, size;
     bool is_used;
 };
 
 struct exported_value { /* a value as it is after the loops that it was computed in */
-    int32_t loop; /* the loop in which it may be used */
+    int32_t loop;       /* the loop in which it may be used */
     const struct value *value;
     struct exported_value *next;
 };
 
-struct instances {        /* a set of instances: a superset of those that come by, or just those */
+struct instances { /* a set of instances: a superset of those that come by, or just those */
     isl_set *set;
     bool is_exact;
-    uint32_t culprit;     /* not exact: the instruction whose condition depends on data */
+    uint32_t culprit; /* not exact: the instruction whose condition depends on data */
 };
 struct block_state {
     struct instances in;     /* what enters */
@@ -100,21 +104,21 @@ struct analysis {
     struct ssa *ssa;
     unsigned dimensions;
     isl_space *space;
-    isl_set *threads;             /* in space: the launch, counters free */
+    isl_set *threads; /* in space: the launch, counters free */
     struct block_state *blocks;
     struct loop_state *loops;
-    const struct value **values;  /* SSA value -> its abstract value, or NULL */
+    const struct value **values; /* SSA value -> its abstract value, or NULL */
     struct exported_value **exported;
-    bool *is_relevant;            /* SSA value -> feeds an address or a branch */
+    bool *is_relevant; /* SSA value -> feeds an address or a branch */
     struct base *bases;
     uint32_t base_count, base_capacity;
     struct source *sources;
     uint32_t source_count, source_capacity;
-    struct owned {                /* isl objects to free at the end */
+    struct owned { /* isl objects to free at the end */
         isl_pw_aff *form;
         isl_set *set;
         struct owned *next;
-    } *owned;
+    } * owned;
     isl_set *empty_set, *universe;
     uint32_t block, instruction;  /* where evaluation is */
     isl_set *domain;              /* of that block; borrowed */
@@ -132,7 +136,8 @@ __isl_give isl_pw_aff *affine_constant(struct analysis *analysis, wide number);
 __isl_give isl_pw_aff *affine_dimension(struct analysis *analysis, unsigned position);
 __isl_give isl_pw_aff *affine_scale(struct analysis *analysis, __isl_take isl_pw_aff *form, wide factor);
 __isl_give isl_pw_aff *affine_shift(struct analysis *analysis, __isl_take isl_pw_aff *form, wide summand);
-__isl_give isl_pw_aff *affine_floor_divide(struct analysis *analysis, __isl_take isl_pw_aff *form, wide divisor);
+__isl_give isl_pw_aff *affine_floor_divide(struct analysis *analysis, __isl_take isl_pw_aff *form,
+                                           wide divisor);
 __isl_give isl_pw_aff *affine_modulo(struct analysis *analysis, __isl_take isl_pw_aff *form, wide modulus);
 /* form < bound ? below : above */
 __isl_give isl_pw_aff *affine_split(struct analysis *analysis, __isl_keep isl_pw_aff *form, wide bound,
@@ -154,10 +159,12 @@ bool affine_number(__isl_take isl_val *value, wide *number);
 
 /* --- value.c: abstract values ------------------------------------------------------------------------ */
 /* Every constructor takes its isl arguments; a NULL among them (isl gave up) gives an unknown value. */
-const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address, const char *reason);
+const struct value *value_unknown(struct analysis *analysis, unsigned bits, bool is_address,
+                                  const char *reason);
 const struct value *value_integer(struct analysis *analysis, unsigned bits, __isl_take isl_pw_aff *form,
                                   struct range range, const uint64_t *sources);
-const struct value *value_number(struct analysis *analysis, unsigned bits, wide number, const uint64_t *sources);
+const struct value *value_number(struct analysis *analysis, unsigned bits, wide number,
+                                 const uint64_t *sources);
 /* floor(numerator * multiplier / 2^shift), in small numbers where that is a division by a constant */
 const struct value *value_quotient(struct analysis *analysis, unsigned bits, __isl_take isl_pw_aff *numerator,
                                    struct range numerator_range, wide multiplier, unsigned shift,
@@ -177,8 +184,10 @@ const struct value *value_predicate(struct analysis *analysis, __isl_take isl_se
                                     __isl_take isl_set *when_false, const uint64_t *sources);
 const struct value *value_unknown_predicate(struct analysis *analysis);
 /* The register's value as a number: a form owned by the caller, or NULL when no proof is found. */
-__isl_give isl_pw_aff *value_as_signed(struct analysis *analysis, const struct value *value, struct range *range);
-__isl_give isl_pw_aff *value_as_unsigned(struct analysis *analysis, const struct value *value, struct range *range);
+__isl_give isl_pw_aff *value_as_signed(struct analysis *analysis, const struct value *value,
+                                       struct range *range);
+__isl_give isl_pw_aff *value_as_unsigned(struct analysis *analysis, const struct value *value,
+                                         struct range *range);
 /* A register that holds one number everywhere; is_signed says how to read it. */
 bool value_is_number(const struct value *value, bool is_signed, wide *number);
 /* Known to be one and the same, by the look of their forms. */
@@ -189,39 +198,43 @@ const uint64_t *sources_of(struct analysis *analysis, const char *variable, uint
 void sources_use(struct analysis *analysis, const uint64_t *sources);
 
 struct candidate { /* value on set */
-    isl_set *set; /* borrowed */
+    isl_set *set;  /* borrowed */
     const struct value *value;
 };
 /* One of several values, by disjoint sets; unknown where they are not. */
-const struct value *value_merge(struct analysis *analysis, const struct candidate *candidates, uint32_t count);
+const struct value *value_merge(struct analysis *analysis, const struct candidate *candidates,
+                                uint32_t count);
 
 /* --- evaluate.c, integer.c, predicate.c, memory.c: instructions -------------------------------------- */
-typedef const struct value *evaluate_opcode(struct analysis *analysis, const struct ptx_instruction *instruction,
+typedef const struct value *evaluate_opcode(struct analysis *analysis,
+                                            const struct ptx_instruction *instruction,
                                             const struct value *const *operands, unsigned bits);
 /* Defines what the current instruction writes to reg. */
 const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_value);
 /* An operand read at the current instruction; bits: of an immediate. Never NULL. */
-const struct value *evaluate_operand(struct analysis *analysis, const struct ptx_operand *operand, unsigned bits);
+const struct value *evaluate_operand(struct analysis *analysis, const struct ptx_operand *operand,
+                                     unsigned bits);
 const struct value *evaluate_guard(struct analysis *analysis, const struct ptx_instruction *instruction);
 const struct value *evaluate_address(struct analysis *analysis, const struct ptx_operand *operand);
 const struct value *evaluate_load(struct analysis *analysis, const struct ptx_instruction *instruction,
                                   unsigned element, unsigned bits);
 const struct ptx_operand *evaluate_find_address(const struct ptx_instruction *instruction);
 /* An unknown result of the current instruction. */
-const struct value *evaluate_give_up(struct analysis *analysis, const struct value *const *operands, unsigned count,
-                                     unsigned bits, const char *why);
+const struct value *evaluate_give_up(struct analysis *analysis, const struct value *const *operands,
+                                     unsigned count, unsigned bits, const char *why);
 /* The value is computed from its operands; else it is unknown whatever they are. */
 bool evaluate_is_followed(const struct ptx_instruction *instruction);
 unsigned evaluate_register_bits(const struct analysis *analysis, int32_t reg);
-extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add, integer_shift_left,
-    integer_shift_right, integer_and, integer_or, integer_xor, integer_not, integer_negate, integer_absolute,
-    integer_divide, integer_remainder, integer_minimum, integer_maximum, integer_convert, integer_extract,
-    integer_move;
+extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add,
+    integer_shift_left, integer_shift_right, integer_and, integer_or, integer_xor, integer_not,
+    integer_negate, integer_absolute, integer_divide, integer_remainder, integer_minimum, integer_maximum,
+    integer_convert, integer_extract, integer_move;
 /* predicate_compare_contrary is q of setp p|q, which combines the contrary of the comparison. */
-extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or, predicate_xor,
-    predicate_not, predicate_select;
+extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or,
+    predicate_xor, predicate_not, predicate_select;
 /* For callers that have operands as values. */
-const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b, unsigned bits);
+const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b,
+                              unsigned bits);
 
 /* --- domains.c: path conditions and loops ------------------------------------------------------------ */
 /* Fills blocks, loops and values; false with analysis->refusal. */

@@ -9,10 +9,11 @@ enum { DOMINATORS_NONE = -1 };
 
 struct dominators {
     const struct ptx_cfg *cfg;
-    uint32_t *order;       /* reachable blocks in reverse postorder */
+    uint32_t *order; /* reachable blocks in reverse postorder */
     uint32_t order_count;
-    int32_t *position;     /* block -> its place in order, or DOMINATORS_NONE: unreachable */
-    int32_t *parent;       /* block -> immediate dominator; of the entry and of unreachable blocks DOMINATORS_NONE */
+    int32_t *position; /* block -> its place in order, or DOMINATORS_NONE: unreachable */
+    /* block -> immediate dominator; of the entry and of unreachable blocks DOMINATORS_NONE */
+    int32_t *parent;
 };
 
 /* Cooper, Harvey, Kennedy: A simple, fast dominance algorithm. NULL when memory is out. */

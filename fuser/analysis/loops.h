@@ -10,20 +10,21 @@ enum { LOOPS_NONE = -1 }; /* as a loop: the function outside all loops; as a blo
 
 struct loop {
     uint32_t header;
-    int32_t parent;       /* the loop around, or LOOPS_NONE */
-    uint32_t depth;       /* 1: outermost */
+    int32_t parent;        /* the loop around, or LOOPS_NONE */
+    uint32_t depth;        /* 1: outermost */
     int32_t postdominator; /* of the whole loop in the parent's body */
 };
 struct loop_forest {
     const struct dominators *dominators;
-    struct loop *loops;   /* outer before inner, else in order of the header */
+    struct loop *loops; /* outer before inner, else in order of the header */
     uint32_t loop_count, max_depth;
     int32_t *loop_of;       /* block -> innermost loop */
     int32_t *postdominator; /* block -> immediate post-dominator inside the body of its innermost loop */
 };
 
 /* NULL when memory is out, or with *reason when the control flow is irreducible. */
-struct loop_forest *loops_build(struct arena *arena, const struct dominators *dominators, const char **reason);
+struct loop_forest *loops_build(struct arena *arena, const struct dominators *dominators,
+                                const char **reason);
 /* Whether inner is outer or lies inside it; LOOPS_NONE contains everything. */
 bool loops_contains(const struct loop_forest *forest, int32_t outer, int32_t inner);
 /* The node that stands for block in the body of `loop`, which contains it. */

@@ -59,7 +59,8 @@ static inline bool range_scale(struct range a, wide factor, struct range *result
 {
     wide low, high;
 
-    if (__builtin_mul_overflow(a.low, factor, &low) || __builtin_mul_overflow(a.high, factor, &high)) return false;
+    if (__builtin_mul_overflow(a.low, factor, &low) || __builtin_mul_overflow(a.high, factor, &high))
+        return false;
     *result = factor < 0 ? (struct range){high, low} : (struct range){low, high};
     return range_is_sane(*result);
 }

@@ -59,7 +59,8 @@ const struct value *value_predicate(struct analysis *analysis, isl_set *when_tru
 {
     when_true = isl_set_coalesce(when_true);
     when_false = isl_set_coalesce(when_false);
-    bool fits = when_true && when_false && affine_is_simple_set(when_true) && affine_is_simple_set(when_false);
+    bool fits =
+        when_true && when_false && affine_is_simple_set(when_true) && affine_is_simple_set(when_false);
 
     if (fits) {
         when_true = own_set(analysis, when_true);

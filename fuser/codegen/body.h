@@ -62,9 +62,9 @@ struct body {
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
-    bool is_specialized; /* to what is known of its launches: words that are always the same are numbers, blocks
-                            that no thread comes by are left out, branches go as they always do. Sums and
-                            products are not counted then */
+    /* to what is known of its launches: words that are always the same are numbers, blocks that no thread
+     * comes by are left out, branches go as they always do. Sums and products are not counted then */
+    bool is_specialized;
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;

@@ -45,8 +45,9 @@ struct planner_options {
     bool without_halo; /* halo fusions are not even looked for, since isl died of that */
     bool stores_all;   /* no fused kernel leaves a range stale (lazy.h) */
     uint32_t only;     /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
-    const char *measured_path; /* what runs have measured; NULL: what they left beside the older plan, if anything */
-    bool ignores_measured;     /* not even that */
+    /* what runs have measured; NULL: what they left beside the older plan, if anything */
+    const char *measured_path;
+    bool ignores_measured; /* not even that */
     /* Progress of long work, may be NULL: done of total steps of the named phase. */
     void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total);
     void *context;

@@ -37,7 +37,8 @@ struct program_kernel {
     const struct ptx_function *function; /* NULL with a refusal; its calls are replaced: see inline.h */
     const struct ptx_function *original; /* as the PTX has it */
     const char *refusal;
-    const char *takes_too_long; /* NULL, or what is said of launches that are not analysed because one took too long */
+    /* NULL, or what is said of launches that are not analysed because one took too long */
+    const char *takes_too_long;
     bool is_examined;
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */
     uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */
@@ -58,18 +59,19 @@ struct program_launch {
     uint32_t pointer_count;
     uint32_t window;
     const char *boundary; /* of the first launch of a window: what ended the one before; NULL: nothing did */
-    uint32_t gap_ns; /* host time between the end of the launch call before it in its window and this call, but what
-                        it takes to load a kernel, where it is launched again */
+    /* host time between the end of the launch call before it in its window and this call, but what it takes
+     * to load a kernel, where it is launched again */
+    uint32_t gap_ns;
     uint64_t time_ns; /* device time, 0: not known */
     uint64_t start_ns, end_ns;
 };
 
 /* What happens to memory between launches. */
 enum program_event_kind {
-    PROGRAM_READS,      /* [from, to) of the array */
-    PROGRAM_WRITES,     /* some of it, or all */
-    PROGRAM_FREES,      /* the array */
-    PROGRAM_UNKNOWN,    /* anything may be read and written */
+    PROGRAM_READS,   /* [from, to) of the array */
+    PROGRAM_WRITES,  /* some of it, or all */
+    PROGRAM_FREES,   /* the array */
+    PROGRAM_UNKNOWN, /* anything may be read and written */
 };
 struct program_event {
     uint32_t before; /* the launch that comes next */

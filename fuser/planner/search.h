@@ -24,7 +24,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint32_t step_count;
     uint32_t member_steps[SEARCH_MOST_STEPS]; /* member -> step */
     uint32_t member_count;
-    struct bound_launch *bound; /* members */
+    struct bound_launch *bound;    /* members */
     const struct verdict *verdict; /* once it is judged */
     struct group *group;           /* once it is used: verdict_carry_out */
     struct codegen_result code;
@@ -71,7 +71,7 @@ struct search {
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
     const struct measured *measured; /* by runs, where a group of those lost; or NULL: measurements.h */
-    const char *error; /* after search_run failed: why, with the next step */
+    const char *error;               /* after search_run failed: why, with the next step */
 };
 
 static inline const struct launch_class *search_class(const struct search *search, uint32_t launch)

@@ -12,15 +12,15 @@
 enum { LAUNCH_FILE_BYTES = 4096, LAUNCH_FILE_POINTERS = 32, LAUNCH_FILE_VARIABLES = 8 };
 
 struct launch_buffer {
-    uint32_t offset;   /* of the pointer in the arguments */
+    uint32_t offset; /* of the pointer in the arguments */
     uint64_t size;
     uint32_t modulus;
-    uint64_t inside;   /* the pointer's distance from the start */
+    uint64_t inside; /* the pointer's distance from the start */
 };
 struct launch_line {
     char kernel[256];
     uint32_t grid[3], block[3], shared;
-    bool may_run;      /* false: written `analyse` instead of `launch`, for it goes out of bounds */
+    bool may_run; /* false: written `analyse` instead of `launch`, for it goes out of bounds */
     unsigned char arguments[LAUNCH_FILE_BYTES];
     uint32_t size;
     struct launch_buffer buffers[LAUNCH_FILE_POINTERS];
@@ -36,6 +36,7 @@ char *launch_file_read(const char *path);
 /* The next launch after *cursor (which starts at the text), with all variables before it; false when there is none.
  * Exits with a message on a malformed line. */
 bool launch_file_next(const char **cursor, struct launch_line *line);
-void launch_file_input(const struct launch_line *line, const struct ptx_module *module, struct launch_input *input);
+void launch_file_input(const struct launch_line *line, const struct ptx_module *module,
+                       struct launch_input *input);
 
 #endif

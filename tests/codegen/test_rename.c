@@ -188,10 +188,11 @@ static void sets_are_boxes_or_not(void **state)
     expect_box(ctx, "{ [x] : exists r, l : 4 <= x - 40 r - 400 l < 36 and 1 <= r < 9 and 2 <= l < 5 }", true,
                (struct group_box){844, 32, 40, 8, 3, 10});
     /* Its first part has no point. */
-    expect_box(ctx,
-               "{ [r] : exists e0, e1: 10 <= r <= 90 and 20 e0 >= r - 3 and 20 e0 <= r - 2 and 20 e1 >= r - 8 "
-               "and 20 e1 <= r - 7; [x] : 100 <= x < 400 }",
-               true, (struct group_box){100, 300, 0, 1, 1, 0});
+    expect_box(
+        ctx,
+        "{ [r] : exists e0, e1: 10 <= r <= 90 and 20 e0 >= r - 3 and 20 e0 <= r - 2 and 20 e1 >= r - 8 "
+        "and 20 e1 <= r - 7; [x] : 100 <= x < 400 }",
+        true, (struct group_box){100, 300, 0, 1, 1, 0});
     expect_box(ctx, "{ [x] : 0 <= x < 10 or 30 <= x < 41 }", false, (struct group_box){0});
     expect_box(ctx, "{ [x] : exists r : 0 <= x - 100 r < 50 + r and 0 <= r < 9 }", false,
                (struct group_box){0});

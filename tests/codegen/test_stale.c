@@ -120,10 +120,13 @@ static void the_group_without_the_stores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_passes_in_registers),   cmocka_unit_test(what_passes_in_shared_memory),
-        cmocka_unit_test(results_are_stored),         cmocka_unit_test(what_is_loaded_from_memory_is_stored),
+        cmocka_unit_test(what_passes_in_registers),
+        cmocka_unit_test(what_passes_in_shared_memory),
+        cmocka_unit_test(results_are_stored),
+        cmocka_unit_test(what_is_loaded_from_memory_is_stored),
         cmocka_unit_test(what_data_decide_is_stored),
-        cmocka_unit_test(inputs_of_the_recipe),       cmocka_unit_test(the_group_without_the_stores),
+        cmocka_unit_test(inputs_of_the_recipe),
+        cmocka_unit_test(the_group_without_the_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@ enum {
     VECTOR_TEXT = 4096,
     VECTOR_NAME = 160,
 };
-#define VECTOR_FIXED 0x8123456789abcdefull /* the kernels' third parameter, 16 bytes: this and its inverse   \
-                                            */
+/* the kernels' third parameter, 16 bytes: this and its inverse */
+#define VECTOR_FIXED 0x8123456789abcdefull
 
 /* A row's results: %d in the low bits of first; second is [%out+8], UINT64_MAX where nothing is stored. */
 struct vector_result {

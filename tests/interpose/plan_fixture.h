@@ -22,11 +22,11 @@ enum fixture_groups {
     FIXTURE_BOX_BB = 256, /* b b: the same at the first one's first pointer */
     FIXTURE_LAZY = 512, /* a b, where b's first pointer is a's: lazy(pointer, int, pointer), which leaves 256
                            bytes at a's pointer stale, that a writes whole; or ab */
-    FIXTURE_DD = 32,      /* d d, with one v: dd(pointer of the first, address of v) */
-    FIXTURE_AB = 1,       /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
-    FIXTURE_ABC = 2,      /* a b c: abc(pointer, pointer) of a and c */
-    FIXTURE_BCB = 4,      /* b c b with c passed over, before: bb(pointer, pointer) */
-    FIXTURE_BCA = 8,      /* b c a with c passed over, after: ba(pointer, pointer) */
+    FIXTURE_DD = 32,    /* d d, with one v: dd(pointer of the first, address of v) */
+    FIXTURE_AB = 1,     /* a b, where b's first pointer is a's: ab(pointer, int, pointer) */
+    FIXTURE_ABC = 2,    /* a b c: abc(pointer, pointer) of a and c */
+    FIXTURE_BCB = 4,    /* b c b with c passed over, before: bb(pointer, pointer) */
+    FIXTURE_BCA = 8,    /* b c a with c passed over, after: ba(pointer, pointer) */
     FIXTURE_CC =
         16, /* c c, where both lie inside one allocation of at least 4096 bytes: cc(pointer, pointer) */
 };

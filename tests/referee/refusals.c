@@ -163,7 +163,8 @@ static void read_plan(struct batch *batch, const char *plan)
         check_places(batch, json_object_get(group, "passed_over"));
         fusion = arena_strdup(batch->arena, fusion ? fusion : "of no kind");
         judge_count_refusal(batch, arena_printf(batch->arena, "(group) %s", fusion), 1);
-        if (name && strstr(name, "_after_")) judge_count_refusal(batch, "(group) launches before it wait for it", 1);
+        if (name && strstr(name, "_after_"))
+            judge_count_refusal(batch, "(group) launches before it wait for it", 1);
         if (name && batch->group_count < sizeof batch->groups / sizeof *batch->groups)
             batch->groups[batch->group_count++] = (struct judge_group){
                 arena_strdup(batch->arena, name), fusion,
