@@ -4,7 +4,9 @@
 bench_programs = bench/blas bench/chain bench/kernel-summation bench/lecture bench/listings bench/nofuse \
 	bench/shallow bench/vadd
 bench_headers = bench/bench.h bench/chain.h
+if BENCH
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
+endif
 EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/endurance bench/golden bench/gpu \
 	bench/planning bench/programs bench/statistics.sh bench/steady bench/told.awk $(bench_routines)
 bench_routines = $(addprefix bench/routines/,add_tiles.cuh axpy.cuh by_hand.cuh copy.cuh cublas.cuh dot.cuh gemm.cuh \
@@ -24,7 +26,9 @@ bench/%: bench/%.cu $(bench_headers)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -o $@ $<
 
 # Reaches the driver without the runtime; its kernels are embedded as nvcc would.
+if BENCH
 noinst_PROGRAMS += bench/client
+endif
 bench_client_SOURCES = bench/client.c bench/runtime_lookup.def
 bench_client_LDADD = -ldl
 EXTRA_DIST += bench/client_kernels.cu
@@ -36,11 +40,21 @@ bench/client_kernels.fatbin: bench/client_kernels.cu
 
 # Records, plans and runs shallow: on the GPU if there is one, else on the emulator.
 .PHONY: demo
+if BENCH
 demo: all
 	$(SHELL) $(top_srcdir)/bench/demo $(abs_top_builddir)
+else
+demo:
+	@echo 'make demo needs bench/, which was left out: configure found no nvcc, or was told --disable-bench' >&2; exit 1
+endif
 
 # Thread instructions a second that the emulator runs, on this machine.
 .PHONY: bench-emulator
+if EMULATOR
 bench-emulator: tests/emulator/bench_engine
 	@sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | uniq -c
 	@top_srcdir=$(abs_top_srcdir) tests/emulator/bench_engine
+else
+bench-emulator:
+	$(no_emulator)
+endif

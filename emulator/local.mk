@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # --- the engine (driver and runtime link libengine.la)
+if EMULATOR
 noinst_LTLIBRARIES += liblanes.la libengine.la
+endif
 # Lane loops vectorise; rounding and the sign of zero stay as written.
 liblanes_la_CFLAGS = $(AM_CFLAGS) -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fno-strict-aliasing
 liblanes_la_SOURCES = \
@@ -50,7 +52,10 @@ EXTRA_DIST += emulator/activity.h
 
 # --- the driver and the runtime: programs find them through LD_LIBRARY_PATH
 emulatordir = $(pkglibdir)/emulator
-emulator_LTLIBRARIES = emulator/libcuda.la
+emulator_LTLIBRARIES =
+if EMULATOR
+emulator_LTLIBRARIES += emulator/libcuda.la emulator/libcudart.la
+endif
 emulator_libcuda_la_SOURCES = \
 	emulator/activity.h \
 	emulator/driver.def \
@@ -90,7 +95,6 @@ emulator_libcuda_la_LDFLAGS = -shared -version-number 1 -no-undefined -Wl,-Bsymb
 	-export-symbols-regex '^(cu[A-Z].*|emu[A-Z].*)$$'
 emulator_libcuda_la_LIBADD = libengine.la -lpthread
 # --- the runtime: for programs built with nvcc -cudart shared
-emulator_LTLIBRARIES += emulator/libcudart.la
 emulator_libcudart_la_CFLAGS = $(AM_CFLAGS) -fno-strict-aliasing
 emulator_libcudart_la_SOURCES = \
 	emulator/cudart.h \

@@ -9,5 +9,8 @@ dist_man_MANS += \
 	man/kfuse-run.1 \
 	man/kfuse-plan.5 \
 	man/kfuse-trace.5 \
-	man/kfuse-emulator.7 \
 	man/libkfuse.7
+if EMULATOR
+man_MANS = man/kfuse-emulator.7
+endif
+EXTRA_DIST += man/kfuse-emulator.7

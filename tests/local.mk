@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # C tests use cmocka and are named tests/AREA/test_NOUN.c; shell tests are tests/AREA/NOUN.sh. Exit 77 skips.
 c_tests =
+# What configure --disable-emulator leaves out: programs that are linked with the emulator, C tests among them, and scripts that use
+# it. Scripts that also need programs that nvcc has built are in bench_scripts, those that need these alone in nvcc_scripts.
+emulator_tests =
+emulator_check_programs =
+emulator_scripts =
+bench_scripts =
+nvcc_scripts =
 # Programs of tests/ that a GPU user would build with nvcc, one .cu file each; with the shared runtime, for the emulator.
 cuda_tests =
 cuda_test_headers = bench/bench.h tests/bench/driver_call.h tests/bench/modes.h tests/bench/scale_shift.h
@@ -17,8 +24,19 @@ include tests/tools/local.mk
 include tests/bench/local.mk
 include tests/referee/local.mk
 include tests/fuzz/local.mk
-check_PROGRAMS += $(c_tests)
+if EMULATOR
+c_tests += $(emulator_tests)
+check_PROGRAMS += $(emulator_check_programs)
+dist_check_SCRIPTS += $(emulator_scripts)
+if BENCH
+dist_check_SCRIPTS += $(bench_scripts)
+endif
+endif
+if BENCH
+dist_check_SCRIPTS += $(nvcc_scripts)
 cuda_programs += $(cuda_tests)
+endif
+check_PROGRAMS += $(c_tests)
 EXTRA_DIST += $(cuda_tests:=.cu) $(cuda_test_headers)
 tests/%: tests/%.cu $(cuda_test_headers)
 	@$(MKDIR_P) $(@D)

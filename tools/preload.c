@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds libkfuse.so and the emulator beside the command, installed or in a build tree, and starts a program
  * with them. */
+#include "config.h"
 #include "tools/preload.h"
 #include "tools/commands.h"
 
@@ -81,6 +82,10 @@ bool preload_absolute(const char *path, char *absolute, size_t size)
 int preload_program(const char *command, char **program, bool emulate)
 {
     char library[PATH_MAX], emulator[PATH_MAX];
+    if (emulate && !KFUSE_HAS_EMULATOR)
+        return command_error(command,
+                             "--emulate: this kfuse was built without the emulator: run it on a GPU, "
+                             "or build it without --disable-emulator");
     if (!find_part(library_places, library))
         return command_error(command,
                              "libkfuse.so was not found beside the command: run 'make' or 'make install'");

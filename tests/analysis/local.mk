@@ -4,8 +4,9 @@ tests_analysis_print_accesses_SOURCES = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
 	tests/analysis/print_accesses.c
 tests_analysis_print_accesses_LDADD = libfuser.la
-dist_check_SCRIPTS += tests/analysis/accesses.sh tests/analysis/random_indices.sh
-c_tests += tests/analysis/test_soundness
+dist_check_SCRIPTS += tests/analysis/accesses.sh
+emulator_scripts += tests/analysis/random_indices.sh
+emulator_tests += tests/analysis/test_soundness
 launch_run = \
 	tests/analysis/launch_file.c tests/analysis/launch_file.h \
 	tests/analysis/launch_run.c tests/analysis/launch_run.h
@@ -23,7 +24,7 @@ tests_analysis_libwatch_la_SOURCES = \
 tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
 tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
 tests_analysis_libwatch_la_LIBADD = libfuser.la
-dist_check_SCRIPTS += tests/analysis/programs.sh
+bench_scripts += tests/analysis/programs.sh
 analysis_goldens = blocks calls control corners counters elementwise indices loops stencils
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)

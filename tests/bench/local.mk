@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
-dist_check_SCRIPTS += \
+bench_scripts += \
 	tests/bench/attack.sh \
 	tests/bench/lazy.sh \
 	tests/bench/blas.sh \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-c_tests += tests/codegen/test_group tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source \
-	tests/codegen/test_machine_code tests/codegen/test_settle tests/codegen/test_halo tests/codegen/test_joined \
-	tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename \
+c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codegen/test_settle
+emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source tests/codegen/test_halo \
+	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename \
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_shares
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
@@ -51,4 +51,4 @@ EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/s
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
 	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
-dist_check_SCRIPTS += tests/codegen/gpu.sh tests/codegen/contracted.sh
+emulator_scripts += tests/codegen/gpu.sh tests/codegen/contracted.sh

@@ -14,8 +14,8 @@ preload_tests = tests/interpose/test_alone tests/interpose/test_entry tests/inte
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
-dist_check_SCRIPTS += tests/interpose/cost.sh tests/interpose/measure.sh tests/interpose/observers.sh tests/interpose/rename.sh \
-	tests/interpose/runtime.sh tests/interpose/table.sh \
+dist_check_SCRIPTS += tests/interpose/observers.sh tests/interpose/table.sh
+bench_scripts += tests/interpose/cost.sh tests/interpose/measure.sh tests/interpose/rename.sh tests/interpose/runtime.sh \
 	tests/interpose/verify.sh
 interpose_preload = tests/interpose/preload.c tests/interpose/preload.h tests/interpose/fake_driver.h
 tests_interpose_test_entry_SOURCES = tests/interpose/test_entry.c $(interpose_preload)
@@ -56,7 +56,9 @@ check_PROGRAMS += tests/interpose/renamed
 tests_interpose_renamed_SOURCES = tests/interpose/renamed.c
 tests_interpose_renamed_LDADD = libcommon.la -ldl
 EXTRA_DIST += tests/interpose/renamed.cu
+if BENCH
 check_DATA = tests/interpose/renamed.ptx
+endif
 CLEANFILES += tests/interpose/renamed.ptx
 tests/interpose/renamed.ptx: tests/interpose/renamed.cu
 	@$(MKDIR_P) tests/interpose

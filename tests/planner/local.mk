@@ -8,5 +8,5 @@ tests_planner_test_guards_SOURCES = tests/planner/test_guards.c $(temporary) $(w
 tests_planner_test_guards_LDADD = libfuser.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/planner/patch_trace
 tests_planner_patch_trace_SOURCES = tests/planner/patch_trace.c $(patched_file) $(patched_trace)
-dist_check_SCRIPTS += tests/planner/exactness.sh tests/planner/straight.sh
+emulator_scripts += tests/planner/exactness.sh tests/planner/straight.sh
 cuda_tests += tests/planner/exactness

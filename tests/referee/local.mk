@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The random-program referee: HACKING.md tells how to use it.
-check_PROGRAMS += tests/referee/referee tests/referee/player
+emulator_check_programs += tests/referee/referee tests/referee/player
 tests_referee_referee_SOURCES = \
 	tests/analysis/members.c tests/analysis/members.h \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
@@ -38,11 +38,16 @@ COUNT = 500
 SEED = 1
 TABLE = tests/referee/fuzz-$(SEED).txt
 .PHONY: fuzz
+if EMULATOR
 fuzz: $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(emulator_LTLIBRARIES) tools/kfuse tests/referee/referee tests/referee/player
 	@$(MKDIR_P) tests/referee/failures
 	tests/referee/referee --count $(COUNT) --seed $(SEED) --state tests/referee/fuzz-$(SEED).state \
 		--failures tests/referee/failures --table $(TABLE) \
 		--commit "$$(git -C $(srcdir) rev-parse --short HEAD 2>/dev/null || echo $(VERSION))"
+else
+fuzz:
+	$(no_emulator)
+endif
 
 # make mutants COUNT=n SEED=s: plants faults, which the referee must catch; goes on where it was interrupted.
 .PHONY: mutants
@@ -51,7 +56,8 @@ mutants:
 	mv mutants.txt $(srcdir)/bench/results/mutants.txt
 
 # Programs that failed once, and a few drawn ones; faults that can still be planted.
-dist_check_SCRIPTS += tests/referee/cases.sh tests/referee/mutants.sh tests/referee/run.sh
+dist_check_SCRIPTS += tests/referee/mutants.sh
+emulator_scripts += tests/referee/cases.sh tests/referee/run.sh
 EXTRA_DIST += tests/referee/mutants tests/referee/mutants.txt
 EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/dynamic_shared.program tests/referee/cases/joined_lag.program tests/referee/cases/many_divisions.program tests/referee/cases/passed_over.program tests/referee/cases/three_shapes.program tests/referee/cases/unread_pointer.program tests/referee/cases/wide_numbers.program
 clean-local: clean-referee

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-dist_check_SCRIPTS += tests/tools/explain.sh tests/tools/neighbours.sh tests/tools/source.sh tests/tools/help.sh tests/tools/jobs.sh tests/tools/dies.sh tests/tools/seconds.sh tests/tools/ptx.sh tests/tools/start.sh tests/tools/usage.sh
+dist_check_SCRIPTS += tests/tools/explain.sh tests/tools/help.sh tests/tools/report.sh tests/tools/start.sh tests/tools/usage.sh
+bench_scripts += tests/tools/dies.sh tests/tools/jobs.sh tests/tools/neighbours.sh tests/tools/plan_folder.sh tests/tools/seconds.sh \
+	tests/tools/source.sh tests/tools/trusted.sh
+nvcc_scripts += tests/tools/ptx.sh
 EXTRA_DIST += tests/tools/functions.sh tests/tools/on_gpu.sh tests/tools/explain.expected tests/tools/explain.kfplan/plan.json
-dist_check_SCRIPTS += tests/tools/plan_folder.sh tests/tools/trusted.sh tests/tools/report.sh
 EXTRA_DIST += tests/tools/report_plan.expected tests/tools/report_trace.expected
 check_LTLIBRARIES += tests/tools/libdies.la
 tests_tools_libdies_la_SOURCES = tests/tools/dies.c

@@ -27,3 +27,18 @@ expect 127 "$kfuse" run -- "$work/no-such-program"
 says "$work/no-such-program: No such file or directory"
 : >"$work/no-program"
 expect 126 "$kfuse" run -- "$work/no-program"
+
+# With the emulator its folder comes first; a kfuse that was built without it says so.
+for command in record run; do
+    case $(sed -n 's/^#define KFUSE_HAS_EMULATOR //p' "$top_builddir/config.h") in
+    1)
+        LD_LIBRARY_PATH=$work expect 0 "$kfuse" $command --emulate -- env
+        grep -qE "^LD_LIBRARY_PATH=/.*emulator.*:$work\$" "$work/out" || fail "LD_LIBRARY_PATH: $(grep LD_LIBRARY_PATH "$work/out")"
+        ;;
+    0)
+        expect 1 "$kfuse" $command --emulate -- env
+        says "kfuse $command: --emulate: this kfuse was built without the emulator"
+        ;;
+    *) fail 'config.h does not tell whether there is an emulator' ;;
+    esac
+done
