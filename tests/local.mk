@@ -8,6 +8,9 @@ emulator_check_programs =
 emulator_scripts =
 bench_scripts =
 nvcc_scripts =
+# Tests of which make check runs a share and make check-long the whole: they see KFUSE_TEST_LONG=1 then.
+long_tests =
+KFUSE_TEST_LONG = 0
 # Programs of tests/ that a GPU user would build with nvcc, one .cu file each; with the shared runtime, for the emulator.
 cuda_tests =
 cuda_test_headers = bench/bench.h tests/bench/driver_call.h tests/bench/modes.h tests/bench/scale_shift.h
@@ -43,7 +46,11 @@ tests/%: tests/%.cu $(cuda_test_headers)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
 TESTS += $(c_tests) $(dist_check_SCRIPTS)
 TEST_EXTENSIONS = .sh
-AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; export top_srcdir top_builddir CUDA_HOME;
+AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CUDA_HOME='$(CUDA_HOME)'; KFUSE_TEST_LONG='$(KFUSE_TEST_LONG)'; export top_srcdir top_builddir CUDA_HOME KFUSE_TEST_LONG;
+
+.PHONY: check-long
+check-long:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter $(long_tests),$(TESTS))' KFUSE_TEST_LONG=1
 
 # The C tests and the replays of tests/fuzz: what a build with --enable-sanitizers runs. A library that is preloaded and hooks
 # dlsym cannot stand before the sanitizer's own: tests that start programs with it are left to make check.

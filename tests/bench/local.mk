@@ -35,6 +35,7 @@ bench_scripts += \
 	tests/bench/trace_damaged.sh \
 	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
+long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
 cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h

@@ -4,7 +4,9 @@
 # kernels have them, whatever becomes of loads, stores and loops around them.
 KFUSE_TEST_CONTRACTED=1
 export KFUSE_TEST_CONTRACTED
-for test in joined tiles block_tile halo border turns shares; do
+tests='joined halo shares'
+[ "${KFUSE_TEST_LONG:-0}" != 1 ] || tests='joined tiles block_tile halo border turns shares'
+for test in $tests; do
     "$top_builddir/tests/codegen/test_$test" >/dev/null 2>"${TMPDIR:-/tmp}/contracted.$$"
     status=$?
     said=$(grep 'products contracted' "${TMPDIR:-/tmp}/contracted.$$")

@@ -52,3 +52,4 @@ EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/s
 	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
 emulator_scripts += tests/codegen/gpu.sh tests/codegen/contracted.sh
+long_tests += tests/codegen/contracted.sh tests/codegen/test_random

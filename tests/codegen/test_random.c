@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random sequences of kernels on few arrays, with random shapes and lengths: whatever group_decide accepts
- * must leave the memory of the originals. KFUSE_TEST_SCENES sets how many; KFUSE_TEST_SEED where they start.
- */
+ * must leave the memory of the originals. KFUSE_TEST_SCENES sets how many of each kind: 20 unless set, with KFUSE_TEST_LONG 60;
+ * KFUSE_TEST_SEED where they start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,6 +111,11 @@ static uint32_t setting(const char *name, uint32_t otherwise)
     return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+static uint32_t scene_count(void)
+{
+    return setting("KFUSE_TEST_SCENES", setting("KFUSE_TEST_LONG", 0) ? 60 : 20);
+}
+
 static void run_scenes(struct scene_launch (*make)(struct random *random), struct scene_array array,
                        uint32_t count)
 {
@@ -145,13 +150,13 @@ static void run_scenes(struct scene_launch (*make)(struct random *random), struc
 static void vectors(void **state)
 {
     (void)state;
-    run_scenes(random_launch, (struct scene_array){4 * ELEMENTS, 'f'}, setting("KFUSE_TEST_SCENES", 60));
+    run_scenes(random_launch, (struct scene_array){4 * ELEMENTS, 'f'}, scene_count());
 }
 
 static void planes(void **state)
 {
     (void)state;
-    run_scenes(random_plane, (struct scene_array){8 * ELEMENTS, 'd'}, setting("KFUSE_TEST_SCENES", 60));
+    run_scenes(random_plane, (struct scene_array){8 * ELEMENTS, 'd'}, scene_count());
 }
 
 int main(void)

@@ -53,6 +53,7 @@ tests_emulator_test_handles_LDADD = $(driver_libraries)
 tests_emulator_test_streams_LDADD = $(driver_libraries)
 emulator_check_programs += tests/emulator/run_image
 tests_emulator_run_image_LDADD = emulator/libcuda.la
+long_tests += tests/emulator/driver.sh
 emulator_scripts += tests/emulator/driver.sh tests/emulator/images.sh tests/emulator/orders.sh \
 	tests/emulator/print.sh
 cuda_tests += tests/emulator/orders

@@ -7,5 +7,7 @@ for file in "$top_srcdir"/tests/referee/cases/*.program; do
     [ -e "$file" ] || continue
     expect 0 timeout 20 "$referee" "$file" # the slowest takes 2 s
 done
-expect 0 "$referee" --count "${REFEREE_COUNT:-40}" --seed "${REFEREE_SEED:-1}" --batch 20 --failures "$work"
+count=20
+if is_long; then count=60; fi
+expect 0 "$referee" --count "${REFEREE_COUNT:-$count}" --seed "${REFEREE_SEED:-1}" --batch 20 --failures "$work"
 cat "$work/out"

@@ -12,6 +12,9 @@ trap 'rm -rf "$work"' EXIT
 unset LD_PRELOAD KFUSE_RECORD KFUSE_PLAN KFUSE_DISABLE KFUSE_LOG KFUSE_STATS KFUSE_HOLD_US KFUSE_SHADOW_MB KFUSE_EMULATOR KFUSE_VERIFY KFUSE_VERIFY_MIB KFUSE_VERIFY_WAIT_MS KFUSE_SPOIL_STALE KFUSE_TRUST
 export KFUSE_CACHE="$work/cache" KFUSE_MEASURE=${KFUSE_MEASURE:-0} # counts are those of a plan that is used throughout
 
+# make check runs a share of the longest tests, make check-long the whole of them.
+is_long() { [ "${KFUSE_TEST_LONG:-0}" = 1 ]; }
+
 fail() {
     printf 'FAILED: %s\n' "$*" >&2
     exit 1
