@@ -27,6 +27,7 @@ include tests/tools/local.mk
 include tests/bench/local.mk
 include tests/referee/local.mk
 include tests/fuzz/local.mk
+include tests/style/local.mk
 if EMULATOR
 c_tests += $(emulator_tests)
 check_PROGRAMS += $(emulator_check_programs)
