@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The size is 8 but for GUARD_VALUE. */
+/* The size is 8 but for GUARD_VALUE and GUARD_BETWEEN. */
 static inline bool read_value(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size,
                               uint64_t *value)
 {
@@ -71,11 +71,15 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
                                                   const struct guard_view *view)
 {
     uint64_t a, b, start, end;
-    uint32_t size = check->kind == GUARD_VALUE ? check->size : 8;
+    uint32_t size = check->kind == GUARD_VALUE || check->kind == GUARD_BETWEEN ? check->size : 8;
     if (!read_value(view, check->step_a, check->offset_a, size, &a)) return false;
     switch ((enum guard_check_kind)check->kind) {
     case GUARD_VALUE:
         return a == (uint64_t)check->value[0];
+    case GUARD_BETWEEN: {
+        int64_t number = size == 4 ? (int32_t)(uint32_t)a : (int64_t)a;
+        return number >= check->value[0] && number <= check->value[1];
+    }
     case GUARD_DIFFERENCE:
         return difference_holds(check, view);
     case GUARD_DISJOINT:

@@ -12,6 +12,7 @@
 /* X(NAME, meaning); a and b are (step, offset) pairs; p(x) is the 8-byte pointer at x */
 #define GUARD_CHECKS(X)                                                                                      \
     X(VALUE, "the size bytes at a equal value[0] (size 1, 2, 4 or 8)")                                       \
+    X(BETWEEN, "the size bytes at a, as a signed number, lie in [value[0], value[1]] (size 4 or 8)")         \
     X(DIFFERENCE, "p(b) - p(a) == value[0]")                                                                 \
     X(DISJOINT, "[p(a)+value[0], p(a)+value[1]) and [p(b)+value[2], p(b)+value[3]) share no byte")           \
     X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context")      \
@@ -28,7 +29,7 @@ enum guard_check_kind {
 
 struct guard_check {
     uint16_t kind;
-    uint16_t size;           /* VALUE only */
+    uint16_t size;           /* VALUE and BETWEEN only */
     uint16_t step_a, step_b; /* steps of the group's pattern; evaluated when max(step_a, step_b) arrives */
     uint32_t offset_a, offset_b;
     int64_t value[4];

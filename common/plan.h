@@ -15,10 +15,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
-enum { PLAN_VERSION = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
+enum { PLAN_VERSION = 5, PLAN_SUM_TERMS = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
 
 struct plan_table { /* count entries of a fixed struct */
     uint64_t offset;
@@ -33,7 +34,7 @@ struct plan_header {
     struct hash128 plan_hash; /* of plan.json beside it as the planner wrote it: an edited one is noticed */
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
-    struct plan_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects, renames,
+    struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects, renames,
         stales, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
@@ -47,11 +48,22 @@ struct plan_variable {       /* of a kernel's module */
     uint32_t name, reserved; /* offset in strings */
 };
 
-struct plan_kernel {       /* a member or a launch passed over; its attributes must be as recorded */
+/* An address that a kernel makes of its arguments: the pointer at offset pointer, and factors times signed integers
+ * of size 4 or 8. */
+struct plan_sum {
+    uint32_t pointer, term_count;
+    struct plan_term {
+        uint32_t offset, size;
+        int64_t factor;
+    } terms[PLAN_SUM_TERMS];
+};
+
+struct plan_kernel { /* a member or a launch passed over; its attributes must be as recorded */
     uint32_t module, name; /* name: offset in strings */
     uint32_t registers, static_shared, local_bytes, parameter_bytes;
     int32_t max_dynamic_shared, reserved;
     uint32_t first_variable, variable_count; /* see plan_words_size */
+    uint32_t first_sum, sum_count;
 };
 
 enum plan_step_role { PLAN_MEMBER, PLAN_BEFORE, PLAN_AFTER };
@@ -151,9 +163,10 @@ struct plan_group {
     uint64_t projected_gain_ns; /* per use */
 };
 
-_Static_assert(sizeof(struct plan_header) == 352, "plan header");
+_Static_assert(sizeof(struct plan_sum) == 72, "plan sum");
+_Static_assert(sizeof(struct plan_header) == 368, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
-_Static_assert(sizeof(struct plan_kernel) == 40, "plan kernel");
+_Static_assert(sizeof(struct plan_kernel) == 48, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
@@ -173,6 +186,7 @@ struct plan {
     const struct plan_header *header;
     const struct plan_module *modules;
     const struct plan_variable *variables;
+    const struct plan_sum *sums;
     const struct plan_kernel *kernels;
     const struct plan_group *groups;
     const struct plan_step *steps;
@@ -188,12 +202,33 @@ struct plan {
     size_t size;
 };
 /* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the kernel's
- * variables in the instance of the module that the launch belongs to, 8 bytes each. Guards, parameters, effects,
- * renames and stale ranges name words; masks cover the parameter buffer alone. */
+ * variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums, the same. Guards,
+ * parameters, effects, renames and stale ranges name words; masks cover the parameter buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {
-    uint32_t count = plan->kernels[step->kernel].variable_count;
+    uint32_t count = plan->kernels[step->kernel].variable_count + plan->kernels[step->kernel].sum_count;
     return count ? ((step->arguments_size + 7) & ~7u) + 8 * count : step->arguments_size;
+}
+
+static inline int64_t plan_term_of(const struct plan_term *term, const unsigned char *arguments)
+{
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (term->size == 8)
+        memcpy(&wide, arguments + term->offset, sizeof wide);
+    else
+        memcpy(&narrow, arguments + term->offset, sizeof narrow);
+    return term->size == 8 ? wide : narrow;
+}
+
+/* Modulo 2^64, as the kernel reckons. */
+static inline uint64_t plan_sum_of(const struct plan_sum *sum, const unsigned char *arguments)
+{
+    uint64_t address;
+    memcpy(&address, arguments + sum->pointer, sizeof address);
+    for (uint32_t i = 0; i < sum->term_count; i++)
+        address += (uint64_t)sum->terms[i].factor * (uint64_t)plan_term_of(&sum->terms[i], arguments);
+    return address;
 }
 
 /* Maps DIRECTORY/plan.bin and checks every offset, count and index in it, and that plan.json beside it, if there, is

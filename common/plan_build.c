@@ -20,7 +20,7 @@ struct build_table {
 struct plan_builder {
     struct arena *arena;
     struct plan_header header;
-    struct build_table modules, variables, kernels, groups, steps, guards, masks, parameters, effects,
+    struct build_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
         renames, stales, variants, strings, code;
     bool failed;
 };
@@ -36,6 +36,7 @@ static const struct build_place {
     }
     PLACE(modules, struct plan_module),
     PLACE(variables, struct plan_variable),
+    PLACE(sums, struct plan_sum),
     PLACE(kernels, struct plan_kernel),
     PLACE(groups, struct plan_group),
     PLACE(steps, struct plan_step),
@@ -145,6 +146,15 @@ uint32_t plan_build_variables(struct plan_builder *builder, const char *const *n
     for (uint32_t at = 0; entries && at + count <= table->count; at++)
         if (!memcmp(table->bytes + at * sizeof *entries, entries, size)) return at;
     return append(builder, &builder->variables, entries, entries ? count : 0);
+}
+
+uint32_t plan_build_sums(struct plan_builder *builder, const struct plan_sum *sums, uint32_t count)
+{
+    const struct build_table *table = &builder->sums;
+    if (!count) return 0;
+    for (uint32_t at = 0; at + count <= table->count; at++)
+        if (!memcmp(table->bytes + at * sizeof *sums, sums, count * sizeof *sums)) return at;
+    return append(builder, &builder->sums, sums, count);
 }
 
 uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kernel *kernel)

@@ -25,6 +25,8 @@ uint32_t plan_build_string(struct plan_builder *builder, const char *text);
 uint32_t plan_build_module(struct plan_builder *builder, struct hash128 hash);
 /* Variables of a kernel, in order: the first one's index. */
 uint32_t plan_build_variables(struct plan_builder *builder, const char *const *names, uint32_t count);
+/* The same of its sums. */
+uint32_t plan_build_sums(struct plan_builder *builder, const struct plan_sum *sums, uint32_t count);
 uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kernel *kernel);
 
 /* Begins a group; what follows belongs to it. Returns its index. */

@@ -18,7 +18,8 @@
 enum {
     PLAN_PATH = 4096,
     PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
-    VARIABLES_LIMIT = 1024    /* of one kernel */
+    VARIABLES_LIMIT = 1024,   /* of one kernel */
+    SUMS_LIMIT = 1024         /* likewise */
 };
 
 struct check { /* one file being checked */
@@ -74,6 +75,7 @@ static bool check_tables(const struct check *check)
         return reject(check, "has its table of " #name " outside the file");
     CHECK_TABLE(modules)
     CHECK_TABLE(variables)
+    CHECK_TABLE(sums)
     CHECK_TABLE(kernels)
     CHECK_TABLE(groups)
     CHECK_TABLE(steps)
@@ -97,6 +99,7 @@ static void find_tables(struct plan *plan)
 #define FIND_TABLE(name) plan->name = (const void *)(start + header->name.offset);
     FIND_TABLE(modules)
     FIND_TABLE(variables)
+    FIND_TABLE(sums)
     FIND_TABLE(kernels)
     FIND_TABLE(groups)
     FIND_TABLE(steps)
@@ -131,11 +134,22 @@ static bool is_shape(const uint32_t grid[3], const uint32_t block[3])
     return (uint64_t)block[0] * block[1] * block[2] <= 1024;
 }
 
+static bool is_sum(const struct plan_sum *sum, uint32_t parameter_bytes)
+{
+    if (sum->term_count > PLAN_SUM_TERMS || parameter_bytes < 8 || sum->pointer > parameter_bytes - 8) return false;
+    for (uint32_t i = 0; i < sum->term_count; i++) {
+        const struct plan_term *term = &sum->terms[i];
+        if (term->size != 4 && term->size != 8) return false;
+        if (term->size > parameter_bytes || term->offset > parameter_bytes - term->size) return false;
+    }
+    return true;
+}
+
 static bool check_names_and_kernels(const struct check *check)
 {
     const struct plan *plan = check->plan;
     const struct plan_table *strings = &plan->header->strings;
-    uint32_t variables = plan->header->variables.count;
+    uint32_t variables = plan->header->variables.count, sums = plan->header->sums.count;
     if (!strings->count || plan->strings[strings->count - 1])
         return reject(check, "has names without an end");
     for (uint32_t i = 0; i < plan->header->kernels.count; i++) {
@@ -146,6 +160,11 @@ static bool check_names_and_kernels(const struct check *check)
         if (kernel->variable_count > VARIABLES_LIMIT || kernel->first_variable > variables ||
             kernel->variable_count > variables - kernel->first_variable)
             return reject(check, "kernel %u has variables outside their table", i);
+        if (kernel->sum_count > SUMS_LIMIT || kernel->first_sum > sums || kernel->sum_count > sums - kernel->first_sum)
+            return reject(check, "kernel %u has sums outside their table", i);
+        for (uint32_t k = 0; k < kernel->sum_count; k++)
+            if (!is_sum(&plan->sums[kernel->first_sum + k], kernel->parameter_bytes))
+                return reject(check, "kernel %u makes an address of what it has not", i);
     }
     for (uint32_t i = 0; i < variables; i++)
         if (!is_name(plan, plan->variables[i].name)) return reject(check, "variable %u has no name", i);
@@ -163,8 +182,9 @@ static bool is_inside_words(const struct plan *plan, const struct plan_step *ste
 static bool is_guard(const struct plan *plan, const struct guard_check *guard, const struct plan_step *steps,
                      uint32_t arrived)
 {
-    bool is_value = guard->kind == GUARD_VALUE;
-    bool is_size = guard->size == 1 || guard->size == 2 || guard->size == 4 || guard->size == 8;
+    bool is_value = guard->kind == GUARD_VALUE || guard->kind == GUARD_BETWEEN;
+    bool is_size = guard->size == 4 || guard->size == 8 ||
+                   (guard->kind == GUARD_VALUE && (guard->size == 1 || guard->size == 2));
     if (guard->kind >= GUARD_KINDS || guard->step_a >= arrived || guard->step_b >= arrived) return false;
     if (is_value && !is_size) return false;
     if (!is_inside_words(plan, &steps[guard->step_a], guard->offset_a, is_value ? guard->size : 8))

@@ -25,6 +25,7 @@ libfuser_la_SOURCES += \
 	fuser/analysis/memory.c \
 	fuser/analysis/predicate.c \
 	fuser/analysis/range.h \
+	fuser/analysis/shifts.c \
 	fuser/analysis/sources.c \
 	fuser/analysis/ssa.c fuser/analysis/ssa.h \
 	fuser/analysis/uniform.c fuser/analysis/uniform.h \

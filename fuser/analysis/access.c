@@ -29,14 +29,17 @@ static void free_isl(struct analysis *analysis)
     isl_space_free(analysis->space);
 }
 
-static isl_space *instance_space(isl_ctx *ctx, unsigned dimensions)
+static isl_space *instance_space(isl_ctx *ctx, unsigned first_counter, unsigned dimensions)
 {
     static const char *const names[ACCESS_THREAD_DIMENSIONS] = {"bz", "by", "bx", "tz", "ty", "tx"};
     isl_space *space = isl_space_set_alloc(ctx, 0, dimensions);
     char counter[16];
 
     for (unsigned d = 0; d < dimensions; d++) {
-        snprintf(counter, sizeof counter, "i%u", d - ACCESS_THREAD_DIMENSIONS);
+        if (d < first_counter)
+            snprintf(counter, sizeof counter, "w%u", d - ACCESS_THREAD_DIMENSIONS);
+        else
+            snprintf(counter, sizeof counter, "i%u", d - first_counter);
         space =
             isl_space_set_dim_name(space, isl_dim_set, d, d < ACCESS_THREAD_DIMENSIONS ? names[d] : counter);
     }
@@ -78,9 +81,10 @@ static bool allocate_state(struct analysis *analysis)
     }
     analysis->base_capacity = 8;
     analysis->bases[analysis->base_count++] = (struct base){.kind = BASE_UNKNOWN};
-    analysis->dimensions = ACCESS_THREAD_DIMENSIONS + analysis->forest->max_depth;
+    analysis->first_counter = ACCESS_THREAD_DIMENSIONS + analysis->input->shift_count;
+    analysis->dimensions = analysis->first_counter + analysis->forest->max_depth;
     affine_begin(analysis);
-    analysis->space = instance_space(analysis->ctx, analysis->dimensions);
+    analysis->space = instance_space(analysis->ctx, analysis->first_counter, analysis->dimensions);
     analysis->threads = all_threads(analysis->input, isl_space_copy(analysis->space));
     analysis->universe = isl_set_universe(isl_space_copy(analysis->space));
     analysis->empty_set = isl_set_empty(isl_space_copy(analysis->space));
@@ -156,20 +160,23 @@ static uint32_t word_of(const struct access_summary *summary, const struct base 
     return ACCESS_NO_WORD;
 }
 
-static uint32_t summary_base(struct analysis *analysis, const struct base *base)
+static uint32_t summary_base(struct analysis *analysis, const struct base *base, const int64_t *factors)
 {
     struct access_summary *summary = analysis->summary;
     struct access_base found = {.kind = base->kind == BASE_ARGUMENT   ? ACCESS_BASE_ARGUMENT
                                         : base->kind == BASE_VARIABLE ? ACCESS_BASE_VARIABLE
                                                                       : ACCESS_BASE_UNKNOWN,
                                 .argument_offset = word_of(summary, base),
+                                .pointer = base->argument_offset,
                                 .variable = base->variable,
                                 .is_bounded = true};
 
+    if (factors) memcpy(found.factors, factors, sizeof found.factors);
     for (uint32_t b = 0; b < summary->base_count; b++) {
         const struct access_base *other = &summary->bases[b];
         bool same_name = !found.variable || (other->variable && strcmp(other->variable, found.variable) == 0);
-        if (other->kind == found.kind && other->argument_offset == found.argument_offset && same_name)
+        if (other->kind == found.kind && other->argument_offset == found.argument_offset && same_name &&
+            !memcmp(other->factors, found.factors, sizeof found.factors))
             return b;
     }
     struct access_base *bases = arena_grow(analysis->arena, summary->bases, summary->base_count,
@@ -199,12 +206,15 @@ static void widen_base(struct access_base *base, const struct access *access, co
 static isl_map *relation_of(struct analysis *analysis, isl_pw_aff *form, isl_set *domain, unsigned depth)
 {
     isl_map *map = isl_map_from_pw_aff(isl_pw_aff_intersect_domain(form, isl_set_copy(domain)));
-    unsigned kept = ACCESS_THREAD_DIMENSIONS + depth;
+    unsigned kept = ACCESS_THREAD_DIMENSIONS + depth, inner = analysis->first_counter + depth;
 
-    map = isl_map_project_out(map, isl_dim_in, kept, analysis->dimensions - kept);
+    map = isl_map_project_out(map, isl_dim_in, inner, analysis->dimensions - inner);
+    map = isl_map_project_out(map, isl_dim_in, ACCESS_THREAD_DIMENSIONS,
+                              analysis->first_counter - ACCESS_THREAD_DIMENSIONS);
     map = isl_map_set_tuple_name(map, isl_dim_in, "L");
     for (unsigned d = 0; d < kept; d++) {
-        const char *name = isl_space_get_dim_name(analysis->space, isl_dim_set, d);
+        unsigned from = d < ACCESS_THREAD_DIMENSIONS ? d : d - ACCESS_THREAD_DIMENSIONS + analysis->first_counter;
+        const char *name = isl_space_get_dim_name(analysis->space, isl_dim_set, from);
         map = isl_map_set_dim_name(map, isl_dim_in, d, name);
     }
     return isl_map_coalesce(map);
@@ -240,7 +250,7 @@ static void note_effective(struct analysis *analysis, isl_set *domain)
 }
 
 static bool add_access(struct analysis *analysis, struct access access, const struct base *base,
-                       const struct range *hull)
+                       const int64_t *factors, const struct range *hull)
 {
     struct access_summary *summary = analysis->summary;
 
@@ -253,7 +263,7 @@ static bool add_access(struct analysis *analysis, struct access access, const st
         }
         summary->accesses = grown;
     }
-    access.base = summary_base(analysis, base);
+    access.base = summary_base(analysis, base, factors);
     widen_base(&summary->bases[access.base], &access, hull);
     summary->accesses[summary->access_count++] = access;
     return true;
@@ -273,9 +283,9 @@ static bool is_listed(const struct analysis *analysis, const struct ptx_instruct
     return kind != BASE_LOCAL && kind != BASE_SHARED && kind != BASE_PARAMETER;
 }
 
-/* Fills relation and hull; false: the address is not affine. */
+/* Fills relation, factors and hull; false: the address is not affine. */
 static bool describe_address(struct analysis *analysis, const struct value *address, isl_set *domain,
-                             struct access *access, struct range *hull)
+                             struct access *access, int64_t *factors, struct range *hull)
 {
     struct range range;
     int32_t loop = analysis->forest->loop_of[analysis->block];
@@ -287,6 +297,7 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
                              : legality_at(analysis, access->instruction, "an address without a base");
         return false;
     }
+    form = shifts_take(analysis, form, factors, &range);
     *hull = range;
     affine_bounds(analysis, form, domain, hull);
     access->relation =
@@ -343,6 +354,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
                                                                 : ACCESS_READ,
                             .is_uncached_order = is_ordered(instruction)};
     struct range hull;
+    int64_t factors[ACCESS_MOST_SHIFTS] = {0};
 
     analysis->block = analysis->cfg->block_of[index];
     analysis->instruction = index;
@@ -356,13 +368,15 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
     if (run.set && isl_set_is_empty(run.set) != isl_bool_true && is_listed(analysis, instruction, address)) {
         access.is_once = analysis->forest->loop_of[analysis->block] == LOOPS_NONE;
         access.most_instances = most_instances(analysis, analysis->forest->loop_of[analysis->block]);
-        bool is_affine = describe_address(analysis, address, run.set, &access, &hull);
+        shifts_note(analysis, run.set);
+        bool is_affine = describe_address(analysis, address, run.set, &access, factors, &hull);
         const struct base *base = &analysis->bases[address->kind == VALUE_POINTER ? address->base : 0];
+        if (base->kind != BASE_ARGUMENT) shifts_refuse(analysis, factors);
         if (!access.domain_is_exact && !access.reason)
             access.reason =
                 legality_at(analysis, run.culprit, "whether it is run depends on this, and this on data");
         if (access.kind != ACCESS_READ) note_effective(analysis, run.set);
-        done = add_access(analysis, access, base, is_affine ? &hull : NULL);
+        done = add_access(analysis, access, base, is_affine ? factors : NULL, is_affine ? &hull : NULL);
     }
     isl_set_free(run.set);
     return done;
@@ -459,7 +473,7 @@ static bool describe_accesses(struct analysis *analysis)
     }
     for (uint32_t b = 0; b < analysis->base_count; b++)
         if (analysis->bases[b].kind == BASE_ARGUMENT && analysis->bases[b].is_not_null)
-            summary_base(analysis, &analysis->bases[b]);
+            summary_base(analysis, &analysis->bases[b], NULL);
     return true;
 }
 
@@ -479,6 +493,7 @@ static void find_idle_blocks(struct analysis *analysis)
     bool *idle = arena_calloc(analysis->arena, analysis->cfg->block_count, sizeof *idle);
 
     affine_begin(analysis);
+    for (uint32_t b = 0; b < analysis->cfg->block_count; b++) shifts_note(analysis, analysis->blocks[b].in.set);
     for (uint32_t b = 0; idle && b < analysis->cfg->block_count; b++)
         idle[b] = isl_set_is_empty(analysis->blocks[b].in.set) == isl_bool_true;
     affine_recover(analysis);
@@ -559,8 +574,9 @@ static void find_rounds(struct analysis *analysis)
         uint32_t header = forest->loops[loop].header;
         const struct instances *in = &analysis->blocks[header].in;
         if (forest->loops[loop].parent != LOOPS_NONE || !in->is_exact || !in->set) continue;
-        isl_set *set =
-            isl_set_project_out(isl_set_copy(in->set), isl_dim_set, kept, analysis->dimensions - kept);
+        isl_set *set = shifts_drop(analysis, isl_set_copy(in->set));
+        set = isl_set_project_out(set, isl_dim_set, kept,
+                                  ACCESS_THREAD_DIMENSIONS + analysis->dimensions - analysis->first_counter - kept);
         summary->rounds[header] = isl_set_coalesce(set);
     }
     affine_recover(analysis);
@@ -586,7 +602,7 @@ static bool run_passes(struct analysis *analysis)
     }
     analysis->refusal = legality_check(analysis);
     if (analysis->refusal) return false;
-    isl_space *space = instance_space(analysis->ctx, ACCESS_THREAD_DIMENSIONS);
+    isl_space *space = instance_space(analysis->ctx, ACCESS_THREAD_DIMENSIONS, ACCESS_THREAD_DIMENSIONS);
     summary->effective = isl_set_empty(isl_space_copy(space));
     summary->threads = all_threads(analysis->input, space);
     if (!domains_find(analysis) || !describe_accesses(analysis)) return false;

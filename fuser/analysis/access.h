@@ -26,6 +26,12 @@ struct launch_variable { /* a module variable whose contents the host wrote and 
     const unsigned char *contents; /* NULL: unknown */
     uint64_t size;
 };
+enum { ACCESS_MOST_SHIFTS = 4 };
+/* A word of the arguments, a signed integer of 4 or 8 bytes, that may have any value of a range. */
+struct launch_shift {
+    uint32_t offset, size;
+    int64_t low, high;
+};
 struct launch_input {
     const struct ptx_function *function;
     uint32_t grid[3], block[3], dynamic_shared;
@@ -36,6 +42,10 @@ struct launch_input {
     const struct launch_variable *variables;
     uint32_t variable_count;
     uint64_t most_operations; /* of isl; 0: five million */
+    /* Words that are taken to do no more than shift addresses, until they are seen to do more (`shaping` of the
+     * summary): then the others must be tried alone. No pointers; ACCESS_MOST_SHIFTS at most. */
+    const struct launch_shift *shifts;
+    uint32_t shift_count;
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };
@@ -45,7 +55,11 @@ struct access_base {
     /* Of the pointer among the launch's words: ARGUMENT: in the parameter buffer; VARIABLE: behind it (variables.h), or
      * ACCESS_NO_WORD for a table of the mathematical library, which a fused kernel has itself. */
     uint32_t argument_offset;
-    const char *variable; /* VARIABLE: name */
+    uint32_t pointer;         /* ARGUMENT: of the pointer itself, where a sum has a word of its own (planner/shift.h) */
+    const char *variable;     /* VARIABLE: name */
+    /* ARGUMENT: everything through it lies by the sum of factors[i] times the i-th of the input's shifts behind the
+     * pointer: relations and hulls are from there. */
+    int64_t factors[ACCESS_MOST_SHIFTS];
     /* Hull of all accesses through it, bytes relative to the base: [from, to). is_bounded false: anything in the
      * allocation that the pointer lies in. Neither read nor written, [0, 0): the kernel's flow depends on the pointer's
      * lying in an allocation. */
@@ -114,7 +128,8 @@ struct access_summary {
     uint32_t access_count;
     struct access_base *bases;
     uint32_t base_count;
-    struct access_words *words; /* sorted, disjoint */
+    uint32_t shaping, shifting;  /* shifts, a bit each: those that do more; those that some factor is of */
+    struct access_words *words;  /* sorted, disjoint */
     uint32_t word_count;
     /* of the launch, a copy: what words are the same wherever the summary holds */
     const unsigned char *arguments;

@@ -22,7 +22,7 @@ void affine_recover(struct analysis *analysis)
 
 unsigned affine_counter(const struct analysis *analysis, int32_t loop)
 {
-    return ACCESS_THREAD_DIMENSIONS + analysis->forest->loops[loop].depth - 1;
+    return analysis->first_counter + analysis->forest->loops[loop].depth - 1;
 }
 
 isl_val *affine_value(struct analysis *analysis, wide number)

@@ -2,7 +2,9 @@
  * Inside of the access analysis: one launch's state, abstract values, and what the passes offer each other.
  *
  * All forms and sets live in one space { L[bz, by, bx, tz, ty, tx, i1 .. iD] } with D the deepest nesting of loops: a
- * loop of depth d counts with dimension 6 + d - 1. A value of a shallower loop does not depend on the later ones.
+ * loop of depth d counts with dimension first_counter + d - 1. A value of a shallower loop does not depend on the later
+ * ones. Where words of the arguments are tried as shifts, they are dimensions between tx and i1, without bounds: what no
+ * range of a value decides involves them, and they are given up (shifts.c).
  *
  * Integers are modular: the form of an integer of N bits is any integer congruent to the register modulo 2^N.
  * Sums, differences, products by constants and truncations need no proof; whatever must see the register's own value
@@ -103,6 +105,7 @@ struct analysis {
     struct loop_forest *forest;
     struct ssa *ssa;
     unsigned dimensions;
+    unsigned first_counter; /* of these; behind the threads' come those of the input's shifts */
     isl_space *space;
     isl_set *threads; /* in space: the launch, counters free */
     struct block_state *blocks;
@@ -266,6 +269,19 @@ bool iterations_walk(struct analysis *analysis, int32_t loop, struct instances e
 /* The value of a loop header's phi: init + step * counter, or unknown. */
 const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
                                     int32_t loop);
+
+/* --- shifts.c: words that only shift addresses -------------------------------------------------------- */
+/* What a load of such a word gives; NULL: it is none. */
+const struct value *shifts_load(struct analysis *analysis, uint32_t offset, uint32_t size, unsigned bits);
+/* Words that the set depends on do more. */
+void shifts_note(struct analysis *analysis, __isl_keep isl_set *set);
+/* The address without the words' part, whose factors are set, and the range of what is left. */
+__isl_give isl_pw_aff *shifts_take(struct analysis *analysis, __isl_take isl_pw_aff *form, int64_t *factors,
+                                   struct range *range);
+/* Words with a factor do more. */
+void shifts_refuse(struct analysis *analysis, const int64_t *factors);
+/* Instances without the words' dimensions. */
+__isl_give isl_set *shifts_drop(const struct analysis *analysis, __isl_take isl_set *set);
 
 /* --- legality.c: what bars a launch ------------------------------------------------------------------ */
 /* First statement that makes the launch impossible to analyse, or NULL; fills the summary's flags and no_member. */

@@ -40,7 +40,7 @@ struct instances domains_edge(struct analysis *analysis, uint32_t from, uint32_t
         all.is_exact = all.is_exact && state->edges[s].is_exact;
     }
     if (analysis->forest->loop_of[from] != loop)
-        all.set = affine_forget_from(analysis, all.set, ACCESS_THREAD_DIMENSIONS + depth);
+        all.set = affine_forget_from(analysis, all.set, analysis->first_counter + depth);
     all.set = isl_set_coalesce(all.set);
     return all;
 }

@@ -14,7 +14,7 @@ static const char *array_name(const struct bound_launch *launch, const struct ac
     if (base->kind == ACCESS_BASE_VARIABLE)
         snprintf(text, size, "variable %s", base->variable);
     else if (base->kind == ACCESS_BASE_ARGUMENT)
-        snprintf(text, size, "array %u (its argument at byte %u)", array, base->argument_offset);
+        snprintf(text, size, "array %u (its argument at byte %u)", array, base->pointer);
     else
         snprintf(text, size, "array %u", array);
     return text;

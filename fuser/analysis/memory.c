@@ -129,6 +129,8 @@ static const struct value *load_parameter(struct analysis *analysis, uint32_t of
     }
     if ((uint64_t)offset + size > input->arguments_size)
         return evaluate_give_up(analysis, NULL, 0, bits, "beyond the recorded arguments");
+    const struct value *shift = shifts_load(analysis, offset, size, bits);
+    if (shift) return shift;
     return number_of_bytes(analysis, input->arguments + offset, type,
                            sources_of(analysis, NULL, offset, size), bits);
 }

@@ -131,6 +131,20 @@ static void keep_apart(struct making *making, const struct array_use *a, const s
     if (b->roams) add_pair(making, GUARD_APART, b, a, b->first->array_offset, 0);
 }
 
+/* Words that shift addresses stay in the range that the launch was analysed for. */
+static void keep_shifts(struct making *making, uint32_t step)
+{
+    const struct launch_class *class = search_class(making->search, making->group->launches[step]);
+    for (uint32_t k = 0; k < class->shift_count; k++)
+        if (class->summary->shifting >> k & 1)
+            add_check(making, (struct guard_check){.kind = GUARD_BETWEEN,
+                                                   .size = (uint16_t)class->shifts[k].size,
+                                                   .step_a = (uint16_t)step,
+                                                   .step_b = (uint16_t)step,
+                                                   .offset_a = class->shifts[k].offset,
+                                                   .value = {class->shifts[k].low, class->shifts[k].high}});
+}
+
 static bool fill_masks(struct making *making)
 {
     struct search *search = making->search;
@@ -148,6 +162,7 @@ static bool fill_masks(struct making *making)
             memset(condition->mask + words->offset, 0xff, words->size);
             memcpy(condition->value + words->offset, launch->arguments + words->offset, words->size);
         }
+        keep_shifts(making, s);
     }
     return true;
 }
@@ -198,7 +213,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     uint32_t bases = 0;
     for (uint32_t s = 0; s < group->step_count; s++)
         bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
-    making.checks_capacity = bases * (bases + 1) + 1;
+    making.checks_capacity = bases * (bases + 1) + ACCESS_MOST_SHIFTS + 1;
     making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
@@ -238,6 +253,9 @@ const char *guards_text(struct search *search, const struct search_group *group,
     switch ((enum guard_check_kind)check->kind) {
     case GUARD_VALUE:
         return arena_printf(arena, "%s has the %u-byte value %lld", a, check->size, value[0]);
+    case GUARD_BETWEEN:
+        return arena_printf(arena, "%s is a %u-byte number from %lld to %lld", a, check->size, value[0],
+                            value[1]);
     case GUARD_DIFFERENCE:
         return arena_printf(arena, "%s is %s%+lld", b, a, value[0]);
     case GUARD_DISJOINT:

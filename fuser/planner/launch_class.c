@@ -7,6 +7,7 @@
 #include "fuser/analysis/array_range.h"
 #include "fuser/analysis/moved.h"
 #include "fuser/codegen/codegen.h"
+#include "fuser/planner/shift.h"
 
 #include <isl/options.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static bool words_agree(const struct launch_class *class, const struct program_l
         if (memcmp(launch->arguments + words->offset, class->example->arguments + words->offset, words->size))
             return false;
     }
-    return true;
+    return shift_fits(class, launch);
 }
 
 static void analyse(struct launch_classes *classes, struct launch_class *class)
@@ -82,7 +83,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     memcpy(input.block, record->block, sizeof input.block);
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
-    class->summary = access_analyse(classes->ctx, &input);
+    class->summary = shift_analyse(program, class, classes->ctx, &input);
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
     class->refusal = class->summary ? class->summary->refusal : "out of memory";
@@ -330,9 +331,10 @@ static struct array_binding bind_base(struct launch_classes *classes, const stru
     }
     for (uint32_t i = 0; i < launch->pointer_count; i++) {
         const struct program_pointer *pointer = &launch->pointers[i];
-        if (pointer->offset == base->argument_offset)
-            return (struct array_binding){pointer->array, pointer->array_offset, pointer->array_size,
-                                          pointer->is_plain};
+        if (pointer->offset == base->pointer)
+            return (struct array_binding){
+                pointer->array, pointer->array_offset + shift_of(launch_class_of(classes, number), base, launch),
+                pointer->array_size, pointer->is_plain};
     }
     return unknown;
 }

@@ -25,6 +25,8 @@ struct launch_class {
      * much further on this one does, by base. */
     struct launch_class *like;
     const int64_t *moved;
+    const struct launch_shift *shifts; /* of the summary's input */
+    uint32_t shift_count;
     uint64_t launches, timed_launches, time_ns;
     uint64_t alike_timed_launches, alike_time_ns; /* of all classes that are like this one */
 };

@@ -17,6 +17,7 @@ planner_sources = \
 	fuser/planner/program.c fuser/planner/program.h \
 	fuser/planner/projection.c fuser/planner/projection.h \
 	fuser/planner/search.c fuser/planner/search.h fuser/planner/search_memo.h \
+	fuser/planner/shift.c fuser/planner/shift.h \
 	fuser/planner/verdict.c fuser/planner/verdict.h \
 	fuser/planner/way.c \
 	fuser/planner/worth.c fuser/planner/worth.h

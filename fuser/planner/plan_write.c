@@ -56,6 +56,8 @@ static uint32_t add_kernel(struct search *search, struct plan_builder *builder, 
         .max_dynamic_shared = record->max_dynamic_shared,
     };
     add_variables(search, builder, launch, &planned);
+    planned.first_sum = plan_build_sums(builder, kernel->sums, kernel->sum_count);
+    planned.sum_count = kernel->sum_count;
     return plan_build_kernel(builder, &planned);
 }
 

@@ -6,7 +6,9 @@
 #define KFUSE_FUSER_PLANNER_PROGRAM_H
 
 #include "common/arena.h"
+#include "common/plan.h"
 #include "common/trace.h"
+#include "fuser/analysis/access.h"
 #include "fuser/codegen/compiler.h"
 #include "ptx/ptx.h"
 
@@ -43,6 +45,11 @@ struct program_kernel {
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */
     uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */
     uint64_t timed_launches;
+    struct plan_sum *sums; /* addresses that it makes of its arguments: shift.h */
+    uint32_t sum_count;
+    struct launch_shift *shifts; /* words that do no more than shift addresses, once shifts_are_known */
+    uint32_t shift_count;
+    bool shifts_are_known;
 };
 
 struct program_pointer { /* an 8-byte word of the arguments that points into an allocation */
