@@ -5,6 +5,8 @@
  * reads anywhere in an allocation (roams), which is then apart from all that is written. */
 #include "fuser/planner/guards.h"
 
+#include "fuser/planner/shift.h"
+
 #include <string.h>
 
 struct pointer { /* one base of one step */
@@ -239,6 +241,10 @@ static const char *word_text(struct search *search, const struct search_group *g
     for (uint32_t v = 0; v < summary->variables.count; v++)
         if (variables_offset(summary->function, v) == offset)
             return arena_printf(search->arena, "&%s(%u)", summary->variables.items[v]->name, step);
+    const struct program_kernel *kernel = &search->program->kernels[search_class(search, group->launches[step])->kernel];
+    for (uint32_t i = 0; i < kernel->sum_count; i++)
+        if (variables_offset(summary->function, summary->variables.count + i) == offset)
+            return shift_sum_text(search->arena, &kernel->sums[i], arena_printf(search->arena, "%u:", step));
     return arena_printf(search->arena, "p(%u:%u)", step, offset);
 }
 
@@ -254,7 +260,7 @@ const char *guards_text(struct search *search, const struct search_group *group,
     case GUARD_VALUE:
         return arena_printf(arena, "%s has the %u-byte value %lld", a, check->size, value[0]);
     case GUARD_BETWEEN:
-        return arena_printf(arena, "%s is a %u-byte number from %lld to %lld", a, check->size, value[0],
+        return arena_printf(arena, "i(%u:%u) is from %lld to %lld", check->step_a, check->offset_a, value[0],
                             value[1]);
     case GUARD_DIFFERENCE:
         return arena_printf(arena, "%s is %s%+lld", b, a, value[0]);

@@ -7,6 +7,7 @@
 #include "fuser/planner/guards.h"
 #include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_source.h"
+#include "fuser/planner/shift.h"
 #include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_write.h"
 
@@ -40,18 +41,27 @@ static const char *first_reason(const struct search *search, uint32_t kernel, bo
     return NULL;
 }
 
+static json_t *sums_json(const struct search *search, const struct program_kernel *kernel)
+{
+    json_t *sums = json_array();
+    for (uint32_t i = 0; i < kernel->sum_count; i++)
+        json_array_append_new(sums, text_or_null(shift_sum_text(search->arena, &kernel->sums[i], "")));
+    return sums;
+}
+
 static json_t *kernels_json(const struct search *search)
 {
     json_t *kernels = json_array();
     for (uint32_t k = 0; k < search->program->kernel_count; k++) {
         const struct program_kernel *kernel = &search->program->kernels[k];
         if (!kernel->record || !kernel->launches) continue;
-        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o,s:o}", "id", (int)k,
+        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o,s:o,s:o}", "id", (int)k,
                                                  "name", kernel->name, "module", (int)kernel->record->module,
                                                  "launches", (json_int_t)kernel->launches, "registers",
                                                  (int)kernel->record->registers, "time_ns",
                                                  (json_int_t)kernel->time_ns, "readable",
-                                                 text_or_null(plan_source_kernel_file(search, k)), "refusal",
+                                                 text_or_null(plan_source_kernel_file(search, k)), "sums",
+                                                 sums_json(search, kernel), "refusal",
                                                  text_or_null(first_reason(search, k, true)), "no_member",
                                                  text_or_null(first_reason(search, k, false))));
     }

@@ -244,3 +244,11 @@ int64_t shift_of(const struct launch_class *class, const struct access_base *bas
             sum += base->factors[k] * value;
     return sum;
 }
+
+const char *shift_sum_text(struct arena *arena, const struct plan_sum *sum, const char *of)
+{
+    char *text = arena_printf(arena, "p(%s%u)", of, sum->pointer);
+    for (uint32_t i = 0; text && i < sum->term_count; i++)
+        text = arena_printf(arena, "%s%+lld*i(%s%u)", text, (long long)sum->terms[i].factor, of, sum->terms[i].offset);
+    return text;
+}

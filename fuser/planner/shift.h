@@ -14,6 +14,8 @@ struct access_summary *shift_analyse(struct program *program, struct launch_clas
                                      const struct launch_input *input);
 /* The class's summary holds for this launch's words that shift, too. */
 bool shift_fits(const struct launch_class *class, const struct program_launch *launch);
+/* For people, in the arena: "p(8)+4*i(40)"; of: what stands before offsets. */
+const char *shift_sum_text(struct arena *arena, const struct plan_sum *sum, const char *of);
 /* How far behind its pointer the base lies in this launch. */
 int64_t shift_of(const struct launch_class *class, const struct access_base *base,
                  const struct program_launch *launch);

@@ -128,6 +128,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
     if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
     theme->border = random_of(random, 1, 1, 1, 2, 3);
+    if (random_chance(random, 25)) theme->levels_of = (uint32_t)random_of(random, -1, -1, 2, 7, 9, 1, 6);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
         theme->scene_length++;
@@ -189,7 +190,7 @@ static void choose_edge(struct writer *writer, struct kernel_access *access, cha
 }
 
 /* In a plane, neighbours are to the right or below. */
-static void choose_element(struct writer *writer, struct kernel_access *access, char element)
+static void choose_element(struct writer *writer, struct kernel_access *access, uint32_t slot, char element)
 {
     struct random *random = writer->random;
     bool is_plane = writer->kernel->shape == KERNEL_PLANE;
@@ -245,6 +246,8 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         break;
     default:
         access->map = MAP_OWN;
+        if (!is_plane && !writer->kernel->limit && slot < 32 && writer->theme->levels_of >> slot & 1)
+            access->map = MAP_OFFSET;
     }
 }
 
@@ -275,7 +278,7 @@ static void write_access(struct writer *writer, const char *token)
                                      .guard = length > 3 ? draw_guard(writer->random, token[3]) : GUARD_NONE,
                                      .is_write = *token == 'w'};
     kernel_draw_constants(writer, access);
-    choose_element(writer, access, token[2]);
+    choose_element(writer, access, (uint32_t)(token[1] - '0'), token[2]);
     if (length > 3 && token[3] == 'U') access->d = writer->theme->length * 3 / 4 | 1; /* and unlikely */
     if (access->guard == GUARD_INSIDE) access->d = writer->theme->is_flat ? 1 : writer->theme->border;
     kernel_set_in_loop(writer, access, token[2]);

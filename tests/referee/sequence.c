@@ -49,6 +49,7 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
                                        .h = 1,
                                        .grid = {1, 1, 1},
                                        .block = {block, 1, 1}};
+    if (generator->theme.levels_of && random_chance(random, 95)) numbers->o = generator->level;
     if (kernel->is_column && random_chance(random, 92)) numbers->m = generator->theme.levels;
     numbers->s = (float)random_of(random, -3, -1, 1, 2, 3, 5) / 4.0f;
     numbers->t = (float)random_of(random, -2, 0, 1, 2, 7) / 8.0f;

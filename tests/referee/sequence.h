@@ -58,6 +58,7 @@ struct generator {
     struct kernel_theme theme;
     struct kernel *kernels[KERNELS_MOST];
     uint32_t kernel_count, stream_count;
+    int32_t level;   /* the theme's levels_of: of this round */
     uint32_t spread; /* percent of the launches that are in any stream, not in the last one */
     struct launch_arrays arrays;
     struct launch_place homes[LAUNCH_ARRAYS]; /* which allocation an array lies in, and where */

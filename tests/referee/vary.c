@@ -5,8 +5,22 @@
 
 #include <string.h>
 
+/* The number of the round, as a time level is one, in all launches that can have it. */
+static void vary_level(struct generator *generator, struct sequence *sequence)
+{
+    int32_t further = random_of(&generator->random, 1, 1, 1, 2, 4, 16, -1);
+    generator->level += further;
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        struct launch changed = sequence->items[i].launch;
+        if (sequence->items[i].kind != ITEM_LAUNCH) continue;
+        changed.numbers.o += further;
+        if (changed.numbers.o >= 0 && launch_is_sound(&changed, &generator->arrays)) sequence->items[i].launch = changed;
+    }
+}
+
 void vary_data(struct generator *generator, struct sequence *sequence)
 {
+    if (generator->theme.levels_of && random_chance(&generator->random, 85)) vary_level(generator, sequence);
     for (uint32_t i = 0; i < sequence->count; i++) {
         struct item *item = &sequence->items[i];
         item->seed += 17;
