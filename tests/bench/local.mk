@@ -15,6 +15,7 @@ bench_scripts += \
 	tests/bench/launch_fails.sh \
 	tests/bench/launch_faults.sh \
 	tests/bench/lecture.sh \
+	tests/bench/levels.sh \
 	tests/bench/listings.sh \
 	tests/bench/no_ptx.sh \
 	tests/bench/nofuse.sh \
@@ -37,7 +38,7 @@ bench_scripts += \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan
