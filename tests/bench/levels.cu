@@ -52,12 +52,14 @@ static void step(void *context, long number)
     dim3 block(128), grid((n + 127) / 128);
     advance<<<grid, block>>>(model->u, model->forcing, n, t, from, to);
     add<<<grid, block>>>(model->out, model->u, n, (long)to * n + model->skew);
-    if (model->bound == 2)
-        note_until<<<grid, block>>>(model->log, model->out, n, t);
-    else if (model->bound)
-        note_some<<<grid, block>>>(model->log, model->out, n, t);
-    else
+    if (!model->bound) {
         note<<<grid, block>>>(model->log, model->out, n, (unsigned)t);
+    } else if (model->bound == 2) {
+        note_until<<<grid, block>>>(model->log, model->out, n, t);
+    } else {
+        note_some<<<grid, block>>>(model->log, model->out, n, t);
+        add<<<grid, block>>>(model->u, model->log, n, (long)t * n);
+    }
 }
 
 int main(int argc, char **argv)
