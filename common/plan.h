@@ -19,7 +19,12 @@
 
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
-enum { PLAN_VERSION = 5, PLAN_SUM_TERMS = 4, PLAN_RENAMES_LIMIT = 16, PLAN_STALES_LIMIT = 16 /* of one variant */ };
+enum {
+    PLAN_VERSION = 5,
+    PLAN_SUM_TERMS = 4,
+    PLAN_RENAMES_LIMIT = 16,
+    PLAN_STALES_LIMIT = 16 /* of one variant */
+};
 
 struct plan_table { /* count entries of a fixed struct */
     uint64_t offset;
@@ -34,8 +39,8 @@ struct plan_header {
     struct hash128 plan_hash; /* of plan.json beside it as the planner wrote it: an edited one is noticed */
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
-    struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects, renames,
-        stales, variants;
+    struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
+        renames, stales, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -58,7 +63,7 @@ struct plan_sum {
     } terms[PLAN_SUM_TERMS];
 };
 
-struct plan_kernel { /* a member or a launch passed over; its attributes must be as recorded */
+struct plan_kernel {       /* a member or a launch passed over; its attributes must be as recorded */
     uint32_t module, name; /* name: offset in strings */
     uint32_t registers, static_shared, local_bytes, parameter_bytes;
     int32_t max_dynamic_shared, reserved;

@@ -136,7 +136,8 @@ static bool is_shape(const uint32_t grid[3], const uint32_t block[3])
 
 static bool is_sum(const struct plan_sum *sum, uint32_t parameter_bytes)
 {
-    if (sum->term_count > PLAN_SUM_TERMS || parameter_bytes < 8 || sum->pointer > parameter_bytes - 8) return false;
+    if (sum->term_count > PLAN_SUM_TERMS || parameter_bytes < 8 || sum->pointer > parameter_bytes - 8)
+        return false;
     for (uint32_t i = 0; i < sum->term_count; i++) {
         const struct plan_term *term = &sum->terms[i];
         if (term->size != 4 && term->size != 8) return false;
@@ -160,7 +161,8 @@ static bool check_names_and_kernels(const struct check *check)
         if (kernel->variable_count > VARIABLES_LIMIT || kernel->first_variable > variables ||
             kernel->variable_count > variables - kernel->first_variable)
             return reject(check, "kernel %u has variables outside their table", i);
-        if (kernel->sum_count > SUMS_LIMIT || kernel->first_sum > sums || kernel->sum_count > sums - kernel->first_sum)
+        if (kernel->sum_count > SUMS_LIMIT || kernel->first_sum > sums ||
+            kernel->sum_count > sums - kernel->first_sum)
             return reject(check, "kernel %u has sums outside their table", i);
         for (uint32_t k = 0; k < kernel->sum_count; k++)
             if (!is_sum(&plan->sums[kernel->first_sum + k], kernel->parameter_bytes))

@@ -213,7 +213,8 @@ static isl_map *relation_of(struct analysis *analysis, isl_pw_aff *form, isl_set
                               analysis->first_counter - ACCESS_THREAD_DIMENSIONS);
     map = isl_map_set_tuple_name(map, isl_dim_in, "L");
     for (unsigned d = 0; d < kept; d++) {
-        unsigned from = d < ACCESS_THREAD_DIMENSIONS ? d : d - ACCESS_THREAD_DIMENSIONS + analysis->first_counter;
+        unsigned from =
+            d < ACCESS_THREAD_DIMENSIONS ? d : d - ACCESS_THREAD_DIMENSIONS + analysis->first_counter;
         const char *name = isl_space_get_dim_name(analysis->space, isl_dim_set, from);
         map = isl_map_set_dim_name(map, isl_dim_in, d, name);
     }
@@ -493,7 +494,8 @@ static void find_idle_blocks(struct analysis *analysis)
     bool *idle = arena_calloc(analysis->arena, analysis->cfg->block_count, sizeof *idle);
 
     affine_begin(analysis);
-    for (uint32_t b = 0; b < analysis->cfg->block_count; b++) shifts_note(analysis, analysis->blocks[b].in.set);
+    for (uint32_t b = 0; b < analysis->cfg->block_count; b++)
+        shifts_note(analysis, analysis->blocks[b].in.set);
     for (uint32_t b = 0; idle && b < analysis->cfg->block_count; b++)
         idle[b] = isl_set_is_empty(analysis->blocks[b].in.set) == isl_bool_true;
     affine_recover(analysis);
@@ -576,7 +578,8 @@ static void find_rounds(struct analysis *analysis)
         if (forest->loops[loop].parent != LOOPS_NONE || !in->is_exact || !in->set) continue;
         isl_set *set = shifts_drop(analysis, isl_set_copy(in->set));
         set = isl_set_project_out(set, isl_dim_set, kept,
-                                  ACCESS_THREAD_DIMENSIONS + analysis->dimensions - analysis->first_counter - kept);
+                                  ACCESS_THREAD_DIMENSIONS + analysis->dimensions - analysis->first_counter -
+                                      kept);
         summary->rounds[header] = isl_set_coalesce(set);
     }
     affine_recover(analysis);

@@ -55,8 +55,9 @@ struct access_base {
     /* Of the pointer among the launch's words: ARGUMENT: in the parameter buffer; VARIABLE: behind it (variables.h), or
      * ACCESS_NO_WORD for a table of the mathematical library, which a fused kernel has itself. */
     uint32_t argument_offset;
-    uint32_t pointer;         /* ARGUMENT: of the pointer itself, where a sum has a word of its own (planner/shift.h) */
-    const char *variable;     /* VARIABLE: name */
+    uint32_t
+        pointer; /* ARGUMENT: of the pointer itself, where a sum has a word of its own (planner/shift.h) */
+    const char *variable; /* VARIABLE: name */
     /* ARGUMENT: everything through it lies by the sum of factors[i] times the i-th of the input's shifts behind the
      * pointer: relations and hulls are from there. */
     int64_t factors[ACCESS_MOST_SHIFTS];
@@ -128,8 +129,8 @@ struct access_summary {
     uint32_t access_count;
     struct access_base *bases;
     uint32_t base_count;
-    uint32_t shaping, shifting;  /* shifts, a bit each: those that do more; those that some factor is of */
-    struct access_words *words;  /* sorted, disjoint */
+    uint32_t shaping, shifting; /* shifts, a bit each: those that do more; those that some factor is of */
+    struct access_words *words; /* sorted, disjoint */
     uint32_t word_count;
     /* of the launch, a copy: what words are the same wherever the summary holds */
     const unsigned char *arguments;

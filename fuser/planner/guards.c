@@ -140,7 +140,7 @@ static void keep_shifts(struct making *making, uint32_t step)
     for (uint32_t k = 0; k < class->shift_count; k++)
         if (class->summary->shifting >> k & 1)
             add_check(making, (struct guard_check){.kind = GUARD_BETWEEN,
-                                                   .size = (uint16_t)class->shifts[k].size,
+                                                   .size = (uint16_t) class->shifts[k].size,
                                                    .step_a = (uint16_t)step,
                                                    .step_b = (uint16_t)step,
                                                    .offset_a = class->shifts[k].offset,
@@ -241,7 +241,8 @@ static const char *word_text(struct search *search, const struct search_group *g
     for (uint32_t v = 0; v < summary->variables.count; v++)
         if (variables_offset(summary->function, v) == offset)
             return arena_printf(search->arena, "&%s(%u)", summary->variables.items[v]->name, step);
-    const struct program_kernel *kernel = &search->program->kernels[search_class(search, group->launches[step])->kernel];
+    const struct program_kernel *kernel =
+        &search->program->kernels[search_class(search, group->launches[step])->kernel];
     for (uint32_t i = 0; i < kernel->sum_count; i++)
         if (variables_offset(summary->function, summary->variables.count + i) == offset)
             return shift_sum_text(search->arena, &kernel->sums[i], arena_printf(search->arena, "%u:", step));

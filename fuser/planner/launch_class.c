@@ -332,9 +332,10 @@ static struct array_binding bind_base(struct launch_classes *classes, const stru
     for (uint32_t i = 0; i < launch->pointer_count; i++) {
         const struct program_pointer *pointer = &launch->pointers[i];
         if (pointer->offset == base->pointer)
-            return (struct array_binding){
-                pointer->array, pointer->array_offset + shift_of(launch_class_of(classes, number), base, launch),
-                pointer->array_size, pointer->is_plain};
+            return (struct array_binding){pointer->array,
+                                          pointer->array_offset +
+                                              shift_of(launch_class_of(classes, number), base, launch),
+                                          pointer->array_size, pointer->is_plain};
     }
     return unknown;
 }

@@ -55,15 +55,14 @@ static json_t *kernels_json(const struct search *search)
     for (uint32_t k = 0; k < search->program->kernel_count; k++) {
         const struct program_kernel *kernel = &search->program->kernels[k];
         if (!kernel->record || !kernel->launches) continue;
-        json_array_append_new(kernels, json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o,s:o,s:o}", "id", (int)k,
-                                                 "name", kernel->name, "module", (int)kernel->record->module,
-                                                 "launches", (json_int_t)kernel->launches, "registers",
-                                                 (int)kernel->record->registers, "time_ns",
-                                                 (json_int_t)kernel->time_ns, "readable",
-                                                 text_or_null(plan_source_kernel_file(search, k)), "sums",
-                                                 sums_json(search, kernel), "refusal",
-                                                 text_or_null(first_reason(search, k, true)), "no_member",
-                                                 text_or_null(first_reason(search, k, false))));
+        json_array_append_new(
+            kernels,
+            json_pack("{s:i,s:s,s:i,s:I,s:i,s:I,s:o,s:o,s:o,s:o}", "id", (int)k, "name", kernel->name,
+                      "module", (int)kernel->record->module, "launches", (json_int_t)kernel->launches,
+                      "registers", (int)kernel->record->registers, "time_ns", (json_int_t)kernel->time_ns,
+                      "readable", text_or_null(plan_source_kernel_file(search, k)), "sums",
+                      sums_json(search, kernel), "refusal", text_or_null(first_reason(search, k, true)),
+                      "no_member", text_or_null(first_reason(search, k, false))));
     }
     return kernels;
 }

@@ -13,7 +13,8 @@ static bool read_word(const struct program_launch *launch, uint32_t offset, uint
     int32_t narrow;
     if ((uint64_t)offset + size > launch->record->arguments_size) return false;
     for (uint32_t p = 0; p < launch->pointer_count; p++)
-        if (launch->pointers[p].offset < offset + size && offset < launch->pointers[p].offset + 8) return false;
+        if (launch->pointers[p].offset < offset + size && offset < launch->pointers[p].offset + 8)
+            return false;
     if (size == 8)
         memcpy(value, launch->arguments + offset, sizeof *value);
     else
@@ -42,11 +43,13 @@ static void add_candidate(const struct program *program, uint32_t kernel, struct
                           struct launch_shift *shifts, uint32_t *count)
 {
     for (uint32_t k = 0; k < *count; k++)
-        if (shifts[k].offset < shift.offset + shift.size && shift.offset < shifts[k].offset + shifts[k].size) return;
+        if (shifts[k].offset < shift.offset + shift.size && shift.offset < shifts[k].offset + shifts[k].size)
+            return;
     if (*count < ACCESS_MOST_SHIFTS && find_range(program, kernel, &shift)) shifts[(*count)++] = shift;
 }
 
-static const struct ptx_variable *parameter_of(const struct ptx_function *function, const struct ptx_operand *operand)
+static const struct ptx_variable *parameter_of(const struct ptx_function *function,
+                                               const struct ptx_operand *operand)
 {
     const struct ptx_variable *named = operand->variable;
     for (uint32_t p = 0; named && named->space == PTX_PARAM && p < function->parameter_count; p++)
@@ -55,13 +58,14 @@ static const struct ptx_variable *parameter_of(const struct ptx_function *functi
 }
 
 /* Integers of 4 or 8 bytes that are loaded as such. */
-static uint32_t find_candidates(const struct program *program, uint32_t kernel, const struct ptx_function *function,
-                                struct launch_shift *shifts)
+static uint32_t find_candidates(const struct program *program, uint32_t kernel,
+                                const struct ptx_function *function, struct launch_shift *shifts)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
-        if (instruction->opcode != PTX_OP_LD || instruction->space != PTX_PARAM || instruction->operand_count < 2)
+        if (instruction->opcode != PTX_OP_LD || instruction->space != PTX_PARAM ||
+            instruction->operand_count < 2)
             continue;
         const struct ptx_operand *from = &instruction->operands[1];
         const struct ptx_variable *parameter = parameter_of(function, from);
@@ -70,8 +74,8 @@ static uint32_t find_candidates(const struct program *program, uint32_t kernel, 
         if (!parameter || from->value < 0 || (size != 4 && size != 8) || ptx_type_is_float(type)) continue;
         for (uint32_t e = 0; e < (elements ? elements : 1); e++)
             add_candidate(program, kernel,
-                          (struct launch_shift){.offset = parameter->offset + (uint32_t)from->value + e * size,
-                                                .size = size},
+                          (struct launch_shift){
+                              .offset = parameter->offset + (uint32_t)from->value + e * size, .size = size},
                           shifts, &count);
     }
     return count;
@@ -134,8 +138,8 @@ static struct access_summary *try_shifts(isl_ctx *ctx, struct launch_input input
     return NULL;
 }
 
-static struct access_summary *find_shifts(struct program *program, struct program_kernel *kernel, uint32_t number,
-                                          isl_ctx *ctx, const struct launch_input *input,
+static struct access_summary *find_shifts(struct program *program, struct program_kernel *kernel,
+                                          uint32_t number, isl_ctx *ctx, const struct launch_input *input,
                                           const struct access_summary *plain)
 {
     struct launch_shift recorded[ACCESS_MOST_SHIFTS];
@@ -154,13 +158,14 @@ static struct access_summary *find_shifts(struct program *program, struct progra
 
 /* --- sums --- */
 
-static bool find_sum(struct program *program, struct program_kernel *kernel, const struct plan_sum *sum, uint32_t *index)
+static bool find_sum(struct program *program, struct program_kernel *kernel, const struct plan_sum *sum,
+                     uint32_t *index)
 {
     for (*index = 0; *index < kernel->sum_count; (*index)++)
         if (!memcmp(&kernel->sums[*index], sum, sizeof *sum)) return true;
     if (kernel->sum_count == MOST_SUMS) return false;
-    struct plan_sum *grown =
-        arena_grow(program->arena, kernel->sums, kernel->sum_count, kernel->sum_count + 1, sizeof *kernel->sums);
+    struct plan_sum *grown = arena_grow(program->arena, kernel->sums, kernel->sum_count,
+                                        kernel->sum_count + 1, sizeof *kernel->sums);
     if (!grown) return false;
     grown[kernel->sum_count++] = *sum;
     kernel->sums = grown;
@@ -229,7 +234,8 @@ bool shift_fits(const struct launch_class *class, const struct program_launch *l
         const struct launch_shift *shift = &class->shifts[k];
         int64_t value;
         if (!(class->summary->shifting >> k & 1)) continue;
-        if (!read_word(launch, shift->offset, shift->size, &value) || value < shift->low || value > shift->high)
+        if (!read_word(launch, shift->offset, shift->size, &value) || value < shift->low ||
+            value > shift->high)
             return false;
     }
     return true;
@@ -249,6 +255,7 @@ const char *shift_sum_text(struct arena *arena, const struct plan_sum *sum, cons
 {
     char *text = arena_printf(arena, "p(%s%u)", of, sum->pointer);
     for (uint32_t i = 0; text && i < sum->term_count; i++)
-        text = arena_printf(arena, "%s%+lld*i(%s%u)", text, (long long)sum->terms[i].factor, of, sum->terms[i].offset);
+        text = arena_printf(arena, "%s%+lld*i(%s%u)", text, (long long)sum->terms[i].factor, of,
+                            sum->terms[i].offset);
     return text;
 }

@@ -182,8 +182,9 @@ struct kernel_theme {
     bool has_streams;       /* the program may have */
     bool is_unseen;         /* such a scene */
     bool has_events;        /* between steps one is recorded, in place of a wait */
-    uint32_t levels_of;     /* slots of scenes, a bit each, whose elements lie by a number of the round further on */
-    char extra; /* 0, or the letter of one more kernel, F or K, between the others, and which one it is */
+    uint32_t
+        levels_of; /* slots of scenes, a bit each, whose elements lie by a number of the round further on */
+    char extra;    /* 0, or the letter of one more kernel, F or K, between the others, and which one it is */
     uint32_t extra_index;
 };
 enum { KERNEL_HIDDEN_MOST = 2 /* of the pointers of one kernel */, KERNEL_ENTRIES = 32 /* of q and z */ };

@@ -180,8 +180,9 @@ static void read_plan(struct batch *batch, const char *plan)
         shorten(plain);
         judge_count_refusal(batch, plain, (uint64_t)json_integer_value(json_object_get(pair, "count")));
     }
-    json_array_foreach(json_object_get(root, "kernels"), index, group)
-        if (json_array_size(json_object_get(group, "sums"))) judge_count_refusal(batch, "(group) a kernel's addresses, shifted", 1);
+    json_array_foreach(json_object_get(root, "kernels"), index,
+                       group) if (json_array_size(json_object_get(group, "sums")))
+        judge_count_refusal(batch, "(group) a kernel's addresses, shifted", 1);
     json_decref(root);
 }
 

@@ -14,7 +14,8 @@ static void vary_level(struct generator *generator, struct sequence *sequence)
         struct launch changed = sequence->items[i].launch;
         if (sequence->items[i].kind != ITEM_LAUNCH) continue;
         changed.numbers.o += further;
-        if (changed.numbers.o >= 0 && launch_is_sound(&changed, &generator->arrays)) sequence->items[i].launch = changed;
+        if (changed.numbers.o >= 0 && launch_is_sound(&changed, &generator->arrays))
+            sequence->items[i].launch = changed;
     }
 }
 
