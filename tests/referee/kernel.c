@@ -35,7 +35,8 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access)
     if (is_nested) kernel_say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
     access->is_volatile |= writer->kernel->sight == SIGHT_VOLATILE && !kernel_is_vector(writer, access);
-    bool is_called = writer->kernel->sight == SIGHT_CALL && !kernel_is_vector(writer, access);
+    bool is_called =
+        writer->kernel->sight == SIGHT_CALL && !access->is_volatile && !kernel_is_vector(writer, access);
     kernel_write_guard(writer, access);
     kernel_write_trips(writer, access);
     if (kernel_is_vector(writer, access)) {
