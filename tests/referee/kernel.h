@@ -181,6 +181,7 @@ struct kernel_theme {
     uint32_t unseen_scenes; /* percent of the scenes that are kernel_unseen.c's */
     bool has_streams;       /* the program may have */
     bool is_unseen;         /* such a scene */
+    bool may_wait;          /* in which a launch might wait for a group */
     bool has_events;        /* between steps one is recorded, in place of a wait */
     uint32_t
         levels_of; /* slots of scenes, a bit each, whose elements lie by a number of the round further on */

@@ -128,7 +128,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
     if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
     theme->border = random_of(random, 1, 1, 1, 2, 3);
-    if (!theme->has_loops && random_chance(random, 20))
+    if (!theme->has_loops && !theme->is_unseen && random_chance(random, 20))
         theme->levels_of = (uint32_t)random_of(random, -1, -1, 2, 7, 9, 1, 6);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])

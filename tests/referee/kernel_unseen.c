@@ -82,7 +82,7 @@ const struct kernel_scene *kernel_draw_unseen(struct random *random, struct kern
     } else if (what < 35) {
         return &temporaries[random_below(random, sizeof temporaries / sizeof *temporaries)];
     } else if (what < 60) {
-        theme->has_events = true;
+        theme->has_events = theme->may_wait = true;
         return &waiting[random_below(random, sizeof waiting / sizeof *waiting)];
     }
     return &unseen[random_below(random, sizeof unseen / sizeof *unseen)];
@@ -113,6 +113,8 @@ void kernel_draw_sight(struct writer *writer)
         become_line(kernel);
         kernel->limit = 'w';
         kernel->width = 1;
+    } else if (letter == 'U' && writer->theme->may_wait) {
+        kernel->sight = (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_VARIABLE, SIGHT_CALL);
     } else if (letter == 'U') {
         kernel->sight = (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_TABLE, SIGHT_VARIABLE,
                                                      SIGHT_VARIABLE, SIGHT_CALL, SIGHT_CALL, SIGHT_BARE,
