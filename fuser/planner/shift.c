@@ -10,16 +10,11 @@ enum { MOST_SUMS = 32 /* of a kernel */, ROOM = 64 /* for values that were not r
 
 static bool read_word(const struct program_launch *launch, uint32_t offset, uint32_t size, int64_t *value)
 {
-    int32_t narrow;
     if ((uint64_t)offset + size > launch->record->arguments_size) return false;
     for (uint32_t p = 0; p < launch->pointer_count; p++)
         if (launch->pointers[p].offset < offset + size && offset < launch->pointers[p].offset + 8)
             return false;
-    if (size == 8)
-        memcpy(value, launch->arguments + offset, sizeof *value);
-    else
-        memcpy(&narrow, launch->arguments + offset, sizeof narrow);
-    if (size == 4) *value = narrow;
+    *value = plan_term_of(&(struct plan_term){.offset = offset, .size = size}, launch->arguments);
     return true;
 }
 
