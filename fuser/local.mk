@@ -4,71 +4,82 @@ libfuser_la_SOURCES =
 libfuser_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libfuser_la_LIBADD = libptx.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl
 
-# accesses of one launch
+# questions to isl: their bounds and answers
 libfuser_la_SOURCES += \
-	fuser/analysis/access.c fuser/analysis/access.h \
-	fuser/analysis/access_print.c \
-	fuser/analysis/affine.c \
-	fuser/analysis/analysis.h \
-	fuser/analysis/answers.c fuser/analysis/answers.h \
-	fuser/analysis/domains.c \
-	fuser/analysis/dominators.c fuser/analysis/dominators.h \
-	fuser/analysis/evaluate.c \
-	fuser/analysis/exports.c \
-	fuser/analysis/induction.c \
-	fuser/analysis/inline.c fuser/analysis/inline.h \
-	fuser/analysis/inline_move.c fuser/analysis/inline_move.h \
-	fuser/analysis/integer.c \
-	fuser/analysis/iterations.c \
-	fuser/analysis/legality.c \
-	fuser/analysis/loops.c fuser/analysis/loops.h \
-	fuser/analysis/memory.c \
-	fuser/analysis/predicate.c \
-	fuser/analysis/range.h \
-	fuser/analysis/shifts.c \
-	fuser/analysis/sources.c \
-	fuser/analysis/ssa.c fuser/analysis/ssa.h \
-	fuser/analysis/uniform.c fuser/analysis/uniform.h \
-	fuser/analysis/value.c \
-	fuser/analysis/unwind.c fuser/analysis/unwind.h \
-	fuser/analysis/unwind_values.c \
-	fuser/analysis/variables.c fuser/analysis/variables.h
+	fuser/solver/answers.c fuser/solver/answers.h \
+	fuser/solver/deadline.c fuser/solver/deadline.h \
+	fuser/solver/memo.c fuser/solver/memo.h \
+	fuser/solver/quota.c fuser/solver/quota.h
 
-# conflicts between launches, groups
+# facts of one kernel
 libfuser_la_SOURCES += \
-	fuser/analysis/array_range.c fuser/analysis/array_range.h \
-	fuser/analysis/block_pattern.c fuser/analysis/block_pattern.h \
-	fuser/analysis/block_tile.c fuser/analysis/block_tile.h \
-	fuser/analysis/block_tile_box.c \
-	fuser/analysis/conflict.c fuser/analysis/conflict.h \
-	fuser/analysis/deadline.c fuser/analysis/deadline.h \
-	fuser/analysis/failure.c \
-	fuser/analysis/forward.c fuser/analysis/forward.h \
-	fuser/analysis/frame.c fuser/analysis/frame.h \
-	fuser/analysis/group.c fuser/analysis/group.h \
-	fuser/analysis/halo.c fuser/analysis/halo.h \
-	fuser/analysis/halo_origin.c fuser/analysis/halo_parts.h \
-	fuser/analysis/halo_serve.c fuser/analysis/halo_small.c \
-	fuser/analysis/halo_source.c fuser/analysis/halo_source.h \
-	fuser/analysis/rename.c fuser/analysis/rename.h fuser/analysis/rename_box.c \
-	fuser/analysis/halo_tile.c fuser/analysis/halo_tile.h \
-	fuser/analysis/join.c fuser/analysis/join.h fuser/analysis/joining.h \
-	fuser/analysis/join_order.c \
-	fuser/analysis/join_parts.c \
-	fuser/analysis/leave.c \
-	fuser/analysis/memo.c fuser/analysis/memo.h \
-	fuser/analysis/moved.c fuser/analysis/moved.h \
-	fuser/analysis/order.c fuser/analysis/order.h \
-	fuser/analysis/overlap.c \
-	fuser/analysis/place.c \
-	fuser/analysis/product.c fuser/analysis/product.h \
-	fuser/analysis/quota.c fuser/analysis/quota.h \
-	fuser/analysis/reuse.c fuser/analysis/reuse.h \
-	fuser/analysis/stale.c fuser/analysis/stale.h \
-	fuser/analysis/traffic.c fuser/analysis/traffic.h \
-	fuser/analysis/remap.c \
-	fuser/analysis/share.c fuser/analysis/share.h \
-	fuser/analysis/witness.c fuser/analysis/witness.h
+	fuser/kernel/dominators.c fuser/kernel/dominators.h \
+	fuser/kernel/inline.c fuser/kernel/inline.h \
+	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
+	fuser/kernel/loops.c fuser/kernel/loops.h \
+	fuser/kernel/order.c fuser/kernel/order.h \
+	fuser/kernel/product.c fuser/kernel/product.h \
+	fuser/kernel/ssa.c fuser/kernel/ssa.h \
+	fuser/kernel/variables.c fuser/kernel/variables.h
+
+# what one launch touches
+libfuser_la_SOURCES += \
+	fuser/access/access.c fuser/access/access.h \
+	fuser/access/access_print.c \
+	fuser/access/affine.c \
+	fuser/access/analysis.h \
+	fuser/access/array_range.c fuser/access/array_range.h \
+	fuser/access/binding.h \
+	fuser/access/domains.c \
+	fuser/access/evaluate.c \
+	fuser/access/exports.c \
+	fuser/access/induction.c \
+	fuser/access/integer.c \
+	fuser/access/iterations.c \
+	fuser/access/legality.c \
+	fuser/access/memory.c \
+	fuser/access/moved.c fuser/access/moved.h \
+	fuser/access/overlap.c fuser/access/overlap.h \
+	fuser/access/predicate.c \
+	fuser/access/range.h \
+	fuser/access/shifts.c \
+	fuser/access/sources.c \
+	fuser/access/uniform.c fuser/access/uniform.h \
+	fuser/access/unwind.c fuser/access/unwind.h \
+	fuser/access/unwind_values.c \
+	fuser/access/value.c
+
+# several launches together
+libfuser_la_SOURCES += \
+	fuser/fusion/block_pattern.c fuser/fusion/block_pattern.h \
+	fuser/fusion/block_tile.c fuser/fusion/block_tile.h \
+	fuser/fusion/block_tile_box.c \
+	fuser/fusion/conflict.c fuser/fusion/conflict.h \
+	fuser/fusion/failure.c \
+	fuser/fusion/forward.c fuser/fusion/forward.h \
+	fuser/fusion/frame.c fuser/fusion/frame.h \
+	fuser/fusion/group.c fuser/fusion/group.h \
+	fuser/fusion/halo.c fuser/fusion/halo.h \
+	fuser/fusion/halo_origin.c \
+	fuser/fusion/halo_parts.h \
+	fuser/fusion/halo_serve.c \
+	fuser/fusion/halo_small.c \
+	fuser/fusion/halo_source.c fuser/fusion/halo_source.h \
+	fuser/fusion/halo_tile.c fuser/fusion/halo_tile.h \
+	fuser/fusion/join.c fuser/fusion/join.h \
+	fuser/fusion/join_order.c \
+	fuser/fusion/join_parts.c \
+	fuser/fusion/joining.h \
+	fuser/fusion/leave.c \
+	fuser/fusion/place.c \
+	fuser/fusion/remap.c \
+	fuser/fusion/rename.c fuser/fusion/rename.h \
+	fuser/fusion/rename_box.c \
+	fuser/fusion/reuse.c fuser/fusion/reuse.h \
+	fuser/fusion/share.c fuser/fusion/share.h \
+	fuser/fusion/stale.c fuser/fusion/stale.h \
+	fuser/fusion/traffic.c fuser/fusion/traffic.h \
+	fuser/fusion/witness.c fuser/fusion/witness.h
 
 # fused kernels
 libfuser_la_SOURCES += \

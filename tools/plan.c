@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kfuse plan: makes a plan folder from a trace, or from each trace in the user's cache folder that has none
  * yet. */
-#include "fuser/analysis/deadline.h"
-#include "fuser/analysis/group.h"
+#include "fuser/fusion/group.h"
 #include "fuser/planner/planner.h"
+#include "fuser/solver/deadline.h"
 #include "common/cache.h"
 #include "common/trusted.h"
 #include "tools/commands.h"

@@ -2,9 +2,9 @@
  * kfuse ptx: what the front end and the analysis see in the PTX of a file: a PTX text, a cubin, a fatbin, an
  * executable or a shared library. Instructions, blocks, loops, affine forms, and the bytes that a launch of
  * given shape touches. */
-#include "fuser/analysis/access.h"
-#include "fuser/analysis/inline.h"
+#include "fuser/access/access.h"
 #include "fuser/decompile/decompile.h"
+#include "fuser/kernel/inline.h"
 #include "tools/commands.h"
 
 #include <getopt.h>

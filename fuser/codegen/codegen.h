@@ -5,9 +5,9 @@
 #ifndef KFUSE_FUSER_CODEGEN_CODEGEN_H
 #define KFUSE_FUSER_CODEGEN_CODEGEN_H
 
-#include "fuser/analysis/group.h"
 #include "fuser/codegen/compiler.h"
 #include "fuser/codegen/contraction.h"
+#include "fuser/fusion/group.h"
 
 struct codegen_parameter { /* one parameter of the fused kernel, copied from a member's parameter buffer */
     uint32_t member, source_offset, size, alignment;

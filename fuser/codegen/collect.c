@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * First pass over a member's body: what it needs from outside, and whether it can be carried at all. */
 #include "fuser/codegen/body.h"
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/tile_code.h"
+#include "fuser/kernel/product.h"
 
 #include <string.h>
 
@@ -256,7 +256,7 @@ static bool collect_tiles(struct body *body)
     return true;
 }
 
-/* Products behind forwarded and dropped stores: see fuser/analysis/product.h. */
+/* Products behind forwarded and dropped stores: see fuser/kernel/product.h. */
 static void collect_rounding(struct body *body)
 {
     for (uint32_t i = 0; i < body->group->forward_count; i++) {

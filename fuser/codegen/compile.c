@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Compiles a fused kernel and accepts it only when it does not spill and contracts as its members do. */
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/machine_code.h"
 #include "fuser/codegen/source.h"
+#include "fuser/kernel/product.h"
 
 #include <stdlib.h>
 #include <string.h>

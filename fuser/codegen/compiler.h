@@ -5,9 +5,9 @@
 #ifndef KFUSE_FUSER_CODEGEN_COMPILER_H
 #define KFUSE_FUSER_CODEGEN_COMPILER_H
 
-#include "fuser/analysis/answers.h"
-#include "fuser/analysis/deadline.h"
 #include "fuser/codegen/nvrtc.h"
+#include "fuser/solver/answers.h"
+#include "fuser/solver/deadline.h"
 
 struct compiler {
     struct answers *answers;   /* NULL: nothing is kept */

@@ -3,8 +3,8 @@
  * next. */
 #include "fuser/codegen/contraction.h"
 
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/body.h"
+#include "fuser/kernel/product.h"
 
 #include <string.h>
 

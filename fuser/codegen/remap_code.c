@@ -3,7 +3,7 @@
  * Divisors are constants. */
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/stage_code.h"
-#include "fuser/analysis/share.h"
+#include "fuser/fusion/share.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>

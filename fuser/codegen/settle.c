@@ -4,8 +4,8 @@
  * together. */
 #include "fuser/codegen/settle.h"
 
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/reference.h"
+#include "fuser/kernel/product.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * The fused kernel as CUDA C: parameters, the variables that carry forwarded values, the members one after
  * the other. */
 #include "fuser/codegen/source.h"
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/stage_code.h"
+#include "fuser/kernel/product.h"
 
 #include <stdlib.h>
 #include <string.h>

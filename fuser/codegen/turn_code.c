@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A member that runs one turn of its loops (unwind.h). The register `turn` says which; at a loop's header,
  * `ahead` is how many iterations its counters are moved on, `past` that the turn is one of a later loop. */
-#include "fuser/analysis/unwind.h"
+#include "fuser/access/unwind.h"
 #include "fuser/codegen/body_code.h"
 
 static void write_registers(struct body_writer *writer, const struct unwind_loop *loop)

@@ -4,8 +4,8 @@
 #ifndef KFUSE_FUSER_DECOMPILE_CODE_H
 #define KFUSE_FUSER_DECOMPILE_CODE_H
 
-#include "fuser/analysis/dominators.h"
 #include "fuser/decompile/decompile.h"
+#include "fuser/kernel/dominators.h"
 
 enum { CODE_NONE = -1, CODE_ALL_REGISTERS = -2 };
 

@@ -6,7 +6,7 @@
 #ifndef KFUSE_FUSER_DECOMPILE_FLOW_H
 #define KFUSE_FUSER_DECOMPILE_FLOW_H
 
-#include "fuser/analysis/loops.h"
+#include "fuser/kernel/loops.h"
 
 enum flow_kind {
     FLOW_BLOCK,  /* its statements, without the branch at the end */

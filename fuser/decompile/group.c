@@ -2,7 +2,7 @@
  * A group as C: its members one after the other, in the names of the group's arrays, with the values that
  * pass between them. */
 #include "fuser/decompile/group.h"
-#include "fuser/analysis/unwind.h"
+#include "fuser/access/unwind.h"
 #include "fuser/decompile/decompile.h"
 
 #include <isl/printer.h>

@@ -5,7 +5,7 @@
 #ifndef KFUSE_FUSER_DECOMPILE_GROUP_H
 #define KFUSE_FUSER_DECOMPILE_GROUP_H
 
-#include "fuser/analysis/group.h"
+#include "fuser/fusion/group.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #ifndef KFUSE_FUSER_PLANNER_CREW_H
 #define KFUSE_FUSER_PLANNER_CREW_H
 
-#include "fuser/analysis/answers.h"
+#include "fuser/solver/answers.h"
 
 struct crew {
     int processes[ANSWERS_MOST_WORKERS];

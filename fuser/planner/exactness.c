@@ -2,10 +2,10 @@
  * The arguments in the order of their cost: an emulated device, the PTX alone, the machine code. */
 #include "fuser/planner/exactness.h"
 
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/cubin.h"
 #include "fuser/codegen/reference.h"
 #include "fuser/codegen/settle.h"
+#include "fuser/kernel/product.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "fuser/planner/launch_class.h"
 
 #include "common/hash.h"
-#include "fuser/analysis/array_range.h"
-#include "fuser/analysis/moved.h"
+#include "fuser/access/array_range.h"
+#include "fuser/access/moved.h"
 #include "fuser/codegen/codegen.h"
 #include "fuser/planner/shift.h"
 

@@ -6,9 +6,9 @@
 #ifndef KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
 #define KFUSE_FUSER_PLANNER_LAUNCH_CLASS_H
 
-#include "fuser/analysis/conflict.h"
-#include "fuser/analysis/deadline.h"
+#include "fuser/fusion/conflict.h"
 #include "fuser/planner/program.h"
+#include "fuser/solver/deadline.h"
 
 #include <isl/ctx.h>
 

@@ -5,9 +5,9 @@
 #ifndef KFUSE_FUSER_PLANNER_PAIRS_H
 #define KFUSE_FUSER_PLANNER_PAIRS_H
 
-#include "fuser/analysis/answers.h"
-#include "fuser/analysis/group.h"
+#include "fuser/fusion/group.h"
 #include "fuser/planner/launch_class.h"
+#include "fuser/solver/answers.h"
 
 struct pairs {
     struct launch_classes *classes;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
 #include "config.h"
-#include "fuser/analysis/unwind.h"
+#include "fuser/access/unwind.h"
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
+#include "fuser/planner/lazy.h"
 #include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_source.h"
-#include "fuser/planner/shift.h"
-#include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_write.h"
+#include "fuser/planner/shift.h"
 
 #include <jansson.h>
 #include <string.h>

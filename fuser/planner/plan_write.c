@@ -3,7 +3,7 @@
 #include "fuser/planner/plan_write.h"
 
 #include "common/plan_build.h"
-#include "fuser/analysis/rename.h"
+#include "fuser/fusion/rename.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/lazy.h"
 #include "fuser/planner/plan_folder.h"

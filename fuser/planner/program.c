@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
-#include "fuser/planner/exactness.h"
-#include "fuser/analysis/inline.h"
 #include "fuser/codegen/cubin.h"
+#include "fuser/kernel/inline.h"
+#include "fuser/planner/exactness.h"
 #include "common/image.h"
 #include "common/waits.h"
 

@@ -8,7 +8,7 @@
 #include "common/arena.h"
 #include "common/plan.h"
 #include "common/trace.h"
-#include "fuser/analysis/access.h"
+#include "fuser/access/access.h"
 #include "fuser/codegen/compiler.h"
 #include "ptx/ptx.h"
 

@@ -4,7 +4,7 @@
 #ifndef KFUSE_FUSER_PLANNER_VERDICT_H
 #define KFUSE_FUSER_PLANNER_VERDICT_H
 
-#include "fuser/analysis/rename.h"
+#include "fuser/fusion/rename.h"
 #include "fuser/planner/search.h"
 
 #include <uthash.h>

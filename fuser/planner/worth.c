@@ -2,7 +2,7 @@
  * The projection (projection.h) of a group from what the trace and its analysis say of its members. */
 #include "fuser/planner/worth.h"
 
-#include "fuser/analysis/traffic.h"
+#include "fuser/fusion/traffic.h"
 
 /* Recorded device time; where there is none, the time that the launch's traffic takes. */
 uint64_t search_launch_time(struct search *search, uint32_t launch)

@@ -2,7 +2,7 @@
  * Reads launches from the comments of a PTX file. */
 #include "tests/analysis/launch_file.h"
 
-#include "fuser/analysis/inline.h"
+#include "fuser/kernel/inline.h"
 
 #include <stdlib.h>
 #include <string.h>

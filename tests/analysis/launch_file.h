@@ -7,7 +7,7 @@
 #ifndef KFUSE_TESTS_ANALYSIS_LAUNCH_FILE_H
 #define KFUSE_TESTS_ANALYSIS_LAUNCH_FILE_H
 
-#include "fuser/analysis/access.h"
+#include "fuser/access/access.h"
 
 enum { LAUNCH_FILE_BYTES = 4096, LAUNCH_FILE_POINTERS = 32, LAUNCH_FILE_VARIABLES = 8 };
 

@@ -6,7 +6,7 @@
 #define KFUSE_TESTS_ANALYSIS_SOUNDNESS_H
 
 #include "emulator/exec.h"
-#include "fuser/analysis/access.h"
+#include "fuser/access/access.h"
 
 struct soundness_base { /* where a base of the summary points in this run */
     uint64_t address;

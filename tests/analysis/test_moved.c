@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches that do the same in other places of their arrays: a row that an argument chooses, and what tells
  * others apart. */
-#include "fuser/analysis/moved.h"
+#include "fuser/access/moved.h"
 
 #include <isl/ctx.h>
 #include <isl/options.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which kernels leave no rounding to the compiler. Each case is the body of a kernel whose %f1 to %f4 come
  * from memory and whose %f9 goes back. */
-#include "fuser/analysis/product.h"
+#include "fuser/kernel/product.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

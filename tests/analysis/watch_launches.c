@@ -10,7 +10,7 @@
 #include "emulator/watch.h"
 
 #include "common/hash.h"
-#include "fuser/analysis/inline.h"
+#include "fuser/kernel/inline.h"
 #include "tests/analysis/soundness.h"
 
 #include <dlfcn.h>

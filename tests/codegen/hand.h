@@ -4,7 +4,7 @@
 #ifndef KFUSE_TESTS_CODEGEN_HAND_H
 #define KFUSE_TESTS_CODEGEN_HAND_H
 
-#include "fuser/analysis/group.h"
+#include "fuser/fusion/group.h"
 
 /* One global access of the kernel, in order: { L[bz, by, bx, tz, ty, tx] -> [byte] }, through the pointer
  * argument at this offset. */

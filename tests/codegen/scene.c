@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/analysis/inline.h"
+#include "fuser/kernel/inline.h"
 #include "tests/codegen/device.h"
 #include "tests/codegen/hand.h"
 #include "tests/codegen/scene.h"

@@ -98,7 +98,7 @@ static void operations_are_found_again(void **state)
         {"f64_rounded", {[MACHINE_CODE_DMUL] = 2, [MACHINE_CODE_DADD] = 3, [MACHINE_CODE_DFMA] = 1}},
         {"f64_free", {[MACHINE_CODE_DFMA] = 1}},
         {"half_rounded", {[MACHINE_CODE_HALF] = 3}},
-        {"functions", {0}}, /* one instruction each, as fuser/analysis/product.c has it */
+        {"functions", {0}}, /* one instruction each, as fuser/kernel/product.c has it */
         {"f64_function", {0}},
         {"integers", {0}},
     };

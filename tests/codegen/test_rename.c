@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/analysis/rename.h"
+#include "fuser/fusion/rename.h"
 #include "tests/codegen/scene.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
  * Kernels in which the assembler has a choice, assembled as they are: settle.h finds what it chose, and
  * leaves nothing free. With files of PTX as arguments: prints for each of their kernels how far it is
  * settled. */
-#include "fuser/analysis/product.h"
 #include "fuser/codegen/reference.h"
 #include "fuser/codegen/settle.h"
+#include "fuser/kernel/product.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/analysis/stale.h"
+#include "fuser/fusion/stale.h"
 #include "tests/codegen/scene.h"
 
 enum { N = 1000, ROW_BYTES = 4 * N };

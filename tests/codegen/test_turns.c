@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Halo fusion of members whose threads go round loops: each turn is a cell (fuser/analysis/unwind.h). Fused
+ * Halo fusion of members whose threads go round loops: each turn is a cell (fuser/access/unwind.h). Fused
  * kernels leave the same memory as their originals, in every order of blocks and warps; what does not come
  * apart is refused, for the right reason. */
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/analysis/unwind.h"
+#include "fuser/access/unwind.h"
 #include "tests/codegen/scene.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
  * once. For all kernels of the golden files of the analysis that have a launch in their comments, or of the
  * files named. */
 #include "emulator/memory.h"
-#include "fuser/analysis/inline.h"
 #include "fuser/codegen/nvrtc.h"
 #include "fuser/decompile/decompile.h"
+#include "fuser/kernel/inline.h"
 #include "tests/analysis/launch_run.h"
 
 #include <glob.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A launch of every kernel of a PTX text: its accesses are found or refused with a reason. Arguments are
  * small numbers; the 8-byte parameters are pointers. */
-#include "fuser/analysis/access.h"
-#include "fuser/analysis/inline.h"
+#include "fuser/access/access.h"
+#include "fuser/kernel/inline.h"
 #include "tests/fuzz/harness.h"
 
 #include <isl/ctx.h>

@@ -4,7 +4,7 @@
  * that claim to be exact. */
 #include "common/hash.h"
 #include "emulator/memory.h"
-#include "fuser/analysis/inline.h"
+#include "fuser/kernel/inline.h"
 #include "tests/analysis/soundness.h"
 #include "tests/referee/judge.h"
 #include "tests/referee/script.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads reasons of the form that fuser/analysis/place.c gives them, and looks for what they name. */
+ * Reads reasons of the form that fuser/fusion/place.c gives them, and looks for what they name. */
 #include "tests/referee/witness.h"
 
 #include <inttypes.h>

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See overlap.h. Bytes are counted in the largest unit that both accesses
+ * keep to (their common element, mostly), so that widths do not blow the relations up. */
+#include "fuser/access/overlap.h"
+
+#include "fuser/solver/quota.h"
+
+#include <isl/aff.h>
+#include <isl/constraint.h>
+#include <isl/ilp.h>
+#include <isl/local_space.h>
+#include <isl/space.h>
+#include <isl/stride_info.h>
+#include <isl/val.h>
+
+uint64_t overlap_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The bytes of the image are `residue` modulo the result; 1 when isl cannot tell. */
+static int64_t image_stride(__isl_keep isl_map *map, int64_t *residue)
+{
+    int64_t stride = 1;
+    *residue = 0;
+    isl_stride_info *info = isl_map_get_range_stride_info(map, 0);
+    if (!info) return 1;
+    isl_val *value = isl_stride_info_get_stride(info);
+    isl_aff *offset = isl_stride_info_get_offset(info);
+    if (value && isl_val_is_int(value) && isl_val_is_pos(value) && offset && isl_aff_is_cst(offset)) {
+        isl_val *constant = isl_aff_get_constant_val(offset);
+        if (constant && isl_val_is_int(constant)) {
+            stride = isl_val_get_num_si(value);
+            *residue = isl_val_get_num_si(constant);
+        }
+        isl_val_free(constant);
+    }
+    isl_val_free(value);
+    isl_aff_free(offset);
+    isl_stride_info_free(info);
+    return stride;
+}
+
+/* { [x] -> [u] : x = residue + unit u } */
+static __isl_give isl_map *units(isl_ctx *ctx, int64_t residue, int64_t unit)
+{
+    isl_local_space *space = isl_local_space_from_space(isl_space_set_alloc(ctx, 0, 1));
+    isl_aff *byte =
+        isl_aff_scale_val(isl_aff_var_on_domain(space, isl_dim_set, 0), isl_val_int_from_si(ctx, unit));
+    return isl_map_reverse(
+        isl_map_from_aff(isl_aff_add_constant_val(byte, isl_val_int_from_si(ctx, residue))));
+}
+
+/* { [x] -> [y] : x - before < y < x + behind } */
+static __isl_give isl_map *near(isl_ctx *ctx, int64_t before, int64_t behind)
+{
+    isl_space *space = isl_space_alloc(ctx, 0, 1, 1);
+    isl_map *map = isl_map_universe(isl_space_copy(space));
+    isl_local_space *local = isl_local_space_from_space(space);
+    for (int side = 0; side < 2; side++) {
+        isl_constraint *bound = isl_constraint_alloc_inequality(isl_local_space_copy(local));
+        bound = isl_constraint_set_coefficient_si(bound, isl_dim_out, 0, side ? -1 : 1);
+        bound = isl_constraint_set_coefficient_si(bound, isl_dim_in, 0, side ? 1 : -1);
+        bound =
+            isl_constraint_set_constant_val(bound, isl_val_int_from_si(ctx, (side ? behind : before) - 1));
+        map = isl_map_add_constraint(map, bound);
+    }
+    isl_local_space_free(local);
+    return map;
+}
+
+static int64_t start_of(const struct touch *touch)
+{
+    return touch->from == INT64_MIN ? 0 : touch->from;
+}
+
+/* Takes the value. */
+static int64_t known_or(__isl_take isl_val *value, int64_t otherwise)
+{
+    int64_t number = value && isl_val_is_int(value) ? isl_val_get_num_si(value) : otherwise;
+    isl_val_free(value);
+    return number;
+}
+
+__isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance)
+{
+    if (!bytes || !distance) return bytes;
+    isl_space *byte = isl_space_range(isl_map_get_space(bytes));
+    isl_aff *back = isl_aff_var_on_domain(isl_local_space_from_space(byte), isl_dim_set, 0);
+    back = isl_aff_add_constant_val(back, isl_val_int_from_si(isl_map_get_ctx(bytes), -distance));
+    return isl_map_preimage_range_multi_aff(bytes, isl_multi_aff_from_aff(back));
+}
+
+static void measure(struct touch *touch, __isl_keep isl_map *bytes)
+{
+    isl_set *all = isl_map_wrap(isl_map_copy(bytes));
+    int byte = (int)isl_map_dim(bytes, isl_dim_in);
+    touch->stride = image_stride(bytes, &touch->residue);
+    touch->from = known_or(isl_set_dim_min_val(isl_set_copy(all), byte), INT64_MIN);
+    touch->to = known_or(isl_set_dim_max_val(all, byte), INT64_MAX);
+}
+
+/* By the same bytes in the launch's own threads, if need be. */
+static void measure_own(struct memo *memo, struct touch *touch, const struct bound_launch *launch,
+                        const struct access *access)
+{
+    isl_map *bytes = overlap_thread_bytes(launch, access);
+    struct touch own = touch_of(memo, bytes, touch->width);
+    touch->stride = own.stride, touch->residue = own.residue, touch->from = own.from, touch->to = own.to;
+    isl_map_free(bytes);
+}
+
+static struct touch find_touch(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width,
+                               const struct bound_launch *launch, const struct access *access)
+{
+    struct touch touch = {.bytes = bytes, .width = width, .stride = 1, .from = INT64_MIN, .to = INT64_MAX};
+    if (!bytes) return touch;
+    struct memo_question question = {.kind = MEMO_TOUCH, .words = {memo_number(memo, bytes)}};
+    struct quota quota;
+    if (!quota_ask(&quota, memo->ctx)) return touch;
+    const int64_t *known = question.words[0] ? memo_numbers(memo, &question) : NULL;
+    if (known) {
+        touch.stride = known[0], touch.residue = known[1], touch.from = known[2], touch.to = known[3];
+        touch.number = (uint32_t)known[4];
+    } else {
+        if (launch)
+            measure_own(memo, &touch, launch, access);
+        else
+            measure(&touch, bytes);
+        isl_map *canonical = overlap_moved(isl_map_copy(bytes), -start_of(&touch));
+        touch.number = memo_number(memo, canonical);
+        isl_map_free(canonical);
+        if (question.words[0])
+            memo_keep_numbers(
+                memo, &question,
+                (int64_t[MEMO_NUMBERS]){touch.stride, touch.residue, touch.from, touch.to, touch.number});
+    }
+    quota_answer(&quota, true);
+    return touch;
+}
+
+struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width)
+{
+    return find_touch(memo, bytes, width, NULL, NULL);
+}
+
+struct touch touch_of_all(struct memo *memo, __isl_keep isl_map *bytes, const struct bound_launch *launch,
+                          const struct access *access)
+{
+    return find_touch(memo, bytes, access->width, launch, access);
+}
+
+/* What is kept about two touches; how they lie to each other counts, not where they are. */
+static struct memo_question question_of(enum memo_kind kind, const struct touch *a, const struct touch *b)
+{
+    return (struct memo_question){
+        .kind = kind,
+        .words = {a->number, a->width, b->number, b->width, (uint64_t)(start_of(b) - start_of(a))}};
+}
+
+/* By where the bytes lie; nothing is asked of isl. */
+static bool lie_apart(const struct touch *a, const struct touch *b)
+{
+    return (a->to < b->from && b->from - a->to >= (int64_t)a->width) ||
+           (b->to < a->from && a->from - b->to >= (int64_t)b->width);
+}
+
+/* The largest unit that both accesses keep to. */
+static int64_t common_unit(const struct touch *a, const struct touch *b)
+{
+    int64_t apart = a->residue - b->residue;
+    uint64_t unit = overlap_common_divisor((uint64_t)a->stride, (uint64_t)b->stride);
+    unit = overlap_common_divisor(unit, (uint64_t)(apart < 0 ? -apart : apart));
+    return (int64_t)overlap_common_divisor(overlap_common_divisor(unit, a->width), b->width);
+}
+
+__isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width)
+{
+    isl_map *bytes = near(isl_set_get_ctx(first), 1, width);
+    return isl_set_apply(first, bytes);
+}
+
+__isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b)
+{
+    isl_ctx *ctx = isl_map_get_ctx(a->bytes);
+    int64_t unit = common_unit(a, b);
+    isl_map *scale = units(ctx, a->residue % unit, unit);
+    isl_map *units_a = isl_map_apply_range(isl_map_copy(a->bytes), isl_map_copy(scale));
+    isl_map *units_b = isl_map_apply_range(isl_map_copy(b->bytes), scale);
+    if (a->width != unit || b->width != unit) {
+        isl_map *shared = near(ctx, b->width / unit, a->width / unit);
+        units_a = isl_map_apply_range(units_a, shared);
+    }
+    return isl_map_apply_range(units_a, isl_map_reverse(units_b));
+}
+
+/* { [thread of a -> thread of b] -> [byte of a -> byte of b] }: they share a byte. Nothing is eliminated,
+ * which is what takes long in overlap_relation. */
+static __isl_give isl_map *sharing(const struct touch *a, const struct touch *b)
+{
+    int64_t unit = common_unit(a, b);
+    isl_map *both = isl_map_flat_product(isl_map_copy(a->bytes), isl_map_copy(b->bytes));
+    if (a->width == unit && b->width == unit) return isl_map_equate(both, isl_dim_out, 0, isl_dim_out, 1);
+    isl_local_space *space = isl_local_space_from_space(isl_map_get_space(both));
+    for (int end = 0; end < 2; end++) { /* a < b + width_b, then b < a + width_a */
+        isl_constraint *less = isl_constraint_alloc_inequality(isl_local_space_copy(space));
+        less = isl_constraint_set_coefficient_si(less, isl_dim_out, 0, end ? 1 : -1);
+        less = isl_constraint_set_coefficient_si(less, isl_dim_out, 1, end ? -1 : 1);
+        less = isl_constraint_set_constant_si(less, (int)(end ? a->width : b->width) - 1);
+        both = isl_map_add_constraint(both, less);
+    }
+    isl_local_space_free(space);
+    return both;
+}
+
+/* Whether both threads may differ in one of these coordinates. */
+static isl_bool may_differ(__isl_keep isl_map *shared, unsigned from, unsigned to)
+{
+    unsigned count = (unsigned)isl_map_dim(shared, isl_dim_in) / 2;
+    for (unsigned d = from; d < to; d++)
+        for (int end = 0; end < 2; end++) {
+            unsigned less = end ? count + d : d, more = end ? d : count + d;
+            isl_map *beyond =
+                isl_map_order_lt(isl_map_copy(shared), isl_dim_in, (int)less, isl_dim_in, (int)more);
+            isl_bool empty = isl_map_is_empty(beyond);
+            isl_map_free(beyond);
+            if (empty != isl_bool_true) return isl_bool_not(empty);
+        }
+    return isl_bool_false;
+}
+
+isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b)
+{
+    enum { NOWHERE = 1, SOMEWHERE, GIVEN_UP };
+    struct quota quota;
+    if (lie_apart(a, b)) return isl_bool_true;
+    struct memo_question question = question_of(MEMO_MEET, a, b);
+    bool is_known = a->number && b->number;
+    if (!quota_ask(&quota, memo->ctx)) return isl_bool_error;
+    uint32_t answer = is_known ? memo_value(memo, &question) : 0;
+    if (!answer) {
+        isl_map *shared = sharing(a, b);
+        isl_bool empty = isl_map_is_empty(shared);
+        isl_map_free(shared);
+        answer = empty < 0 ? GIVEN_UP : empty ? NOWHERE : SOMEWHERE;
+        if (is_known) memo_keep_value(memo, &question, answer);
+    }
+    quota_answer(&quota, answer != GIVEN_UP);
+    return answer == GIVEN_UP ? isl_bool_error : answer == NOWHERE ? isl_bool_true : isl_bool_false;
+}
+
+static enum overlap test(const struct touch *a, const struct touch *b, enum overlap reach)
+{
+    isl_map *shared = sharing(a, b);
+    bool by_block = reach == OVERLAP_BLOCK;
+    enum overlap result = OVERLAP_UNKNOWN;
+    isl_bool block = by_block ? may_differ(shared, 0, 3) : isl_bool_false;
+    isl_bool thread = block == isl_bool_false ? may_differ(shared, by_block ? 3 : 0, 6) : isl_bool_false;
+    isl_bool empty =
+        block == isl_bool_false && thread == isl_bool_false ? isl_map_is_empty(shared) : isl_bool_false;
+    if (block == isl_bool_true)
+        result = OVERLAP_OTHER;
+    else if (thread == isl_bool_true)
+        result = by_block ? OVERLAP_BLOCK : OVERLAP_OTHER;
+    else if (block == isl_bool_false && thread == isl_bool_false && empty >= 0)
+        result = empty ? OVERLAP_NONE : OVERLAP_SAME;
+    isl_map_free(shared);
+    return result;
+}
+
+enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b, enum overlap reach)
+{
+    struct quota quota;
+    if (lie_apart(a, b)) return OVERLAP_NONE;
+    struct memo_question question = question_of(MEMO_OVERLAP, a, b);
+    question.words[5] = reach;
+    bool is_known = a->number && b->number;
+    if (!quota_ask(&quota, memo->ctx)) return OVERLAP_UNKNOWN;
+    enum overlap overlap = is_known ? (enum overlap)memo_value(memo, &question) : OVERLAP_UNTESTED;
+    if (overlap == OVERLAP_UNTESTED) {
+        overlap = test(a, b, reach);
+        if (is_known) memo_keep_value(memo, &question, overlap);
+    }
+    quota_answer(&quota, overlap != OVERLAP_UNKNOWN);
+    return overlap;
+}
+
+__isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access)
+{
+    if (!access->relation) return NULL;
+    isl_map *bytes = access_thread_relation(access);
+    return overlap_moved(bytes, launch->bindings[access->base].offset);
+}
+
+bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                       const struct access *b)
+{
+    const struct array_binding *bound_a = &p->bindings[a->base], *bound_b = &q->bindings[b->base];
+    if (bound_a->array != bound_b->array) return !bound_a->is_plain && !bound_b->is_plain;
+    const struct access_base *base_a = &p->summary->bases[a->base], *base_b = &q->summary->bases[b->base];
+    if (!base_a->is_bounded || !base_b->is_bounded) return true;
+    return base_a->from + bound_a->offset < base_b->to + bound_b->offset &&
+           base_b->from + bound_b->offset < base_a->to + bound_a->offset;
+}
+
+bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                          const struct access *b)
+{
+    if (a->kind == ACCESS_READ && b->kind == ACCESS_READ) return false;
+    return overlap_may_share(p, a, q, b);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which threads of two launches touch the same byte. */
+#ifndef KFUSE_FUSER_ACCESS_OVERLAP_H
+#define KFUSE_FUSER_ACCESS_OVERLAP_H
+
+#include "fuser/access/binding.h"
+#include "fuser/solver/memo.h"
+
+enum overlap {
+    OVERLAP_UNTESTED,
+    OVERLAP_NONE,  /* no common byte */
+    OVERLAP_SAME,  /* common bytes only within one fused thread */
+    OVERLAP_BLOCK, /* common bytes only within one fused block; told only where the frame's reach is BLOCK */
+    OVERLAP_OTHER, /* some common byte is touched by two different fused threads */
+    OVERLAP_UNKNOWN, /* an access without a relation, or isl gave up */
+};
+
+/* What threads touch of an array. */
+struct touch {
+    isl_map *bytes; /* { thread -> [first byte] } from the start of the array; NULL: any byte of it */
+    uint32_t width;
+    int64_t stride, residue; /* every first byte is the residue modulo the stride */
+    int64_t from, to;        /* of all first bytes; INT64_MIN, INT64_MAX: isl cannot tell */
+    uint32_t number; /* in the memo, of the bytes counted from the first one, so that only where it lies tells
+                        one row from the next; 0: none */
+};
+
+uint64_t overlap_common_divisor(uint64_t a, uint64_t b);
+/* From a set of first bytes to all bytes of elements so wide. */
+__isl_give isl_set *overlap_all_bytes(__isl_take isl_set *first, uint32_t width);
+/* { thread -> [byte + distance] }; NULL for NULL. */
+__isl_give isl_map *overlap_moved(__isl_take isl_map *bytes, int64_t distance);
+/* Borrows the bytes. */
+struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t width);
+/* The same of what a launch touches by an access, in other threads that run all of its own: measured by its
+ * own, which takes isl less. */
+struct touch touch_of_all(struct memo *memo, __isl_keep isl_map *bytes, const struct bound_launch *launch,
+                          const struct access *access);
+/* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }, in one array. */
+__isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
+/* Tests of overlap_relation, which they do not compute: that takes long. */
+isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b);
+/* Of the threads of one frame. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
+enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b,
+                          enum overlap reach);
+/* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
+ * byte. */
+__isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access);
+/* Whether two accesses of two launches conflict as far as arrays, kinds and hulls tell. */
+bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                          const struct access *b);
+bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                       const struct access *b);
+
+#endif

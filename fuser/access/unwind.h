@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A launch whose threads go round loops, seen as one that has a thread for each turn: turn t of thread (x, y)
+ * is thread (x, y, t) of the unwound launch, which halo fusion can place, serve and run again like any other.
+ *
+ * The loops are the outermost ones; their turns are numbered one loop after the other, first + iteration. A
+ * thread of the unwound launch runs what the kernel does before its loops, passes over loops of earlier
+ * turns, runs one iteration of its own loop, and ends. Both launches leave the same memory where
+ * 1. a loop is left at its latch only, and every thread that enters it goes round as often, a number that is
+ * known (it follows from words that are guarded);
+ * 2. what an iteration leaves in registers for the next ones, or a loop for what comes after, are integers to
+ * which each iteration adds the same: start + turns * step is exact, as both wrap alike. A step is a number,
+ * or a register that the loop does not write;
+ * 3. nothing is stored outside of loops, there are no atomics, and no memory of the thread's own;
+ * 4. no byte that one turn writes is touched by another, nor by what is done before each turn: halo.c asks
+ * that of the frame, as it depends on where pointers lead. */
+#ifndef KFUSE_FUSER_ACCESS_UNWIND_H
+#define KFUSE_FUSER_ACCESS_UNWIND_H
+
+#include "fuser/access/access.h"
+#include "fuser/kernel/loops.h"
+
+enum { UNWIND_MOST_TURNS = 65535 }; /* the turn is a coordinate along z */
+
+struct unwind_step { /* each iteration adds this to the register, so many times */
+    int32_t reg;
+    uint32_t times;
+    const struct ptx_operand *addend; /* an integer, or a register */
+    bool is_subtracted;
+};
+struct unwind_result { /* read behind the loop: what the register `from` is in the last iteration, and steps
+                        */
+    int32_t reg, from;
+};
+struct unwind_loop {
+    uint32_t header, latch; /* blocks */
+    uint32_t first, turns;  /* 0: no thread enters it */
+    struct unwind_step *steps;
+    uint32_t step_count;
+    struct unwind_result *results;
+    uint32_t result_count;
+    struct unwind_step *last_steps; /* of results */
+    uint32_t last_step_count;
+};
+struct unwound {
+    const char *refusal; /* NULL, or why not, with kernel and line: then only this is valid */
+    const struct ptx_cfg *cfg;
+    struct unwind_loop *loops; /* in an order in which threads come by them */
+    uint32_t loop_count, turns;
+    struct access_summary
+        summary; /* of the unwound launch: grid.z is the number of turns; shares its arena */
+};
+
+/* Found once for a summary, which owns it. NULL: the launch has no loop, or memory is out. */
+const struct unwound *unwind_launch(const struct access_summary *summary);
+void unwind_free(struct unwound *unwound);
+/* The loop to which the block is the header (or the latch), or NULL. */
+const struct unwind_loop *unwind_loop_at(const struct unwound *unwound, uint32_t header);
+const struct unwind_loop *unwind_loop_left_at(const struct unwound *unwound, uint32_t latch);
+/* A later loop has turns: those pass over this one. */
+bool unwind_is_passed(const struct unwound *unwound, const struct unwind_loop *loop);
+
+/* --- unwind_values.c: rule 2 */
+struct ssa;
+struct unwinding {
+    struct arena *arena;
+    const struct access_summary *summary;
+    const struct ptx_cfg *cfg;
+    const struct loop_forest *forest;
+    const struct ssa *ssa;
+    unsigned char *live; /* block x register: read before it is written, from the block's beginning on */
+    uint32_t *
+        writers; /* register -> an instruction of the loop that is looked at which writes it, or UINT32_MAX */
+    const char *why; /* of a refusal */
+};
+bool unwind_find_live(struct unwinding *unwinding);
+/* Fills the steps of a loop. False with why. */
+bool unwind_find_steps(struct unwinding *unwinding, int32_t number, bool is_passed, struct unwind_loop *loop);
+/* Always false. */
+bool unwind_refuse(struct unwinding *unwinding, uint32_t instruction, const char *why);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What passes from one iteration of a loop to the next in registers, as steps: see unwind.h, rule 2. */
+#include "fuser/access/unwind.h"
+#include "fuser/kernel/ssa.h"
+
+#include <string.h>
+
+enum { MOST_CELLS = 8 << 20, MOST_STEPS = 64 };
+
+/* --- which registers are read before they are written
+ * --------------------------------------------------------- */
+
+static bool writes_part(const struct ptx_instruction *instruction)
+{
+    if (instruction->guard >= 0 || !instruction->operand_count) return true;
+    const struct ptx_operand *to = &instruction->operands[0];
+    bool is_part = to->component != 0;
+    for (uint32_t e = 0; e < to->element_count; e++) is_part |= to->elements[e].component != 0;
+    return is_part;
+}
+
+static bool update_block(struct unwinding *unwinding, uint32_t b, unsigned char *live)
+{
+    const struct ptx_function *function = unwinding->cfg->function;
+    const struct ptx_block *block = &unwinding->cfg->blocks[b];
+    uint32_t registers = function->register_count;
+    unsigned char *before = unwinding->live + (size_t)b * registers;
+    memset(live, 0, registers);
+    for (uint32_t s = 0; s < block->successor_count; s++)
+        for (uint32_t r = 0; r < registers; r++)
+            live[r] |= unwinding->live[(size_t)block->successors[s] * registers + r];
+    for (uint32_t i = block->first + block->count; i-- > block->first;) {
+        const struct ssa_list *written = &unwinding->ssa->definitions[i], *read = &unwinding->ssa->uses[i];
+        for (uint32_t k = 0; k < written->count && !writes_part(&function->instructions[i]); k++)
+            live[written->items[k].reg] = 0;
+        for (uint32_t k = 0; k < read->count; k++) live[read->items[k].reg] = 1;
+    }
+    if (!memcmp(before, live, registers)) return false;
+    memcpy(before, live, registers);
+    return true;
+}
+
+bool unwind_find_live(struct unwinding *unwinding)
+{
+    size_t blocks = unwinding->cfg->block_count, registers = unwinding->cfg->function->register_count;
+    if (blocks * registers > MOST_CELLS) return unwind_refuse(unwinding, 0, "it is too long");
+    unwinding->live = arena_calloc(unwinding->arena, blocks * registers + 1, 1);
+    unsigned char *scratch = arena_calloc(unwinding->arena, registers + 1, 1);
+    if (!unwinding->live || !scratch) return unwind_refuse(unwinding, 0, "memory is out");
+    for (bool changes = true; changes;) {
+        changes = false;
+        for (uint32_t b = unwinding->cfg->block_count; b-- > 0;)
+            changes |= update_block(unwinding, b, scratch);
+    }
+    return true;
+}
+
+static bool is_live(const struct unwinding *unwinding, uint32_t block, int32_t reg)
+{
+    return unwinding->live[(size_t)block * unwinding->cfg->function->register_count + (uint32_t)reg];
+}
+
+/* --- steps
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Fills writers: of the loop, an instruction that writes the register, or UINT32_MAX. */
+static bool find_writers(struct unwinding *unwinding, int32_t loop)
+{
+    const struct ptx_cfg *cfg = unwinding->cfg;
+    uint32_t registers = cfg->function->register_count;
+    unwinding->writers = arena_calloc(unwinding->arena, registers + 1, sizeof *unwinding->writers);
+    if (!unwinding->writers) return unwind_refuse(unwinding, 0, "memory is out");
+    for (uint32_t r = 0; r < registers; r++) unwinding->writers[r] = UINT32_MAX;
+    for (uint32_t i = 0; i < cfg->function->instruction_count; i++) {
+        if (!loops_contains(unwinding->forest, loop, unwinding->forest->loop_of[cfg->block_of[i]])) continue;
+        for (uint32_t k = 0; k < unwinding->ssa->definitions[i].count; k++)
+            unwinding->writers[unwinding->ssa->definitions[i].items[k].reg] = i;
+    }
+    return true;
+}
+
+static bool is_plain_register(const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->component &&
+           !operand->is_negated;
+}
+
+static bool is_fixed(const struct unwinding *unwinding, const struct ptx_operand *operand)
+{
+    if (operand->kind == PTX_OPERAND_INTEGER) return true;
+    return is_plain_register(operand) && unwinding->writers[operand->reg] == UINT32_MAX;
+}
+
+static bool has_modifiers(const struct ptx_instruction *instruction)
+{
+    for (int word = 0; word < PTX_MODIFIER_WORDS; word++)
+        if (instruction->modifiers[word]) return true;
+    return false;
+}
+
+/* Of a whole register of 2, 4 or 8 bytes. */
+static bool is_whole_integer(const struct unwinding *unwinding, const struct ptx_instruction *instruction)
+{
+    const struct ptx_register *registers = unwinding->cfg->function->registers;
+    if (instruction->type_count != 1 || instruction->guard >= 0 || has_modifiers(instruction)) return false;
+    unsigned bytes = ptx_type_bytes(instruction->types[0]);
+    return !ptx_type_is_float(instruction->types[0]) && (bytes == 2 || bytes == 4 || bytes == 8) &&
+           is_plain_register(&instruction->operands[0]) &&
+           ptx_type_bytes(registers[instruction->operands[0].reg].type) == bytes;
+}
+
+/* The operand in which the value of the iteration before comes in; the other one is the step's. NULL:
+ * neither. */
+static const struct ptx_operand *follow(const struct unwinding *unwinding,
+                                        const struct ptx_instruction *instruction, struct unwind_step *step)
+{
+    const struct ptx_operand *operands = instruction->operands;
+    step->addend = NULL;
+    if (!is_whole_integer(unwinding, instruction)) return NULL;
+    if (instruction->opcode == PTX_OP_MOV && instruction->operand_count == 2)
+        return is_plain_register(&operands[1]) ? &operands[1] : NULL;
+    bool adds = instruction->opcode == PTX_OP_ADD;
+    if ((!adds && instruction->opcode != PTX_OP_SUB) || instruction->operand_count != 3) return NULL;
+    step->is_subtracted = !adds;
+    if (is_plain_register(&operands[1]) && is_fixed(unwinding, &operands[2])) {
+        step->addend = &operands[2];
+        return &operands[1];
+    }
+    if (!adds || !is_plain_register(&operands[2]) || !is_fixed(unwinding, &operands[1])) return NULL;
+    step->addend = &operands[1];
+    return &operands[2];
+}
+
+struct steps {
+    struct unwind_step *items;
+    uint32_t count;
+};
+
+/* Unrolled loops add the same several times. */
+static bool repeats_step(struct steps *steps, const struct unwind_step *step)
+{
+    struct unwind_step *last = steps->count ? &steps->items[steps->count - 1] : NULL;
+    if (!last || last->reg != step->reg || last->is_subtracted != step->is_subtracted ||
+        last->addend->kind != step->addend->kind || last->addend->reg != step->addend->reg ||
+        last->addend->value != step->addend->value)
+        return false;
+    last->times++;
+    return true;
+}
+
+static bool add_step(const struct unwinding *unwinding, struct steps *steps, const struct unwind_step *step)
+{
+    if (repeats_step(steps, step)) return true;
+    struct unwind_step *items =
+        arena_grow(unwinding->arena, steps->items, steps->count, steps->count + 1, sizeof *items);
+    if (!items) return false;
+    steps->items = items;
+    steps->items[steps->count++] = *step;
+    return true;
+}
+
+/* From a value of the iteration, the register's, back to what comes into it: a phi of the header, or
+ * SSA_NO_VALUE. */
+static uint32_t find_start(const struct unwinding *unwinding, int32_t number, int32_t reg, uint32_t value,
+                           struct steps *steps)
+{
+    const struct ssa *ssa = unwinding->ssa;
+    uint32_t header = unwinding->forest->loops[number].header;
+    for (uint32_t count = 0; count <= MOST_STEPS; count++) {
+        const struct ssa_value *definition = &ssa->values[value];
+        struct unwind_step step = {.reg = reg, .times = 1};
+        if (definition->kind == SSA_PHI && definition->block == header) return value;
+        if (definition->kind != SSA_DEFINITION || definition->previous) return SSA_NO_VALUE;
+        if (!loops_contains(unwinding->forest, number, unwinding->forest->loop_of[definition->block]))
+            return SSA_NO_VALUE;
+        const struct ptx_operand *from =
+            follow(unwinding, &unwinding->cfg->function->instructions[definition->instruction], &step);
+        if (!from || (step.addend && !add_step(unwinding, steps, &step))) return SSA_NO_VALUE;
+        value = ssa_use(ssa, definition->instruction, from->reg);
+    }
+    return SSA_NO_VALUE;
+}
+
+/* The value that the latch sends back for a phi of the header. */
+static uint32_t value_sent_back(const struct unwinding *unwinding, const struct unwind_loop *loop,
+                                uint32_t phi)
+{
+    const struct ptx_block *header = &unwinding->cfg->blocks[loop->header];
+    for (uint32_t p = 0; p < header->predecessor_count; p++)
+        if (header->predecessors[p] == loop->latch) return unwinding->ssa->values[phi].arguments[p];
+    return SSA_NO_VALUE;
+}
+
+static uint32_t phi_of(const struct unwinding *unwinding, const struct unwind_loop *loop, int32_t reg)
+{
+    const struct ssa_list *phis = &unwinding->ssa->phis[loop->header];
+    for (uint32_t i = 0; i < phis->count; i++)
+        if (phis->items[i].reg == reg) return phis->items[i].value;
+    return SSA_NO_VALUE;
+}
+
+/* The register is read in the iterations to come: it moves on by steps. */
+static bool find_carried(struct unwinding *unwinding, int32_t number, int32_t reg, struct unwind_loop *loop)
+{
+    uint32_t phi = phi_of(unwinding, loop, reg);
+    struct steps steps = {loop->steps, loop->step_count};
+    bool found =
+        phi && find_start(unwinding, number, reg, value_sent_back(unwinding, loop, phi), &steps) == phi;
+    loop->steps = steps.items;
+    loop->step_count = steps.count;
+    return found || unwind_refuse(unwinding, unwinding->writers[reg],
+                                  "a value passes to the next iteration that is no counter");
+}
+
+/* The register is read behind the loop, and written anew by each iteration, from one that is carried. */
+static bool find_result(struct unwinding *unwinding, int32_t number, int32_t reg, struct unwind_loop *loop)
+{
+    uint32_t phi = phi_of(unwinding, loop, reg);
+    struct steps steps = {loop->last_steps, loop->last_step_count};
+    uint32_t start = phi ? find_start(unwinding, number, reg, value_sent_back(unwinding, loop, phi), &steps)
+                         : SSA_NO_VALUE;
+    struct unwind_result *results = arena_grow(unwinding->arena, loop->results, loop->result_count,
+                                               loop->result_count + 1, sizeof *results);
+    if (!start || start == phi || !results)
+        return unwind_refuse(unwinding, unwinding->writers[reg],
+                             "a value that is no counter is used behind the loop");
+    loop->last_steps = steps.items;
+    loop->last_step_count = steps.count;
+    loop->results = results;
+    loop->results[loop->result_count++] = (struct unwind_result){reg, unwinding->ssa->values[start].reg};
+    return true;
+}
+
+bool unwind_find_steps(struct unwinding *unwinding, int32_t number, bool is_passed, struct unwind_loop *loop)
+{
+    if (!find_writers(unwinding, number)) return false;
+    for (int32_t reg = 0; reg < (int32_t)unwinding->cfg->function->register_count; reg++) {
+        if (unwinding->writers[reg] == UINT32_MAX) continue;
+        if (is_live(unwinding, loop->header, reg)) {
+            if (!find_carried(unwinding, number, reg, loop)) return false;
+        } else if (is_passed && is_live(unwinding, loop->latch + 1, reg)) {
+            if (!find_result(unwinding, number, reg, loop)) return false;
+        }
+    }
+    return true;
+}

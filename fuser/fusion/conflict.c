@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Classes a pair of launches by its conflicts. Needs both summaries in one isl context. */
+#include "fuser/fusion/halo.h"
+#include "fuser/fusion/rename.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFLICT_OPERATIONS = 500000 }; /* of isl */
+
+/* Bytes that both launches may touch, from the hulls of their bases; each base of p is counted once. */
+static uint64_t shared_bytes(const struct bound_launch *p, const struct bound_launch *q)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < p->summary->base_count; i++) {
+        const struct access_base *a = &p->summary->bases[i];
+        uint64_t best = 0;
+        for (uint32_t j = 0; j < q->summary->base_count; j++) {
+            const struct access_base *b = &q->summary->bases[j];
+            if (p->bindings[i].array != q->bindings[j].array) continue;
+            int64_t from_a = a->is_bounded ? a->from + p->bindings[i].offset : 0;
+            int64_t to_a = a->is_bounded ? a->to + p->bindings[i].offset : p->bindings[i].size;
+            int64_t from_b = b->is_bounded ? b->from + q->bindings[j].offset : 0;
+            int64_t to_b = b->is_bounded ? b->to + q->bindings[j].offset : q->bindings[j].size;
+            int64_t from = from_a > from_b ? from_a : from_b, to = to_a < to_b ? to_a : to_b;
+            if (to > from && (uint64_t)(to - from) > best) best = (uint64_t)(to - from);
+        }
+        total += best;
+    }
+    return total;
+}
+
+static bool any_may_conflict(const struct bound_launch *p, const struct bound_launch *q)
+{
+    for (uint32_t i = 0; i < p->summary->access_count; i++)
+        for (uint32_t j = 0; j < q->summary->access_count; j++)
+            if (overlap_may_conflict(p, &p->summary->accesses[i], q, &q->summary->accesses[j])) return true;
+    return false;
+}
+
+/* What an access of one of the launches touches; looked at when it is asked for. */
+struct side {
+    struct touch touch;
+    bool is_known;
+};
+
+static const struct touch *touch_by(struct memo *memo, struct side *sides, const struct bound_launch *launch,
+                                    uint32_t index)
+{
+    struct side *side = &sides[index];
+    const struct access *access = &launch->summary->accesses[index];
+    if (side->is_known) return &side->touch;
+    side->touch = touch_of(memo, overlap_thread_bytes(launch, access), access->width);
+    side->is_known = true;
+    return &side->touch;
+}
+
+/* Whether any two threads conflict, by the first accesses that do; those, and unknown ones, are noted. */
+static isl_bool any_conflict(struct memo *memo, struct side *sides_p, const struct bound_launch *p,
+                             struct side *sides_q, const struct bound_launch *q, struct conflict *conflict)
+{
+    for (uint32_t i = 0; i < p->summary->access_count; i++)
+        for (uint32_t j = 0; j < q->summary->access_count; j++) {
+            const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
+            if (!overlap_may_conflict(p, a, q, b)) continue;
+            conflict->access_p = i;
+            conflict->access_q = j;
+            if (p->bindings[a->base].array != q->bindings[b->base].array) return isl_bool_error;
+            const struct touch *first = touch_by(memo, sides_p, p, i),
+                               *second = touch_by(memo, sides_q, q, j);
+            if (!first->bytes || !second->bytes) return isl_bool_error;
+            isl_bool apart = overlap_is_empty(memo, first, second);
+            if (apart != isl_bool_true) return isl_bool_not(apart);
+        }
+    return isl_bool_false;
+}
+
+static void sides_free(struct side *sides, const struct bound_launch *launch)
+{
+    for (uint32_t i = 0; sides && i < launch->summary->access_count; i++) isl_map_free(sides[i].touch.bytes);
+    free(sides);
+}
+
+static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *p,
+                                  const struct bound_launch *q, struct conflict *conflict)
+{
+    struct side *sides_p = calloc(p->summary->access_count + 1, sizeof *sides_p);
+    struct side *sides_q = calloc(q->summary->access_count + 1, sizeof *sides_q);
+    struct quota quota = quota_begin(memo->ctx, CONFLICT_OPERATIONS);
+    isl_bool found =
+        sides_p && sides_q ? any_conflict(memo, sides_p, p, sides_q, q, conflict) : isl_bool_error;
+    quota_end(&quota);
+    sides_free(sides_p, p);
+    sides_free(sides_q, q);
+    return found;
+}
+
+static void describe_class(struct conflict *conflict, const struct group *group, const struct frame *frame)
+{
+    const char *p = group->members[0].summary->function->name, *q = group->members[1].summary->function->name;
+    bool is_thread = frame->reach == OVERLAP_SAME;
+    if (group->rename_count) {
+        conflict->class = CONFLICT_RENAMED;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "kernel %s may write into a second buffer what kernel %s still needs", q, p);
+    } else if (group->stage_count) {
+        conflict->class = CONFLICT_HALO;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "a block of kernel %s can compute what it needs of kernel %s", q, p);
+    } else {
+        conflict->class = is_thread ? CONFLICT_THREAD : CONFLICT_BLOCK;
+        snprintf(conflict->reason, sizeof conflict->reason, "kernels %s and %s meet only within one %s", p, q,
+                 is_thread ? "thread" : "block");
+    }
+}
+
+static void classify(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                     struct conflict *conflict)
+{
+    struct bound_launch members[2] = {*p, *q};
+    struct group group = {.members = members, .member_count = 2, .is_part = true, .arena = arena_create()};
+    struct frame frame;
+    struct frame_failure failure;
+    if (group.arena && rename_find(&group, &frame, memo, &failure)) {
+        describe_class(conflict, &group, &frame);
+        halo_free(&group);
+        frame_clear(&frame);
+    } else if (group.arena && group.refusal) {
+        conflict->class = failure.is_unknown ? CONFLICT_UNKNOWN : CONFLICT_OTHER;
+        conflict->access_p = failure.access_p;
+        conflict->access_q = failure.access_q;
+        conflict->has_witness = failure.has_witness;
+        conflict->witness = failure.witness;
+        snprintf(conflict->reason, sizeof conflict->reason, "%s", group.refusal);
+    }
+    arena_free(group.arena);
+}
+
+void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                      struct conflict *conflict)
+{
+    memset(conflict, 0, sizeof *conflict);
+    conflict->shared_bytes = shared_bytes(p, q);
+    conflict->class = CONFLICT_NONE;
+    snprintf(conflict->reason, sizeof conflict->reason,
+             "kernels %s and %s have no byte in common that one writes", p->summary->function->name,
+             q->summary->function->name);
+    if (!any_may_conflict(p, q)) return;
+    isl_bool found = conflict_anywhere(memo, p, q, conflict);
+    if (found == isl_bool_true) {
+        conflict->class = CONFLICT_UNKNOWN;
+        classify(memo, p, q, conflict);
+    } else if (found == isl_bool_error) {
+        const struct access *a = &p->summary->accesses[conflict->access_p];
+        const struct access *b = &q->summary->accesses[conflict->access_q];
+        const char *detail = a->reason ? a->reason : b->reason ? b->reason : "the test was given up";
+        conflict->class = CONFLICT_UNKNOWN;
+        snprintf(conflict->reason, sizeof conflict->reason,
+                 "kernel %s line %u and kernel %s line %u may touch the same bytes of one array: %s",
+                 p->summary->function->name, a->line, q->summary->function->name, b->line, detail);
+    }
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Describes the conflict that stands in the way of a frame: kernels, array, lines of PTX, a pair of threads.
+ */
+#include "fuser/fusion/frame.h"
+#include "fuser/fusion/witness.h"
+
+#include <stdio.h>
+
+static const char *array_name(const struct bound_launch *launch, const struct access *access, char *text,
+                              size_t size)
+{
+    const struct access_base *base = &launch->summary->bases[access->base];
+    uint32_t array = launch->bindings[access->base].array;
+    if (base->kind == ACCESS_BASE_VARIABLE)
+        snprintf(text, size, "variable %s", base->variable);
+    else if (base->kind == ACCESS_BASE_ARGUMENT)
+        snprintf(text, size, "array %u (its argument at byte %u)", array, base->pointer);
+    else
+        snprintf(text, size, "array %u", array);
+    return text;
+}
+
+static const char *access_verb(const struct access *access)
+{
+    switch (access->kind) {
+    case ACCESS_READ:
+        return "reads";
+    case ACCESS_WRITE:
+        return "writes";
+    case ACCESS_ATOMIC:
+        return "updates";
+    }
+    return "touches";
+}
+
+/* The threads of both launches that share a byte and do not fall into one fused thread. */
+static bool find_witness(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+                         struct frame_failure *failure)
+{
+    isl_map *bytes_a = overlap_thread_bytes(&frame->members[a->member], a->access);
+    isl_map *bytes_b = overlap_thread_bytes(&frame->members[b->member], b->access);
+    bool found = false;
+    if (bytes_a && bytes_b) {
+        struct touch touch_a = touch_of(frame->memo, bytes_a, a->access->width),
+                     touch_b = touch_of(frame->memo, bytes_b, b->access->width);
+        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
+        isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
+                                                isl_map_copy(frame->maps[b->member]));
+        found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
+                             &frame->members[b->member], b->access, &failure->witness);
+    }
+    isl_map_free(bytes_a);
+    isl_map_free(bytes_b);
+    return found;
+}
+
+/* The text, from what the failure has. */
+static void write_reason(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                         const struct access *b, struct frame_failure *failure)
+{
+    char array[160];
+    int length =
+        snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u %s %s, kernel %s line %u %s it",
+                 p->summary->function->name, a->line, access_verb(a), array_name(p, a, array, sizeof array),
+                 q->summary->function->name, b->line, access_verb(b));
+    if (length < 0 || (size_t)length >= sizeof failure->reason) return;
+    char *rest = failure->reason + length;
+    size_t room = sizeof failure->reason - (size_t)length;
+    const struct access *unbounded = !a->relation ? a : !b->relation ? b : NULL;
+    const int32_t *s = failure->witness.p, *t = failure->witness.q;
+    if (failure->has_witness)
+        snprintf(
+            rest, room,
+            " from another thread: e.g. block (%d,%d,%d) thread (%d,%d,%d) of %s and block (%d,%d,%d) thread "
+            "(%d,%d,%d) of %s, at byte %lld",
+            s[2], s[1], s[0], s[5], s[4], s[3], p->summary->function->name, t[2], t[1], t[0], t[5], t[4],
+            t[3], q->summary->function->name, (long long)failure->witness.byte);
+    else if (unbounded)
+        snprintf(rest, room, ", at an address that is not known%s%s", unbounded->reason ? ": " : "",
+                 unbounded->reason ? unbounded->reason : "");
+    else
+        snprintf(rest, room, ", perhaps from another thread: the test was given up");
+}
+
+void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+                      struct frame_failure *failure)
+{
+    failure->hazards[0] = (struct frame_hazard){a->member, b->member, a->index, b->index};
+    failure->hazard_count = 1;
+    failure->p = a->member;
+    failure->q = b->member;
+    failure->access_p = a->index;
+    failure->access_q = b->index;
+    failure->is_unknown = frame_overlap(frame, a, b) == OVERLAP_UNKNOWN;
+    failure->has_witness = !failure->is_unknown && find_witness(frame, a, b, failure);
+    write_reason(&frame->members[a->member], a->access, &frame->members[b->member], b->access, failure);
+}
+
+/* Threads of two blocks, of other numbers where there are such, that touch one byte through these accesses.
+ */
+static bool meet_across_blocks(struct memo *memo, const struct bound_launch *p, const struct access *a,
+                               const struct bound_launch *q, const struct access *b,
+                               struct frame_failure *failure)
+{
+    isl_map *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b);
+    bool found = false;
+    if (bytes_a && bytes_b && overlap_may_conflict(p, a, q, b)) {
+        struct touch touch_a = touch_of(memo, bytes_a, a->width), touch_b = touch_of(memo, bytes_b, b->width);
+        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
+        isl_map *block = isl_map_universe(isl_map_get_space(pairs));
+        for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
+        found = witness_find(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
+    }
+    isl_map_free(bytes_a);
+    isl_map_free(bytes_b);
+    return found;
+}
+
+/* The first two members that meet across blocks; what stands in the way is that blocks stay whole. */
+static bool describe_blocks(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
+                            struct frame_failure *failure)
+{
+    for (uint32_t q = 1; q < member_count; q++)
+        for (uint32_t p = 0; p < q; p++)
+            for (uint32_t i = 0; i < members[p].summary->access_count; i++)
+                for (uint32_t j = 0; j < members[q].summary->access_count; j++) {
+                    const struct access *a = &members[p].summary->accesses[i];
+                    const struct access *b = &members[q].summary->accesses[j];
+                    if (!meet_across_blocks(memo, &members[p], a, &members[q], b, failure)) continue;
+                    failure->p = p;
+                    failure->q = q;
+                    failure->access_p = i;
+                    failure->access_q = j;
+                    failure->has_witness = true;
+                    write_reason(&members[p], a, &members[q], b, failure);
+                    return true;
+                }
+    return false;
+}
+
+void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
+                             struct frame_failure *failure)
+{
+    const char *tie = NULL;
+    for (uint32_t member = 0; member < member_count && !tie; member++)
+        tie = members[member].summary->whole_block;
+    if (tie && describe_blocks(memo, members, member_count, failure)) return;
+    snprintf(failure->reason, sizeof failure->reason,
+             "no fused shape runs the threads of all members once%s%s",
+             tie ? " and keeps the blocks that must stay whole: " : "", tie ? tie : "");
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Forwards and drops. Members of which a fused thread runs several threads take no part. Accesses
+ * of other threads need no look: the group is legal, so whatever touches these bytes in another member is the
+ * same thread. */
+#include "fuser/fusion/forward.h"
+#include "fuser/kernel/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct ptx_function *function_of(const struct frame *frame, uint32_t member)
+{
+    return frame->members[member].summary->function;
+}
+
+static const struct ptx_instruction *instruction_of(const struct frame *frame,
+                                                    const struct placed_access *access)
+{
+    return &function_of(frame, access->member)->instructions[access->access->instruction];
+}
+
+static uint32_t access_count(const struct frame *frame, uint32_t member)
+{
+    return frame->members[member].summary->access_count;
+}
+
+/* The fused thread makes exactly this access, once in each instance, whenever its domain says so. */
+static bool is_exact(const struct frame *frame, const struct placed_access *access)
+{
+    return access->access->address_is_exact && access->access->domain_is_exact &&
+           !access->access->is_uncached_order && access->access->relation &&
+           !remap_is_repeated(&frame->remaps[access->member]);
+}
+
+bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
+{
+    return access->access->is_once && is_exact(frame, access);
+}
+
+static bool may_touch(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
+{
+    return frame_overlap(frame, a, b) != OVERLAP_NONE;
+}
+
+/* Whether one fused thread may make access `between` after `first` and before `last`. */
+static bool lies_between(const struct order *orders, const struct placed_access *first,
+                         const struct placed_access *between, const struct placed_access *last)
+{
+    uint32_t at = between->access->instruction;
+    if (between->member < first->member || between->member > last->member) return false;
+    if (between->member == first->member &&
+        !order_may_follow(&orders[first->member], first->access->instruction, at))
+        return false;
+    return between->member != last->member ||
+           order_may_follow(&orders[last->member], at, last->access->instruction);
+}
+
+/* One element of a vector, or the scalar itself, fits the register that holds it bit for bit. */
+static bool element_is_raw(const struct ptx_function *function, const struct ptx_operand *operand,
+                           uint32_t bytes, bool is_source)
+{
+    if (operand->kind == PTX_OPERAND_INTEGER || operand->kind == PTX_OPERAND_FLOAT) return is_source;
+    return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->component &&
+           ptx_type_bytes(function->registers[operand->reg].type) == bytes &&
+           function->registers[operand->reg].type != PTX_PRED;
+}
+
+/* Not to be fetched again is what a forward is about. */
+static bool wants_memory(const struct ptx_instruction *instruction)
+{
+    return ptx_has_modifier(instruction, PTX_MOD_CV) || ptx_has_modifier(instruction, PTX_MOD_WT) ||
+           ptx_has_modifier(instruction, PTX_MOD_MMIO) || ptx_has_modifier(instruction, PTX_MOD_VOLATILE);
+}
+
+static bool value_is_raw(const struct ptx_function *function, const struct ptx_instruction *instruction)
+{
+    bool is_source = ptx_is_store(instruction);
+    uint32_t bytes = instruction->type_count ? ptx_type_bytes(instruction->types[0]) : 0;
+    if (bytes != 2 && bytes != 4 && bytes != 8) return false;
+    if (!is_source && !ptx_is_load(instruction)) return false;
+    if (instruction->operand_count < 2) return false;
+    const struct ptx_operand *value = &instruction->operands[is_source ? 1 : 0];
+    if (instruction->vector <= 1) return element_is_raw(function, value, bytes, is_source);
+    if (value->kind != PTX_OPERAND_VECTOR || value->element_count != instruction->vector) return false;
+    for (uint32_t i = 0; i < value->element_count; i++)
+        if (!element_is_raw(function, &value->elements[i], bytes, is_source)) return false;
+    return true;
+}
+
+/* Both loads fill registers of one width with the same extension: the register passes whole. */
+static bool loads_match(const struct ptx_function *first, const struct ptx_instruction *source,
+                        const struct ptx_function *second, const struct ptx_instruction *load)
+{
+    if (!ptx_is_load(source) || source->types[0] != load->types[0] || source->vector > 1) return false;
+    const struct ptx_operand *a = &source->operands[0], *b = &load->operands[0];
+    if (a->kind != PTX_OPERAND_REGISTER || b->kind != PTX_OPERAND_REGISTER || a->component || b->component)
+        return false;
+    uint32_t bytes = ptx_type_bytes(first->registers[a->reg].type);
+    return bytes == ptx_type_bytes(second->registers[b->reg].type) &&
+           (bytes == 2 || bytes == 4 || bytes == 8);
+}
+
+static bool values_match(struct frame *frame, const struct placed_access *from,
+                         const struct placed_access *to)
+{
+    const struct ptx_instruction *source = instruction_of(frame, from), *load = instruction_of(frame, to);
+    const struct ptx_function *first = function_of(frame, from->member),
+                              *second = function_of(frame, to->member);
+    if (wants_memory(source) || wants_memory(load)) return false;
+    if (source->vector != load->vector || !source->type_count || !load->type_count ||
+        ptx_type_bytes(source->types[0]) != ptx_type_bytes(load->types[0]))
+        return false;
+    return loads_match(first, source, second, load) ||
+           (value_is_raw(first, source) && value_is_raw(second, load));
+}
+
+bool forward_is_element(struct frame *frame, const struct placed_access *from, const struct placed_access *to)
+{
+    const struct ptx_instruction *source = instruction_of(frame, from);
+    return source->vector <= 1 && ptx_is_store(source) &&
+           value_is_raw(function_of(frame, from->member), source) && values_match(frame, from, to);
+}
+
+/* In an uneven member, barriers of several branches wait for each other: the code does not tell when other
+ * threads make the access. */
+static bool is_at_any_time(struct frame *frame, const struct placed_access *other,
+                           const struct placed_access *to)
+{
+    return frame->members[other->member].summary->is_uneven && frame_overlap(frame, other, to) > OVERLAP_SAME;
+}
+
+static bool in_one_stage(const struct frame *frame, uint32_t a, uint32_t b)
+{
+    return !frame->stages || frame->stages[a] == frame->stages[b];
+}
+
+static bool written_between(struct frame *frame, const struct order *orders, const struct placed_access *from,
+                            const struct placed_access *to)
+{
+    for (uint32_t member = from->member; member <= to->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (!frame_writes(other)) continue;
+            if (is_at_any_time(frame, other, to)) return true;
+            if (other == from || !lies_between(orders, from, other, to)) continue;
+            if (may_touch(frame, other, to)) return true;
+        }
+    return false;
+}
+
+/* What it leaves in a register may be used elsewhere; if not, the reload stays: ptxas forwards what was
+ * stored, without contracting. */
+static bool may_pass(const struct frame *frame, const struct placed_access *from)
+{
+    return !frame_writes(from) || product_of_store(function_of(frame, from->member),
+                                                   from->access->instruction, NULL) != PRODUCT_BLOCKED;
+}
+
+static bool written_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
+                             const struct placed_access *to, uint32_t distance)
+{
+    for (uint32_t member = from->member; member <= to->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (frame_writes(other) && join_meets_between(joining, from, other, to, distance)) return true;
+        }
+    return false;
+}
+
+/* It holds the load's bytes in each iteration but the first, which is found. */
+static bool holds_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
+                           const struct placed_access *load, uint32_t distance, uint32_t *first)
+{
+    int32_t shift = join_shift(joining, from, load, distance);
+    *first = 0;
+    if (!join_covers(joining, from, load, distance, 0)) {
+        if (shift >= 0 || instruction_of(frame, load)->guard >= 0) return false;
+        *first = (uint32_t)-shift;
+        if (!join_covers(joining, from, load, distance, *first)) return false;
+    }
+    return !written_in_turns(frame, joining, from, load, distance);
+}
+
+/* The latest access of an earlier member that certainly holds the load's bytes in the turns of a joined loop.
+ */
+static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
+                                                 const struct placed_access *load,
+                                                 struct group_forward *forward)
+{
+    for (uint32_t distance = 0; distance <= JOIN_MOST_LAG; distance++)
+        for (uint32_t member = load->member; member-- > 0;)
+            for (uint32_t i = access_count(frame, member); i-- > 0;) {
+                const struct placed_access *from = &frame->accesses[member][i];
+                uint32_t first;
+                if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
+                if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
+                if (!holds_in_turns(frame, joining, from, load, distance, &first)) continue;
+                *forward = (struct group_forward){.distance = distance, .first = first};
+                return may_pass(frame, from) ? from : NULL;
+            }
+    return NULL;
+}
+
+/* The latest access of an earlier member that certainly holds the load's bytes in a register. */
+static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
+                                                  struct joining *joining, const struct placed_access *load,
+                                                  struct group_forward *forward)
+{
+    *forward = (struct group_forward){0};
+    if (!load->access->is_once) return joined_source(frame, joining, load, forward);
+    for (uint32_t member = load->member; member-- > 0 && in_one_stage(frame, member, load->member);)
+        for (uint32_t i = access_count(frame, member); i-- > 0;) {
+            const struct placed_access *from = &frame->accesses[member][i];
+            if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(frame, from)) continue;
+            if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
+            if (!join_keeps_order(joining, from, load) || written_between(frame, orders, from, load))
+                continue;
+            return may_pass(frame, from) ? from : NULL;
+        }
+    return NULL;
+}
+
+static void add_forward(struct group *group, struct frame *frame, const struct placed_access *from,
+                        const struct placed_access *load, struct group_forward turns)
+{
+    struct group_forward *forward = &group->forwards[group->forward_count];
+    *forward = (struct group_forward){.from_member = from->member,
+                                      .from_instruction = from->access->instruction,
+                                      .to_member = load->member,
+                                      .to_instruction = load->access->instruction,
+                                      .distance = turns.distance,
+                                      .first = turns.first};
+    if (frame_writes(from)) {
+        forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
+                                                  NULL) == PRODUCT_ROUND;
+    } else {
+        /* a load that is itself forwarded: take the value from where it comes */
+        const struct group_forward *root = group_forward_to(group, from->member, from->access->instruction);
+        if (root && !root->distance &&
+            !root->first) { /* raw, or loads of one type all the way: both kinds compose */
+            forward->from_member = root->from_member;
+            forward->from_instruction = root->from_instruction;
+            forward->round_product = root->round_product;
+        }
+    }
+    group->forward_count++;
+}
+
+/* Unwound members have as many values at a time as their loops were unrolled: what lies in a tile is read
+ * there again. */
+static bool is_at_hand(const struct group *group, const struct placed_access *load)
+{
+    return group->unwound && group_fetch_to(group, load->member, load->access->instruction);
+}
+
+static void find_forwards(struct group *group, struct frame *frame, const struct order *orders,
+                          struct joining *joining)
+{
+    for (uint32_t member = 1; member < frame->member_count; member++) {
+        if (remap_is_repeated(&frame->remaps[member])) continue;
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *load = &frame->accesses[member][i];
+            const struct access *access = load->access;
+            if (access->kind != ACCESS_READ || !access->address_is_exact || access->is_uncached_order ||
+                !access->relation)
+                continue;
+            if (is_at_hand(group, load)) continue;
+            struct group_forward turns;
+            const struct placed_access *from = forward_source(frame, orders, joining, load, &turns);
+            if (from) add_forward(group, frame, from, load, turns);
+        }
+    }
+}
+
+/* It never reads memory. */
+static bool is_served(const struct group *group, const struct placed_access *load)
+{
+    const struct group_forward *forward = group_forward_to(group, load->member, load->access->instruction);
+    return forward && !forward->first;
+}
+
+/* No thread reads what the store writes before the overwriter does its work, but by forwards. */
+static bool unread_until(const struct group *group, struct frame *frame, const struct order *orders,
+                         const struct placed_access *store, const struct placed_access *overwriter)
+{
+    for (uint32_t member = store->member; member <= overwriter->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (other->access->kind == ACCESS_WRITE || other == store || other == overwriter) continue;
+            enum overlap overlap = frame_overlap(frame, other, store);
+            if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
+            if (overlap == OVERLAP_SAME && !lies_between(orders, store, other, overwriter)) continue;
+            return false;
+        }
+    return true;
+}
+
+/* No thread reads in the same iteration what the store writes, before the overwriter does its work, but by
+ * forwards. */
+static bool unread_in_iteration(const struct group *group, struct frame *frame, struct joining *joining,
+                                const struct placed_access *store, const struct placed_access *overwriter)
+{
+    for (uint32_t member = store->member; member <= overwriter->member; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *other = &frame->accesses[member][i];
+            if (other->access->kind == ACCESS_WRITE) continue;
+            enum overlap overlap = frame_overlap(frame, other, store);
+            if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
+            if (overlap != OVERLAP_SAME || join_meets_between(joining, store, other, overwriter, 0))
+                return false;
+        }
+    return true;
+}
+
+/* Of a store in a joined loop: an overwriter in each iteration. */
+static bool is_overwritten_in_iteration(const struct group *group, struct frame *frame,
+                                        struct joining *joining, const struct placed_access *store)
+{
+    for (uint32_t member = store->member + 1; member < frame->member_count; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *later = &frame->accesses[member][i];
+            if (later->access->kind != ACCESS_WRITE || !join_is_shared(joining, store, later) ||
+                !is_exact(frame, later) || join_shift(joining, later, store, 0) != 0 ||
+                !join_covers(joining, later, store, 0, 0))
+                continue;
+            if (unread_in_iteration(group, frame, joining, store, later)) return true;
+        }
+    return false;
+}
+
+bool forward_may_leave_out(const struct ptx_function *function, const struct access *access)
+{
+    const struct ptx_instruction *instruction = &function->instructions[access->instruction];
+    return access->kind == ACCESS_WRITE && access->address_is_exact && !access->is_uncached_order &&
+           access->relation && ptx_is_store(instruction) && !wants_memory(instruction) &&
+           product_of_store(function, access->instruction, NULL) != PRODUCT_BLOCKED;
+}
+
+static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
+                     struct joining *joining, const struct placed_access *store)
+{
+    if (remap_is_repeated(&frame->remaps[store->member]) ||
+        !forward_may_leave_out(function_of(frame, store->member), store->access))
+        return false;
+    if (is_overwritten_in_iteration(group, frame, joining, store)) return true;
+    for (uint32_t member = store->member + 1;
+         member < frame->member_count && in_one_stage(frame, store->member, member); member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *later = &frame->accesses[member][i];
+            if (later->access->kind != ACCESS_WRITE || !forward_is_certain(frame, later)) continue;
+            if (frame_covers(frame, later, store) && unread_until(group, frame, orders, store, later))
+                return true;
+        }
+    return false;
+}
+
+static void find_drops(struct group *group, struct frame *frame, const struct order *orders,
+                       struct joining *joining)
+{
+    for (uint32_t member = 0; member < frame->member_count; member++)
+        for (uint32_t i = 0; i < access_count(frame, member); i++) {
+            const struct placed_access *store = &frame->accesses[member][i];
+            if (!may_drop(group, frame, orders, joining, store)) continue;
+            group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
+        }
+}
+
+bool forward_find(struct group *group, struct frame *frame, const struct order *orders,
+                  struct joining *joining)
+{
+    uint32_t capacity = 1;
+    for (uint32_t member = 0; member < frame->member_count; member++) capacity += access_count(frame, member);
+    group->forwards = arena_calloc(group->arena, capacity, sizeof *group->forwards);
+    group->drops = arena_calloc(group->arena, capacity, sizeof *group->drops);
+    if (!group->forwards || !group->drops) return false;
+    group->forward_count = group->drop_count = 0;
+    find_forwards(group, frame, orders, joining);
+    find_drops(group, frame, orders, joining);
+    return true;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A frame: the threads of one fused launch { F[bz, by, bx, tz, ty, tx] } and the members that are placed in
+ * it, each by a remap. All tests of legality and of forwarding are questions about the members' accesses seen
+ * from a frame: does one thread, or do two, touch the same byte? Answers are kept by access shape, so that a
+ * chain of kernels on the same arrays costs a handful of isl operations. Internal to fuser/fusion. */
+#ifndef KFUSE_FUSER_FUSION_FRAME_H
+#define KFUSE_FUSER_FUSION_FRAME_H
+
+#include "fuser/access/overlap.h"
+#include "fuser/fusion/group.h"
+#include "fuser/solver/quota.h"
+
+#include <stdio.h>
+
+struct placed_access {
+    const struct access *access;
+    uint32_t member, index; /* of the access in its summary */
+    uint32_t shape;         /* accesses of one shape touch the same bytes from the same fused threads */
+};
+
+static inline bool frame_writes(const struct placed_access *access)
+{
+    return access->access->kind != ACCESS_READ;
+}
+
+struct frame {
+    isl_ctx *ctx;
+    struct memo *memo;
+    struct arena *arena;
+    const struct bound_launch *members;
+    uint32_t member_count;
+    uint32_t grid[3], block[3];
+    enum overlap reach;              /* of conflicts between members: SAME, or BLOCK with barriers between */
+    bool has_shares;                 /* members may be placed by SHARE, in place of AFFINE */
+    struct remap *remaps;            /* a member's kind is valid once it is placed */
+    isl_map **maps;                  /* { F -> L }; NULL: not placed */
+    struct placed_access **accesses; /* a member's, in program order */
+    uint32_t
+        *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
+    struct frame_shape {
+        uint32_t array;
+        bool is_plain;
+        struct touch touch; /* of F */
+    } * shapes;
+    uint32_t shape_count, shape_capacity;
+    unsigned char *overlaps, *covers; /* shape by shape, enum overlap; covers: 0 untested, 1 no, 2 yes */
+    uint32_t table_size;
+};
+
+/* An empty frame of that shape over the members; false when memory is out. Release with frame_clear. */
+bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
+                const uint32_t block[3]);
+void frame_clear(struct frame *frame);
+/* Places a member by a remap of this kind; AFFINE and SHARE are derived from its conflicts with the members
+ * that are placed. False when the kind does not fit the shapes or would not run each effective thread exactly
+ * once. */
+bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
+/* Of a member that is placed legally: finds what code needs, the coordinates of AFFINE. False, and it is
+ * placed no more, where isl gives up. */
+bool frame_settle(struct frame *frame, uint32_t member);
+/* Places it anew, so. */
+bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map);
+void frame_unplace(struct frame *frame, uint32_t member);
+
+/* Both are placed. a is earlier or the same member. */
+enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b);
+/* Each fused thread's bytes of `inner` are exactly those of `outer`, wherever inner has any (widths are
+ * equal). */
+bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner);
+/* The first pair of conflicting accesses of two placed members that is beyond the frame's reach. */
+bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
+                     const struct placed_access **access_q);
+/* --- place.c */
+enum { FRAME_REASON_BYTES = 512, FRAME_HAZARDS_MOST = 8 };
+struct frame_hazard { /* two accesses that must not meet as they do */
+    uint32_t p, q, access_p, access_q;
+};
+struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
+    uint32_t p, q, access_p, access_q;
+    bool has_witness, is_unknown;
+    struct conflict_witness witness;
+    struct frame_hazard hazards[FRAME_HAZARDS_MOST]; /* one an array, of all arrays where not has_more */
+    uint32_t hazard_count;
+    bool has_more;
+    char reason[FRAME_REASON_BYTES];
+};
+/* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread, or else
+ * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
+bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure);
+/* The same within a block, where members may be run by shares (share.h). */
+bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
+                       const struct bound_launch *members, uint32_t member_count);
+
+/* --- failure.c */
+/* Fills the failure: these accesses of two placed members conflict beyond the reach. */
+void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+                      struct frame_failure *failure);
+/* The same where no shape fits the members. */
+void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
+                             struct frame_failure *failure);
+
+/* --- remap.c */
+bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
+                        const uint32_t block[3]);
+/* The linear id over the whole launch keeps blocks together, and warps. */
+bool remap_keeps_blocks(const struct access_summary *summary, const uint32_t grid[3],
+                        const uint32_t block[3]);
+/* As isl text, with coordinates' names before x, y, z: " and 0 <= bx < 4 ..", and the number of a thread in
+ * the launch, x fastest, all threads of a block before the next block. */
+void remap_write_bounds(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3]);
+void remap_write_linear(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
+                        const uint32_t block[3]);
+/* { F -> L } of every kind but AFFINE, SHARE and CELLS; NULL when the kind does not fit the shapes. */
+__isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, const uint32_t grid[3],
+                                   const uint32_t block[3], const struct access_summary *summary);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Finds the wide members, the cells that they run for and the loads that are served from tiles: see halo.h.
+ */
+#include "fuser/fusion/halo.h"
+#include "fuser/access/unwind.h"
+#include "fuser/fusion/forward.h"
+#include "fuser/fusion/halo_parts.h"
+#include "fuser/fusion/halo_source.h"
+#include "fuser/fusion/halo_tile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    HALO_OPERATIONS = 500000, /* of isl, for each member */
+    AT_A_TIME = 1 << 16       /* threads of a device */
+};
+
+bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
+                 const char *why)
+{
+    const struct access_summary *p = halo_summary(halo, a->member), *q = halo_summary(halo, b->member);
+    struct frame_failure *failure = halo->failure;
+    if (quota_is_used_up(halo->frame->ctx)) return false; /* nothing is known of them */
+    if (!failure->reason[0])
+        snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
+                 p->function->name, a->access->line, q->function->name, b->access->line, why);
+    if (failure->hazard_count < FRAME_HAZARDS_MOST)
+        failure->hazards[failure->hazard_count++] =
+            (struct frame_hazard){a->member, b->member, a->index, b->index};
+    else
+        failure->has_more = true;
+    return false;
+}
+
+/* --- one member
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Its own cells, each running itself. */
+static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, bool only_effective)
+{
+    isl_map *map = isl_map_copy(halo->frame->maps[member]);
+    if (only_effective)
+        map = isl_map_intersect_range(map, isl_set_copy(halo_summary(halo, member)->effective));
+    return isl_set_identity(isl_map_domain(map));
+}
+
+static struct halo_load *load_of(const struct halo *halo, const struct placed_access *access)
+{
+    for (uint32_t i = 0; i < halo->load_count; i++)
+        if (halo->loads[i].load == access) return &halo->loads[i];
+    return NULL;
+}
+
+static bool list_loads(struct halo *halo)
+{
+    uint32_t most = 1;
+    for (uint32_t m = 0; m < halo->frame->member_count; m++) most += halo_summary(halo, m)->access_count;
+    halo->loads = arena_calloc(halo->frame->arena, most, sizeof *halo->loads);
+    for (uint32_t m = 0; halo->loads && m < halo->frame->member_count; m++)
+        for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++)
+            if (halo->frame->accesses[m][i].access->kind == ACCESS_READ)
+                halo->loads[halo->load_count++].load = &halo->frame->accesses[m][i];
+    return halo->loads;
+}
+
+/* The load may read what an earlier member writes. is_far: in another cell, as far as overlaps tell. False
+ * with the reason when it is not known. */
+static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_wide)
+{
+    *reads_wide = halo->spreads[load->load->member].is_wide;
+    bool reads_any = false;
+    for (uint32_t p = 0; p < load->load->member; p++)
+        for (uint32_t i = 0; i < halo_summary(halo, p)->access_count; i++) {
+            const struct placed_access *store = &halo->frame->accesses[p][i];
+            if (!frame_writes(store)) continue;
+            enum overlap overlap = frame_overlap(halo->frame, store, load->load);
+            if (overlap == OVERLAP_NONE) continue;
+            if (overlap == OVERLAP_UNKNOWN)
+                return halo_refuse(halo, store, load->load, "an address that is not known");
+            load->is_far |= overlap == OVERLAP_OTHER;
+            *reads_wide |= halo->spreads[p].is_wide;
+            reads_any = true;
+        }
+    *reads_wide &= reads_any;
+    return true;
+}
+
+/* Rule 2: one that is read from afar makes others so. */
+static bool find_wide(struct halo *halo)
+{
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (uint32_t i = 0; i < halo->load_count; i++) {
+            struct halo_load *load = &halo->loads[i];
+            bool reads_wide;
+            if (load->is_served) continue;
+            if (!look_back(halo, load, &reads_wide)) return false;
+            if (!load->is_far && !reads_wide) continue;
+            if (!halo_find_origins(halo, load)) return false;
+            load->is_served = has_changed = true;
+            for (uint32_t k = 0; k < load->origin_count; k++)
+                halo->spreads[load->origins[k].store->member].is_wide = true;
+        }
+    }
+    return true;
+}
+
+/* All that later members read of the member: first what large ones read, whose places are not chosen freely.
+ */
+static bool spread_member(struct halo *halo, uint32_t member)
+{
+    struct spread *spread = &halo->spreads[member];
+    const struct halo_load *last = NULL;
+    spread->cells = own_cells(halo, member, spread->is_wide);
+    for (int small = 0; small < 2; small++)
+        for (uint32_t i = 0; i < halo->load_count; i++) {
+            struct halo_load *load = &halo->loads[i];
+            if (halo->spreads[load->load->member].is_small != small) continue;
+            for (uint32_t k = 0; k < load->origin_count; k++) {
+                if (load->origins[k].store->member != member) continue;
+                if (!halo_serve(halo, load, &load->origins[k])) return false;
+                last = load;
+            }
+        }
+    if (last && isl_map_is_single_valued(spread->cells) != isl_bool_true)
+        return halo_refuse(halo, last->origins[0].store, last->load,
+                           "one place of the tile would need two values");
+    return true;
+}
+
+/* Fetches of one load lie together, and one that serves all of it needs no condition. */
+static bool sort_fetches(struct halo *halo)
+{
+    struct group *group = halo->group;
+    struct group_fetch *sorted = arena_calloc(group->arena, group->fetch_count + 1, sizeof *sorted);
+    uint32_t count = 0;
+    for (uint32_t i = 0; sorted && i < halo->load_count; i++) {
+        const struct placed_access *load = halo->loads[i].load;
+        uint32_t first = count;
+        for (uint32_t k = 0; k < group->fetch_count; k++)
+            if (group->fetches[k].to_member == load->member &&
+                group->fetches[k].to_instruction == load->access->instruction)
+                sorted[count++] = group->fetches[k];
+        if (count == first + 1 && !halo->loads[i].rest)
+            sorted[first].covered = isl_set_free(sorted[first].covered);
+    }
+    if (sorted) group->fetches = sorted;
+    return sorted;
+}
+
+/* --- what must not happen
+ * ------------------------------------------------------------------------------------- */
+
+/* What a load that is served still reads from memory, and a write. */
+static bool rest_is_written(struct halo *halo, const struct halo_load *served,
+                            const struct placed_access *write)
+{
+    isl_map *rest = served->rest;
+    const struct placed_access *load = served->load;
+    if (!rest || !overlap_may_share(&halo->frame->members[load->member], load->access,
+                                    &halo->frame->members[write->member], write->access))
+        return false;
+    if (halo->frame->shapes[load->shape].array != halo->frame->shapes[write->shape].array)
+        return frame_overlap(halo->frame, load, write) != OVERLAP_NONE;
+    const struct touch *written = &halo->frame->shapes[write->shape].touch;
+    struct touch read = touch_of(halo->frame->memo, rest, load->access->width);
+    return !written->bytes || overlap_is_empty(halo->frame->memo, &read, written) != isl_bool_true;
+}
+
+/* a is a write; b any access; at least one of two members. */
+static bool check_pair(struct halo *halo, const struct placed_access *a, const struct placed_access *b)
+{
+    const struct spread *other = &halo->spreads[b->member];
+    if (a->member == b->member && !other->is_wide) return true;
+    const struct halo_load *load = b->access->kind == ACCESS_READ ? load_of(halo, b) : NULL;
+    if (load && load->is_served)
+        return !rest_is_written(halo, load, a) ||
+               halo_refuse(halo, a, b, "what no earlier member computes is written in the group");
+    bool is_first = a->member <= b->member;
+    enum overlap overlap = frame_overlap(halo->frame, is_first ? a : b, is_first ? b : a);
+    if (overlap == OVERLAP_NONE) return true;
+    if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
+    if (frame_writes(b)) {
+        if (a->member == b->member || overlap == OVERLAP_SAME) return true;
+        return halo_refuse(halo, a, b, "both write it, from different cells");
+    }
+    if (other->is_wide)
+        return halo_refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
+    return overlap == OVERLAP_SAME ||
+           halo_refuse(halo, a, b, "it is overwritten in place, from another cell");
+}
+
+/* What one turn of an unwound member writes, no other cell of the member touches: unwind.h. */
+static bool check_turns(struct halo *halo, uint32_t member)
+{
+    struct frame *frame = halo->frame;
+    uint32_t count = halo_summary(halo, member)->access_count;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < count; j++) {
+            const struct placed_access *a = &frame->accesses[member][i], *b = &frame->accesses[member][j];
+            if (!frame_writes(a)) continue;
+            enum overlap overlap = i <= j ? frame_overlap(frame, a, b) : frame_overlap(frame, b, a);
+            if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
+            if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME)
+                return halo_refuse(halo, a, b, "another iteration of the loop touches what this one writes");
+        }
+    return true;
+}
+
+/* A hazard on this access's array is known already. */
+static bool is_told(const struct halo *halo, const struct placed_access *access)
+{
+    const struct frame *frame = halo->frame;
+    for (uint32_t i = 0; i < halo->failure->hazard_count; i++) {
+        const struct frame_hazard *hazard = &halo->failure->hazards[i];
+        const struct placed_access *other = &frame->accesses[hazard->p][hazard->access_p];
+        if (frame->shapes[other->shape].array == frame->shapes[access->shape].array) return true;
+    }
+    return false;
+}
+
+/* All of them are noted, one an array: renaming may dissolve them. */
+static bool check_hazards(struct halo *halo)
+{
+    struct frame *frame = halo->frame;
+    bool are_none = true;
+    for (uint32_t m = 0; m < frame->member_count; m++)
+        if (halo->group->unwound && halo->group->unwound[m] && !check_turns(halo, m)) return false;
+    for (uint32_t m = 0; m < frame->member_count; m++)
+        for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++) {
+            const struct placed_access *a = &frame->accesses[m][i];
+            if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
+                return halo_refuse(halo, a, a, "an atomic would be done again by other blocks");
+            if (!frame_writes(a) || is_told(halo, a)) continue;
+            for (uint32_t n = 0; n < frame->member_count && !is_told(halo, a); n++)
+                for (uint32_t j = 0; j < halo_summary(halo, n)->access_count && !is_told(halo, a); j++)
+                    are_none &= check_pair(halo, a, &frame->accesses[n][j]);
+        }
+    return are_none;
+}
+
+/* --- the whole
+ * -------------------------------------------------------------------------------------------------- */
+
+/* As if every cell that has a thread ran it in one block: those of borders between blocks are few. What fewer
+ * threads than a device runs at a time do takes them no longer. */
+static double repeats_of(const struct halo *halo, uint32_t member)
+{
+    isl_map *own = own_cells(halo, member, true);
+    isl_set *once = isl_map_domain(own), *run = isl_map_domain(isl_map_copy(halo->spreads[member].cells));
+    double threads = halo_source_cell_count(once), cells = halo_source_set_count(run);
+    isl_set_free(once);
+    isl_set_free(run);
+    if (threads < AT_A_TIME) threads = AT_A_TIME;
+    return cells / threads;
+}
+
+static bool is_all_near(const struct spread *spread)
+{
+    return !memcmp(spread->low, spread->near_low, sizeof spread->low) &&
+           !memcmp(spread->high, spread->near_high, sizeof spread->high);
+}
+
+static double far_share(const struct halo *halo, const struct spread *spread)
+{
+    const uint32_t *all = halo->group->cells;
+    if (is_all_near(spread) || !spread->far) return 0;
+    return halo_source_set_count(spread->far) / ((double)all[0] * all[1] * all[2]);
+}
+
+/* Wide members have a stage each, narrow ones between them share one. */
+static void find_stages(struct halo *halo)
+{
+    struct group *group = halo->group;
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct spread *spread = &halo->spreads[m];
+        if (m == 0 || spread->is_wide || halo->spreads[m - 1].is_wide) {
+            struct group_stage *stage = &group->stages[group->stage_count++];
+            stage->first_member = m;
+            memcpy(stage->low, spread->low, sizeof stage->low);
+            memcpy(stage->high, spread->high, sizeof stage->high);
+            memcpy(stage->near_low, spread->near_low, sizeof stage->near_low);
+            memcpy(stage->near_high, spread->near_high, sizeof stage->near_high);
+            stage->far = far_share(halo, spread);
+            if (spread->is_wide && spread->is_small) stage->repeats = repeats_of(halo, m);
+        }
+        group->stages[group->stage_count - 1].member_count++;
+        halo->frame->stages[m] = group->stage_count - 1;
+    }
+}
+
+/* The cells that run their own thread of a member whose threads have other cells' coordinates. */
+static __isl_give isl_set *own_of(const struct halo *halo, uint32_t member)
+{
+    isl_map *own = isl_map_copy(halo->spreads[member].cells);
+    return isl_set_coalesce(isl_map_domain(isl_map_intersect(own, isl_map_identity(isl_map_get_space(own)))));
+}
+
+static bool settle_remaps(struct halo *halo)
+{
+    for (uint32_t m = 0; m < halo->group->member_count; m++) {
+        struct remap *remap = &halo->frame->remaps[m];
+        const struct spread *spread = &halo->spreads[m];
+        *remap = (struct remap){.kind = REMAP_CELLS, .is_wide = spread->is_wide};
+        if (!spread->is_wide && !spread->is_small) continue;
+        isl_map *threads = isl_map_copy(spread->cells);
+        if (spread->threads) threads = isl_map_apply_range(threads, isl_map_copy(spread->threads));
+        remap->coordinates = isl_pw_multi_aff_from_map(threads);
+        if (spread->is_wide && spread->threads) remap->own = own_of(halo, m);
+        if (!remap->coordinates || (spread->is_wide && spread->threads && !remap->own)) return false;
+        if (is_all_near(spread)) continue;
+        remap->far = isl_set_copy(spread->far);
+        if (!remap->far) return false;
+    }
+    return true;
+}
+
+static bool allocate(struct halo *halo)
+{
+    struct group *group = halo->group;
+    uint32_t accesses = 1;
+    for (uint32_t m = 0; m < group->member_count; m++) accesses += halo_summary(halo, m)->access_count;
+    struct arena *arena = halo->frame->arena;
+    halo->spreads = arena_calloc(arena, group->member_count, sizeof *halo->spreads);
+    halo->frame->stages = arena_calloc(arena, group->member_count, sizeof *halo->frame->stages);
+    group->stages = arena_calloc(arena, group->member_count, sizeof *group->stages);
+    group->tiles = arena_calloc(arena, accesses, sizeof *group->tiles);
+    return halo->spreads && halo->frame->stages && group->stages && group->tiles;
+}
+
+static bool find(struct halo *halo)
+{
+    bool is_wide = false;
+    if (!halo_place_members(halo) || !list_loads(halo) || !find_wide(halo)) return false;
+    for (uint32_t m = halo->frame->member_count; m-- > 0;) {
+        if (!spread_member(halo, m)) return false;
+        is_wide |= halo->spreads[m].is_wide;
+    }
+    if (!is_wide || !sort_fetches(halo) || !check_hazards(halo)) return false;
+    find_stages(halo);
+    return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
+}
+
+/* Cells of a tile and its border are no blocks of a member. */
+static const char *tie_of(const struct group *group)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        if (group->members[m].summary->whole_block) return group->members[m].summary->whole_block;
+    return NULL;
+}
+
+static void cell_extents(const struct group *group, uint32_t cells[3])
+{
+    for (int d = 0; d < 3; d++) {
+        cells[d] = 1;
+        for (uint32_t m = 0; m < group->member_count; m++) {
+            const struct access_summary *summary = group->members[m].summary;
+            uint64_t own = (uint64_t)summary->grid[d] * summary->block[d];
+            if (own > cells[d]) cells[d] = own < INT32_MAX ? (uint32_t)own : 0;
+        }
+    }
+}
+
+static bool find_cells(struct group *group, struct frame *frame, struct memo *memo,
+                       struct frame_failure *failure)
+{
+    static const uint32_t one_block[3] = {1, 1, 1};
+    struct halo halo = {.group = group, .frame = frame, .failure = failure};
+    memset(failure, 0, sizeof *failure);
+    uint32_t cells[3];
+    cell_extents(group, cells);
+    if (!cells[0] || !cells[1] || !cells[2]) return false;
+    if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, cells))
+        return false;
+    struct quota quota = quota_begin(memo->ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
+    bool found = allocate(&halo) && find(&halo);
+    if (!found && !failure->reason[0] && quota_is_used_up(memo->ctx))
+        snprintf(failure->reason, sizeof failure->reason, "it takes too long to decide");
+    quota_end(&quota);
+    for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) halo_clear_spread(&halo.spreads[m]);
+    for (uint32_t i = 0; i < halo.load_count; i++) halo_clear_load(&halo.loads[i]);
+    if (!found) {
+        halo_free(group);
+        frame_clear(frame);
+    }
+    return found;
+}
+
+/* Members with loops become launches with a thread for each turn. False when none does; *why: of the first
+ * that does not, or NULL. */
+static bool unwind_members(struct group *group, const char **why)
+{
+    struct bound_launch *members = arena_calloc(group->arena, group->member_count, sizeof *members);
+    group->unwound = arena_calloc(group->arena, group->member_count, sizeof(struct unwound *));
+    bool has_turns = false;
+    *why = NULL;
+    for (uint32_t m = 0; members && group->unwound && m < group->member_count; m++) {
+        const struct unwound *unwound = unwind_launch(group->members[m].summary);
+        members[m] = group->members[m];
+        if (unwound && unwound->refusal && !*why) *why = unwound->refusal;
+        if (!unwound || unwound->refusal) continue;
+        group->unwound[m] = unwound;
+        members[m].summary = &unwound->summary;
+        has_turns = true;
+    }
+    if (has_turns)
+        group->members = members;
+    else
+        group->unwound = NULL;
+    return has_turns;
+}
+
+bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+{
+    const struct bound_launch *members = group->members;
+    const char *tie = tie_of(group), *why;
+    if (tie || memo->without_halo) {
+        memset(failure, 0, sizeof *failure);
+        if (tie)
+            snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
+        else
+            snprintf(failure->reason, sizeof failure->reason, "they are not looked for");
+        return false;
+    }
+    if (find_cells(group, frame, memo, failure)) return true;
+    if (group->rename_count) return false; /* its view is not that of the unwound launches */
+    struct frame_failure of_turns = {0};
+    if (unwind_members(group, &why) && find_cells(group, frame, memo, &of_turns)) return true;
+    group->members = members;
+    group->unwound = NULL;
+    if (why)
+        snprintf(failure->reason, sizeof failure->reason, "%s", why);
+    else if (of_turns.reason[0])
+        memcpy(failure->reason, of_turns.reason, sizeof failure->reason);
+    return false;
+}
+
+void halo_free(struct group *group)
+{
+    for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
+    group->stage_count = group->tile_count = group->fetch_count = 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where what a load reads comes from: of the members before, the last one that writes a byte, and where that
+ * one copies it from another store's element, that store. */
+#include "fuser/fusion/forward.h"
+#include "fuser/fusion/halo_parts.h"
+#include "fuser/fusion/halo_source.h"
+#include "fuser/kernel/order.h"
+#include "fuser/kernel/ssa.h"
+
+enum { TAKE_OPERATIONS = 20000 }; /* of isl, for one store and one load: with many divisions each is dear */
+
+struct search {
+    struct halo *halo;
+    struct halo_load *load; /* that asks, in the end */
+    bool through_copies;
+    bool is_trial; /* there is another way: what fails is no hazard */
+};
+
+static bool refuse(const struct search *search, const struct placed_access *store,
+                   const struct placed_access *load, const char *why)
+{
+    return !search->is_trial && halo_refuse(search->halo, store, load, why);
+}
+
+void halo_clear_load(struct halo_load *load)
+{
+    for (uint32_t i = 0; i < load->origin_count; i++) isl_map_free(load->origins[i].source);
+    load->origin_count = 0;
+    load->rest = isl_map_free(load->rest);
+}
+
+/* --- copies ------------------------------------------------------------------------------------------ */
+
+/* The instruction that alone makes the value which a store stores, or UINT32_MAX. */
+static uint32_t definition_of_value(const struct halo *halo, const struct placed_access *store)
+{
+    const struct ptx_function *function = halo_summary(halo, store->member)->function;
+    const struct ptx_operand *value = &function->instructions[store->access->instruction].operands[1];
+    const char *reason;
+    struct ptx_cfg *cfg = ptx_cfg_build(halo->frame->arena, function, &reason);
+    struct dominators *dominators = cfg ? dominators_build(halo->frame->arena, cfg) : NULL;
+    struct ssa *ssa = dominators ? ssa_build(halo->frame->arena, dominators) : NULL;
+    if (!ssa || value->kind != PTX_OPERAND_REGISTER || value->component) return UINT32_MAX;
+    const struct ssa_value *made = &ssa->values[ssa_use(ssa, store->access->instruction, value->reg)];
+    bool is_alone = made->kind == SSA_DEFINITION && made->previous == SSA_NO_VALUE;
+    return is_alone ? made->instruction : UINT32_MAX;
+}
+
+/* Of one element, for each thread that its domain, which may be a superset, has. */
+static bool is_certain_load(const struct placed_access *load)
+{
+    return load->access->kind == ACCESS_READ && load->access->is_once && load->access->address_is_exact &&
+           !load->access->is_uncached_order;
+}
+
+/* What a member writes it does not read: then a load reads what it did before the launch. */
+static bool is_of_before(const struct halo *halo, const struct placed_access *load)
+{
+    for (uint32_t i = 0; i < halo_summary(halo, load->member)->access_count; i++) {
+        const struct placed_access *other = &halo->frame->accesses[load->member][i];
+        if (frame_writes(other) && frame_overlap(halo->frame, other, load) != OVERLAP_NONE) return false;
+    }
+    return true;
+}
+
+/* The load of the same thread whose element the store writes as it is; NULL: there is none. */
+static const struct placed_access *copied_load(const struct halo *halo, const struct placed_access *store)
+{
+    if (group_unwound_of(halo->group, store->member)) return NULL;
+    uint32_t instruction = definition_of_value(halo, store);
+    for (uint32_t i = 0; instruction != UINT32_MAX && i < halo_summary(halo, store->member)->access_count;
+         i++) {
+        const struct placed_access *load = &halo->frame->accesses[store->member][i];
+        if (load->access->instruction != instruction) continue;
+        bool is_copy = is_certain_load(load) && load->access->width == store->access->width &&
+                       forward_is_element(halo->frame, store, load) && is_of_before(halo, load);
+        return is_copy ? load : NULL;
+    }
+    return NULL;
+}
+
+/* --- the last writer --------------------------------------------------------------------------------- */
+
+static bool find(struct search *search, const struct placed_access *load, isl_map **rest);
+
+/* Takes the source. */
+static bool add_origin(struct search *search, const struct placed_access *store, __isl_take isl_map *source)
+{
+    struct halo_load *load = search->load;
+    uint32_t i = 0, count = load->origin_count;
+    while (i < count && load->origins[i].store != store) i++;
+    if (i < count) {
+        load->origins[i].source = isl_map_coalesce(isl_map_union(load->origins[i].source, source));
+        return load->origins[i].source;
+    }
+    struct halo_origin *origins =
+        arena_grow(search->halo->frame->arena, load->origins, count, count + 1, sizeof *origins);
+    if (!origins) {
+        isl_map_free(source);
+        return false;
+    }
+    load->origins = origins;
+    load->origins[load->origin_count++] = (struct halo_origin){store, source};
+    return source;
+}
+
+/* The store's element in place of which its own source is read. False: it is no copy of what the group
+ * writes. */
+static bool follow(struct search *search, const struct placed_access *store, __isl_keep isl_map *source)
+{
+    const struct placed_access *copied = copied_load(search->halo, store);
+    if (!copied) return false;
+    struct halo_load found = {.load = search->load->load};
+    struct search deeper = {search->halo, &found, true, true};
+    isl_map *bytes = isl_map_copy(search->halo->frame->shapes[copied->shape].touch.bytes);
+    isl_map *rest = isl_map_apply_range(isl_map_copy(source), bytes);
+    isl_set *asked = isl_map_domain(isl_map_copy(source)), *read = isl_map_domain(isl_map_copy(rest));
+    bool is_followed = isl_set_is_equal(asked, read) == isl_bool_true && find(&deeper, copied, &rest) &&
+                       isl_map_is_empty(rest) == isl_bool_true;
+    isl_set_free(asked);
+    isl_set_free(read);
+    isl_map_free(rest);
+    for (uint32_t i = 0; is_followed && i < found.origin_count; i++)
+        is_followed = add_origin(search, found.origins[i].store, isl_map_copy(found.origins[i].source));
+    halo_clear_load(&found);
+    return is_followed;
+}
+
+/* Takes from *rest what the store writes of it. left: what this member finds of it. */
+static bool find_in_store(struct search *search, const struct placed_access *store,
+                          const struct placed_access *load, __isl_keep isl_map *left, isl_map **rest)
+{
+    struct halo *halo = search->halo;
+    isl_map *source;
+    if (!halo_source_cells(halo->frame, left, load->access->width, store, &source))
+        return refuse(search, store, load, "the element read is not one thread's alone");
+    if (!source) return true;
+    bool is_fit = false;
+    isl_set *served = isl_map_domain(isl_map_copy(source)), *now = isl_map_domain(isl_map_copy(*rest));
+    if (!forward_is_certain(halo->frame, store) || !is_certain_load(load))
+        refuse(search, store, load, "not one element once a thread");
+    else if (!forward_is_element(halo->frame, store, load))
+        refuse(search, store, load, "elements differ");
+    else if (isl_set_is_subset(served, now) != isl_bool_true)
+        refuse(search, store, load, "it reads what two stores write");
+    else
+        is_fit = true;
+    isl_set_free(now);
+    struct quota quota = quota_begin(halo->frame->ctx, TAKE_OPERATIONS);
+    *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
+    quota_end(&quota);
+    if (!*rest) is_fit = refuse(search, store, load, "it takes too long to tell what else the load reads");
+    if (is_fit && search->through_copies && follow(search, store, source)) {
+        isl_map_free(source);
+        return true;
+    }
+    if (is_fit) return add_origin(search, store, source);
+    isl_map_free(source);
+    return false;
+}
+
+/* *rest: { cell that asks -> [byte] }, which `load` reads for it. */
+static bool find(struct search *search, const struct placed_access *load, isl_map **rest)
+{
+    struct frame *frame = search->halo->frame;
+    bool found = *rest;
+    for (uint32_t m = load->member; found && m-- > 0 && isl_map_plain_is_empty(*rest) != isl_bool_true;) {
+        isl_map *left = isl_map_copy(*rest);
+        for (uint32_t i = 0; found && i < halo_summary(search->halo, m)->access_count; i++) {
+            const struct placed_access *store = &frame->accesses[m][i];
+            if (!frame_writes(store)) continue;
+            enum overlap overlap = frame_overlap(frame, store, load);
+            if (overlap == OVERLAP_NONE) continue;
+            found = overlap == OVERLAP_UNKNOWN ? refuse(search, store, load, "an address that is not known")
+                                               : find_in_store(search, store, load, left, rest);
+        }
+        isl_map_free(left);
+        found = found && *rest;
+    }
+    return found;
+}
+
+/* A write that the thread which loads makes after it. */
+static bool comes_after(struct halo *halo, const struct placed_access *write,
+                        const struct placed_access *load)
+{
+    struct order order;
+    return order_open(&order, halo->frame->arena, halo_summary(halo, load->member)->function) &&
+           !order_may_follow(&order, write->access->instruction, load->access->instruction);
+}
+
+/* The member itself may write the load's bytes before it reads them. */
+static const struct placed_access *own_writer(struct halo *halo, const struct placed_access *load)
+{
+    for (uint32_t i = 0; i < halo_summary(halo, load->member)->access_count; i++) {
+        const struct placed_access *other = &halo->frame->accesses[load->member][i];
+        if (!frame_writes(other)) continue;
+        enum overlap overlap = frame_overlap(halo->frame, other, load);
+        if (overlap == OVERLAP_NONE || (overlap == OVERLAP_SAME && comes_after(halo, other, load))) continue;
+        return other;
+    }
+    return NULL;
+}
+
+static bool find_all(struct halo *halo, struct halo_load *load, bool through_copies)
+{
+    struct search search = {halo, load, through_copies, false};
+    const struct placed_access *other = own_writer(halo, load->load);
+    if (other) return halo_refuse(halo, other, load->load, "it is written again before it is read");
+    load->rest = isl_map_copy(halo->frame->shapes[load->load->shape].touch.bytes);
+    if (!find(&search, load->load, &load->rest)) return false;
+    isl_bool is_whole = isl_map_is_empty(load->rest);
+    if (is_whole == isl_bool_true) load->rest = isl_map_free(load->rest);
+    return is_whole != isl_bool_error;
+}
+
+static bool has_several_members(const struct halo_load *load)
+{
+    for (uint32_t i = 1; i < load->origin_count; i++)
+        if (load->origins[i].store->member != load->origins[0].store->member) return true;
+    return false;
+}
+
+bool halo_find_origins(struct halo *halo, struct halo_load *load)
+{
+    bool found = find_all(halo, load, false);
+    if (!found || !has_several_members(load)) return found;
+    halo_clear_load(load);
+    return find_all(halo, load, true);
+}

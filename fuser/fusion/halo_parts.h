@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the parts of the halo fusion share: halo.c, halo_origin.c, halo_small.c, halo_serve.c. Internal to
+ * fuser/fusion. */
+#ifndef KFUSE_FUSER_FUSION_HALO_PARTS_H
+#define KFUSE_FUSER_FUSION_HALO_PARTS_H
+
+#include "fuser/fusion/frame.h"
+
+enum { HALO_NEAR = 2 }; /* cells along each dimension to a place that is chosen freely */
+struct halo_served {    /* cells that a load needed, and where they have their places */
+    isl_map *needed;
+    int64_t offset[3];
+    struct halo_served *next;
+};
+struct spread {     /* one member */
+    isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
+    isl_map
+        *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
+    uint32_t low[3], high[3], near_low[3], near_high[3];
+    isl_set *far; /* { F }: places that run beyond the near border, some of them within; NULL: none */
+    bool is_wide, is_small;
+    struct halo_served *served;
+    isl_map *periodic; /* { place -> cell }: halo_serve.c */
+};
+struct halo_origin { /* what a load reads of what one store wrote, itself or through members that copy it */
+    const struct placed_access *store;
+    isl_map *source; /* { F -> F }: cell that loads -> cell that stores */
+};
+struct halo_load {
+    const struct placed_access *load;
+    bool is_far, is_served;
+    struct halo_origin *origins;
+    uint32_t origin_count, first_fetch;
+    isl_map *rest; /* { F -> [byte] }, where served: what no member before writes; NULL: nothing */
+};
+struct halo {
+    struct group *group;
+    struct frame *frame;
+    struct spread *spreads;
+    struct frame_failure *failure;
+    struct halo_load *loads; /* of all members, in order */
+    uint32_t load_count;
+};
+
+static inline const struct access_summary *halo_summary(const struct halo *halo, uint32_t member)
+{
+    return halo->frame->members[member].summary;
+}
+
+/* Notes the hazard, and the reason if it is the first; false. */
+bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
+                 const char *why);
+
+/* --- halo_small.c: rule 6 */
+/* Places every member, small ones where they are near what they read, or what reads them; sets the group's
+ * cells. */
+bool halo_place_members(struct halo *halo);
+
+/* --- halo_origin.c: rule 1 */
+/* Fills the load's origins and rest; false with the reason. */
+bool halo_find_origins(struct halo *halo, struct halo_load *load);
+void halo_clear_load(struct halo_load *load);
+
+/* --- halo_serve.c */
+/* Gives what the load reads of the origin places in its tile, fetches, and the cells that fill them. */
+bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin);
+void halo_clear_spread(struct spread *spread);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where in a tile a load finds what it reads, and which cells therefore run what: see halo.h. */
+#include "fuser/fusion/halo_parts.h"
+#include "fuser/fusion/halo_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint32_t tile_of(struct group *group, const struct placed_access *store)
+{
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        if (group->tiles[i].member == store->member &&
+            group->tiles[i].instruction == store->access->instruction)
+            return i;
+    group->tiles[group->tile_count] =
+        (struct group_tile){store->member, store->access->instruction, store->access->width};
+    return group->tile_count++;
+}
+
+/* low, high: of p; so much and more, as q has its border there, and what it needs lies offset away. */
+static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], const uint32_t q_high[3],
+                  const int64_t offset[3])
+{
+    for (int d = 0; d < 3; d++) {
+        int64_t before = (int64_t)q_low[d] - offset[d], behind = (int64_t)q_high[d] + offset[d];
+        if (before > (int64_t)low[d]) low[d] = (uint32_t)before;
+        if (behind > (int64_t)high[d]) high[d] = (uint32_t)behind;
+    }
+}
+
+/* Takes cells of q that need what lies offset away from them. False: isl gave up. */
+static bool add_far(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
+{
+    if (!cells) return false;
+    isl_set *far = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
+    p->far = p->far ? isl_set_coalesce(isl_set_union(p->far, far)) : far;
+    return p->far;
+}
+
+/* Rule 7. Where few cells of q need something, they are far cells of p, whichever tile they are in; else all
+ * near ones of q need near ones of p, and its far ones far ones. */
+static bool spread_to(const struct halo *halo, struct spread *p, const struct spread *q,
+                      __isl_keep isl_map *needed, const int64_t offset[3])
+{
+    const double few = 1.0 / 16;
+    const uint32_t *all = halo->group->cells;
+    bool is_same = !offset[0] && !offset[1] && !offset[2], is_done = true;
+    isl_set *cells = isl_map_domain(isl_map_copy(needed));
+    widen(p->low, p->high, q->low, q->high, offset);
+    if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
+        if (!is_same || q->is_wide) is_done = add_far(p, isl_set_copy(cells), offset);
+    } else {
+        widen(p->near_low, p->near_high, q->near_low, q->near_high, offset);
+        if (q->far)
+            is_done = add_far(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->far)), offset);
+    }
+    isl_set_free(cells);
+    return is_done;
+}
+
+static bool add_fetch(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                      const int64_t offset[3], __isl_take isl_set *covered)
+{
+    struct group *group = halo->group;
+    uint32_t count = group->fetch_count;
+    struct group_fetch *fetches = arena_grow(group->arena, group->fetches, count, count + 1, sizeof *fetches);
+    if (!fetches) {
+        isl_set_free(covered);
+        return false;
+    }
+    group->fetches = fetches;
+    group->fetches[group->fetch_count++] =
+        (struct group_fetch){load->member,
+                             load->access->instruction,
+                             tile_of(group, store),
+                             {(int32_t)offset[0], (int32_t)offset[1], (int32_t)offset[2]},
+                             covered};
+    return covered;
+}
+
+/* { place in the tile -> cell that runs there }, where what is needed of a cell lies offset away from it. */
+static __isl_give isl_map *placed(__isl_keep isl_map *needed, const int64_t offset[3])
+{
+    return isl_map_apply_domain(isl_map_copy(needed),
+                                halo_source_translation(isl_map_get_ctx(needed), offset));
+}
+
+/* Takes needed. is_new: it is not known to have its places already. */
+static bool serve_at(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                     __isl_take isl_map *needed, const int64_t offset[3], bool is_new)
+{
+    struct spread *p = &halo->spreads[store->member];
+    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
+    bool is_spread = spread_to(halo, p, &halo->spreads[load->member], needed, offset);
+    return is_spread && p->cells &&
+           add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
+}
+
+/* --- what has been served before ----------------------------------------------------------------------- */
+
+/* Many loads, of several arrays too, need the same cells at the same places. */
+static const struct halo_served *find_served(const struct spread *p, __isl_keep isl_map *needed)
+{
+    const struct halo_served *served = p->served;
+    while (served && isl_map_plain_is_equal(served->needed, needed) != isl_bool_true) served = served->next;
+    return served;
+}
+
+static bool remember(struct halo *halo, const struct placed_access *store, __isl_keep isl_map *needed,
+                     const int64_t offset[3])
+{
+    struct spread *p = &halo->spreads[store->member];
+    struct halo_served *served = arena_alloc(halo->frame->arena, sizeof *served);
+    if (!served) return false;
+    *served = (struct halo_served){isl_map_copy(needed), {offset[0], offset[1], offset[2]}, p->served};
+    p->served = served;
+    return true;
+}
+
+/* --- places that are chosen freely ------------------------------------------------------------------- */
+
+/* The places are free, or hold these very cells. */
+static bool is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
+{
+    isl_map *wanted = placed(needed, offset);
+    isl_map *held = isl_map_intersect_domain(isl_map_copy(p->cells), isl_map_domain(isl_map_copy(wanted)));
+    bool is = isl_map_is_subset(held, wanted) == isl_bool_true;
+    isl_map_free(wanted);
+    isl_map_free(held);
+    return is;
+}
+
+static bool is_extended(const struct halo *halo, int d)
+{
+    return halo->group->cells[d] > 1;
+}
+
+/* { place -> cell }, as if the member's own cells followed each other in every direction: what others need of
+ * a periodic border then lies as its neighbours need it. NULL: they are no box. */
+static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t member)
+{
+    int64_t length[3];
+    isl_set *effective = isl_set_copy(halo_summary(halo, member)->effective);
+    isl_set *own =
+        isl_map_domain(isl_map_intersect_range(isl_map_copy(halo->frame->maps[member]), effective));
+    bool is_known = true;
+    for (int d = 0; d < 3 && is_known; d++) is_known = halo_source_extent(own, d, &length[d]);
+    isl_set_free(own);
+    if (!is_known) return NULL;
+    char text[512];
+    snprintf(text, sizeof text,
+             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, z, y, x] : exists i, j, k : z = tz + %lld i and y "
+             "= ty + "
+             "%lld j and x = tx + %lld k and -1 <= i <= 1 and -1 <= j <= 1 and -1 <= k <= 1 }",
+             (long long)length[2], (long long)length[1], (long long)length[0]);
+    return isl_map_read_from_str(halo->frame->ctx, text);
+}
+
+static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_keep isl_map *places)
+{
+    isl_map *wanted = places ? placed(needed, offset) : NULL;
+    bool is = !places || isl_map_is_subset(wanted, places) == isl_bool_true;
+    isl_map_free(wanted);
+    return is;
+}
+
+/* The nearest offset at which all that is needed has one of these places (NULL: any), and a free one. */
+static bool find_nearest(const struct halo *halo, const struct spread *p, __isl_keep isl_map *needed,
+                         __isl_keep isl_map *places, int64_t offset[3])
+{
+    for (int64_t distance = 0; distance <= 3 * HALO_NEAR; distance++)
+        for (int64_t z = -HALO_NEAR; z <= HALO_NEAR; z++)
+            for (int64_t y = -HALO_NEAR; y <= HALO_NEAR; y++)
+                for (int64_t x = -HALO_NEAR; x <= HALO_NEAR; x++) {
+                    if (llabs(x) + llabs(y) + llabs(z) != distance) continue;
+                    if ((x && !is_extended(halo, 0)) || (y && !is_extended(halo, 1)) ||
+                        (z && !is_extended(halo, 2)))
+                        continue;
+                    offset[0] = x, offset[1] = y, offset[2] = z;
+                    if (is_among(needed, offset, places) && is_free(p, needed, offset)) return true;
+                }
+    return false;
+}
+
+static bool find_near(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed, int64_t offset[3])
+{
+    const struct spread *p = &halo->spreads[member];
+    return (p->periodic && find_nearest(halo, p, needed, p->periodic, offset)) ||
+           find_nearest(halo, p, needed, NULL, offset);
+}
+
+struct pieces {
+    struct halo *halo;
+    const struct placed_access *store, *load;
+};
+
+/* Takes needed, which finds places at this offset. */
+static bool serve_all(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                      __isl_take isl_map *needed, const int64_t offset[3])
+{
+    if (remember(halo, store, needed, offset)) return serve_at(halo, store, load, needed, offset, true);
+    isl_map_free(needed);
+    return false;
+}
+
+static isl_stat serve_piece(__isl_take isl_basic_map *piece, void *user)
+{
+    struct pieces *pieces = user;
+    isl_map *needed = isl_map_from_basic_map(piece);
+    const struct spread *p = &pieces->halo->spreads[pieces->store->member];
+    const struct halo_served *served = find_served(p, needed);
+    int64_t offset[3];
+    bool is_served;
+    if (served) {
+        is_served = serve_at(pieces->halo, pieces->store, pieces->load, needed, served->offset, false);
+    } else if (find_near(pieces->halo, pieces->store->member, needed, offset)) {
+        is_served = serve_all(pieces->halo, pieces->store, pieces->load, needed, offset);
+    } else {
+        isl_map_free(needed);
+        is_served = false;
+    }
+    return is_served ? isl_stat_ok : isl_stat_error;
+}
+
+/* Takes needed. */
+static bool serve_near(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                       __isl_take isl_map *needed)
+{
+    struct pieces pieces = {halo, store, load};
+    int64_t offset[3];
+    if (find_near(halo, store->member, needed, offset)) return serve_all(halo, store, load, needed, offset);
+    needed = isl_map_make_disjoint(needed);
+    bool is_served = isl_map_foreach_basic_map(needed, serve_piece, &pieces) == isl_stat_ok;
+    isl_map_free(needed);
+    return is_served;
+}
+
+/* At the distance that holds for most of it; elsewhere what does not fit there. Takes needed. */
+static bool serve_far(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
+                      __isl_take isl_map *needed, const int64_t offset[3])
+{
+    if (is_free(&halo->spreads[store->member], needed, offset))
+        return serve_all(halo, store, load, needed, offset);
+    isl_map *held =
+        isl_map_intersect(isl_map_copy(needed), halo_source_translation(isl_map_get_ctx(needed), offset));
+    needed = isl_map_subtract(needed, isl_map_copy(held));
+    if (serve_at(halo, store, load, held, offset, true)) return serve_near(halo, store, load, needed);
+    isl_map_free(needed);
+    return false;
+}
+
+bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin)
+{
+    struct spread *p = &halo->spreads[origin->store->member];
+    const struct spread *q = &halo->spreads[load->load->member];
+    if (!p->periodic && !p->is_small) p->periodic = periodic_places(halo, origin->store->member);
+    int64_t offset[3];
+    bool is_served = false;
+    isl_map *needed =
+        isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(origin->source)));
+    const struct halo_served *before = find_served(p, needed);
+    if (before)
+        is_served = serve_at(halo, origin->store, load->load, needed, before->offset, false);
+    else if (p->is_small || q->is_small)
+        is_served = serve_near(halo, origin->store, load->load, needed);
+    else if (halo_source_place(origin->source, offset))
+        is_served = serve_far(halo, origin->store, load->load, needed, offset);
+    else
+        isl_map_free(needed);
+    return is_served || halo_refuse(halo, origin->store, load->load, "they lie at no bounded distance");
+}
+
+void halo_clear_spread(struct spread *spread)
+{
+    isl_map_free(spread->cells);
+    isl_map_free(spread->threads);
+    isl_map_free(spread->periodic);
+    isl_set_free(spread->far);
+    for (struct halo_served *served = spread->served; served; served = served->next)
+        isl_map_free(served->needed);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See halo_source.h. */
+#include "fuser/fusion/halo_source.h"
+
+#include <isl/aff.h>
+#include <isl/ilp.h>
+#include <isl/space.h>
+#include <isl/val.h>
+#include <string.h>
+
+enum {
+    CELL_Z = 3,       /* dimension of z; then y, x */
+    MOST_CELLS = 64,  /* along one dimension to the place in the tile */
+    MOST_PLACES = 16, /* that are looked at */
+};
+
+struct translation {
+    int64_t offset[3]; /* x y z */
+    double cells;      /* that it holds for, from above */
+};
+struct translations {
+    __isl_keep isl_map *source;
+    struct translation best;
+    uint32_t count;
+};
+
+__isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3])
+{
+    isl_space *cells = isl_space_set_alloc(ctx, 0, ACCESS_THREAD_DIMENSIONS);
+    isl_multi_aff *moved =
+        isl_multi_aff_identity_on_domain_space(isl_space_set_tuple_name(cells, isl_dim_set, "F"));
+    for (int d = 0; d < 3; d++) {
+        isl_aff *coordinate = isl_multi_aff_get_at(moved, CELL_Z + 2 - d);
+        coordinate = isl_aff_add_constant_val(coordinate, isl_val_int_from_si(ctx, offset[d]));
+        moved = isl_multi_aff_set_at(moved, CELL_Z + 2 - d, coordinate);
+    }
+    return isl_map_from_multi_aff(moved);
+}
+
+static int64_t distance(const int64_t offset[3])
+{
+    int64_t sum = 0;
+    for (int d = 0; d < 3; d++) sum += offset[d] < 0 ? -offset[d] : offset[d];
+    return sum;
+}
+
+bool halo_source_extent(__isl_keep isl_set *set, int d, int64_t *cells)
+{
+    isl_val *least = isl_set_dim_min_val(isl_set_copy(set), CELL_Z + 2 - d);
+    isl_val *most = isl_set_dim_max_val(isl_set_copy(set), CELL_Z + 2 - d);
+    bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
+    *cells = is_known ? isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1 : 0;
+    isl_val_free(least);
+    isl_val_free(most);
+    return is_known;
+}
+
+double halo_source_cell_count(__isl_keep isl_set *set)
+{
+    double cells = isl_set_is_empty(set) == isl_bool_false;
+    int64_t extent;
+    for (int d = 0; cells && d < 3; d++) cells *= halo_source_extent(set, d, &extent) ? (double)extent : 0;
+    return cells;
+}
+
+static isl_stat add_cells(__isl_take isl_basic_set *part, void *user)
+{
+    isl_set *set = isl_set_from_basic_set(part);
+    *(double *)user += halo_source_cell_count(set);
+    isl_set_free(set);
+    return isl_stat_ok;
+}
+
+double halo_source_set_count(__isl_keep isl_set *set)
+{
+    double cells = 0;
+    isl_set *parts = isl_set_make_disjoint(isl_set_copy(set));
+    isl_set_foreach_basic_set(parts, add_cells, &cells);
+    isl_set_free(parts);
+    return cells;
+}
+
+static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
+{
+    struct translations *all = user;
+    struct translation found;
+    for (int d = 0; d < 3; d++) {
+        isl_val *value = isl_point_get_coordinate_val(point, isl_dim_set, CELL_Z + 2 - d);
+        found.offset[d] = isl_val_get_num_si(value);
+        isl_val_free(value);
+    }
+    isl_map *map = halo_source_translation(isl_point_get_ctx(point), found.offset);
+    isl_point_free(point);
+    isl_set *held = isl_map_domain(isl_map_intersect(map, isl_map_copy(all->source)));
+    found.cells = halo_source_cell_count(held);
+    isl_set_free(held);
+    if (found.cells > all->best.cells ||
+        (found.cells == all->best.cells && distance(found.offset) < distance(all->best.offset)))
+        all->best = found;
+    return ++all->count < MOST_PLACES ? isl_stat_ok : isl_stat_error;
+}
+
+bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
+{
+    struct translations all = {.source = source};
+    isl_set *deltas = isl_map_deltas(isl_map_copy(source));
+    for (unsigned d = CELL_Z; d < ACCESS_THREAD_DIMENSIONS; d++) {
+        deltas = isl_set_lower_bound_si(deltas, isl_dim_set, d, -MOST_CELLS);
+        deltas = isl_set_upper_bound_si(deltas, isl_dim_set, d, MOST_CELLS);
+    }
+    isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
+    isl_set_free(deltas);
+    memcpy(offset, all.best.offset, sizeof all.best.offset);
+    return status == isl_stat_ok && all.best.cells > 0;
+}
+
+bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint32_t width,
+                       const struct placed_access *store, isl_map **source)
+{
+    const struct touch *written = &frame->shapes[store->shape].touch;
+    struct touch touch = touch_of(frame->memo, read, width);
+    isl_map *pairs = overlap_relation(&touch, written);
+    *source = NULL;
+    isl_bool is_none = isl_map_is_empty(pairs);
+    isl_map *found = NULL;
+    if (is_none == isl_bool_false)
+        found = isl_map_coalesce(
+            isl_map_apply_range(isl_map_copy(read), isl_map_reverse(isl_map_copy(written->bytes))));
+    bool is_whole = found && isl_map_is_subset(pairs, found) == isl_bool_true &&
+                    isl_map_is_single_valued(found) == isl_bool_true;
+    isl_map_free(pairs);
+    *source = is_whole ? found : isl_map_free(found);
+    return is_none == isl_bool_true || is_whole;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The shape of the tiles of a halo fusion. Internal to fuser/fusion. */
+#ifndef KFUSE_FUSER_FUSION_HALO_TILE_H
+#define KFUSE_FUSER_FUSION_HALO_TILE_H
+
+#include "fuser/fusion/frame.h"
+
+/* Fills the group's tile, grid and block; false, with the reason, when no tile's values fit into shared
+ * memory. */
+bool halo_tile_choose(struct group *group, struct frame_failure *failure);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, or
+ * within one fused block. */
+#include "fuser/fusion/share.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PLACE_OPERATIONS = 2000000, /* of isl, for one fused shape */
+    PLACE_MANY_THREADS = 65536, /* of a launch: they fill a device */
+};
+
+/* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. */
+static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind kind,
+                          struct frame_failure *failure)
+{
+    if (!frame_place(frame, member, kind)) return false;
+    for (uint32_t other = 0; other < frame->member_count; other++) {
+        if (other == member || !frame->maps[other]) continue;
+        const struct placed_access *a, *b;
+        if (!frame_violation(frame, other < member ? other : member, other < member ? member : other, &a, &b))
+            continue;
+        if (!failure->reason[0]) failure_describe(frame, a, b, failure);
+        frame_unplace(frame, member);
+        return false;
+    }
+    return frame_settle(frame, member);
+}
+
+/* What conflicts with a thread is run by it, or what conflicts with a block is run by that, in any order. */
+static bool place_by_conflicts(struct frame *frame, uint32_t member, struct frame_failure *failure)
+{
+    return place_legally(frame, member, frame->has_shares ? REMAP_SHARE : REMAP_AFFINE, failure);
+}
+
+/* A block of the member is a block of the frame; what blocks the frame has beyond them skips the member. */
+static bool place_whole_blocks(struct frame *frame, uint32_t member, struct frame_failure *failure)
+{
+    const struct access_summary *summary = frame->members[member].summary;
+    if (remap_shapes_equal(summary, frame->grid, frame->block))
+        return place_legally(frame, member, REMAP_SAME, failure);
+    if (remap_keeps_blocks(summary, frame->grid, frame->block))
+        return place_legally(frame, member, REMAP_LINEAR, failure);
+    return (!memcmp(summary->block, frame->block, sizeof summary->block) &&
+            place_legally(frame, member, REMAP_GLOBAL, failure)) ||
+           (frame->has_shares && place_by_conflicts(frame, member, failure));
+}
+
+static bool place_member(struct frame *frame, uint32_t member, struct frame_failure *failure)
+{
+    if (frame->members[member].summary->whole_block) return place_whole_blocks(frame, member, failure);
+    if (remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block))
+        return place_legally(frame, member, REMAP_SAME, failure) ||
+               place_by_conflicts(frame, member, failure);
+    static const enum remap_kind kinds[] = {REMAP_GLOBAL, REMAP_LINEAR, REMAP_STRIDE};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (place_legally(frame, member, kinds[i], failure)) return true;
+    return place_by_conflicts(frame, member, failure);
+}
+
+/* Members of the frame's own shape first: they are its anchors. */
+static bool place_members(struct frame *frame, struct frame_failure *failure)
+{
+    for (int anchors = 1; anchors >= 0; anchors--)
+        for (uint32_t member = 0; member < frame->member_count; member++) {
+            bool is_anchor = remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block);
+            if (is_anchor == (anchors == 1) && !place_member(frame, member, failure)) return false;
+        }
+    return true;
+}
+
+struct shape {
+    uint32_t grid[3], block[3];
+};
+struct frame_way {
+    enum overlap reach;
+    bool has_shares;
+};
+
+static uint32_t shape_add(struct shape *shapes, uint32_t count, const uint32_t grid[3],
+                          const uint32_t block[3])
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!memcmp(shapes[i].grid, grid, sizeof shapes[i].grid) &&
+            !memcmp(shapes[i].block, block, sizeof shapes[i].block))
+            return count;
+    memcpy(shapes[count].grid, grid, sizeof shapes[count].grid);
+    memcpy(shapes[count].block, block, sizeof shapes[count].block);
+    return count + 1;
+}
+
+/* The shapes to try: the largest member's block over the union of all extents, then each member's own shape
+ * from the most threads to the fewest. shapes has room for member_count + 1. */
+static uint32_t candidate_shapes(const struct bound_launch *members, uint32_t member_count,
+                                 struct shape *shapes)
+{
+    uint32_t count = 0;
+    const struct access_summary *anchor = members[0].summary;
+    uint32_t grid[3];
+    for (uint32_t member = 1; member < member_count; member++) {
+        const struct access_summary *summary = members[member].summary;
+        if (remap_threads(summary->grid, summary->block) > remap_threads(anchor->grid, anchor->block))
+            anchor = summary;
+    }
+    for (int d = 0; d < 3; d++) {
+        uint64_t extent = 0;
+        for (uint32_t member = 0; member < member_count; member++) {
+            uint64_t own = (uint64_t)members[member].summary->grid[d] * members[member].summary->block[d];
+            if (own > extent) extent = own;
+        }
+        grid[d] = (uint32_t)((extent + anchor->block[d] - 1) / anchor->block[d]);
+    }
+    if (remap_threads(grid, anchor->block) <= 2 * remap_threads(anchor->grid, anchor->block))
+        count = shape_add(shapes, count, grid, anchor->block);
+    uint64_t bound = UINT64_MAX;
+    for (;;) {
+        uint64_t most = 0;
+        for (uint32_t member = 0; member < member_count; member++) {
+            uint64_t threads = remap_threads(members[member].summary->grid, members[member].summary->block);
+            if (threads < bound && threads > most) most = threads;
+        }
+        if (!most) return count;
+        for (uint32_t member = 0; member < member_count; member++) {
+            const struct access_summary *summary = members[member].summary;
+            if (remap_threads(summary->grid, summary->block) == most)
+                count = shape_add(shapes, count, summary->grid, summary->block);
+        }
+        bound = most;
+    }
+}
+
+/* How many times fewer threads than the largest member the shape may have. What has whole blocks runs in
+ * their shape, or in none. */
+static uint32_t most_times_fewer(const struct frame_way *way, const struct shape *shape,
+                                 const struct bound_launch *members, uint32_t member_count)
+{
+    if (way->reach == OVERLAP_SAME) return 16;
+    for (uint32_t member = 0; way->has_shares && member < member_count; member++)
+        if (members[member].summary->whole_block &&
+            remap_shapes_equal(members[member].summary, shape->grid, shape->block))
+            return SHARE_PASSES;
+    return 2;
+}
+
+/* The shape has so many times fewer threads than the largest member, and few. */
+static bool wastes_device(const struct shape *shape, const struct bound_launch *members,
+                          uint32_t member_count, uint32_t times)
+{
+    uint64_t own = remap_threads(shape->grid, shape->block);
+    if (own >= PLACE_MANY_THREADS) return false;
+    for (uint32_t member = 0; member < member_count; member++)
+        if (remap_threads(members[member].summary->grid, members[member].summary->block) > times * own)
+            return true;
+    return false;
+}
+
+static bool find_in_shape(struct frame *frame, const struct frame_way *way, struct memo *memo,
+                          struct arena *arena, const struct bound_launch *members, uint32_t member_count,
+                          const struct shape *shape, struct frame_failure *failure)
+{
+    uint32_t times = most_times_fewer(way, shape, members, member_count);
+    if (wastes_device(shape, members, member_count, times)) return false;
+    if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) return false;
+    frame->reach = way->reach;
+    frame->has_shares = way->has_shares;
+    struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
+    bool placed = place_members(frame, failure);
+    quota_end(&quota);
+    if (!placed) frame_clear(frame);
+    return placed;
+}
+
+static bool find_by_ways(struct frame *frame, const struct frame_way *ways, uint32_t way_count,
+                         struct memo *memo, struct arena *arena, const struct bound_launch *members,
+                         uint32_t member_count, struct frame_failure *failure)
+{
+    struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
+    uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
+    memset(failure, 0, sizeof *failure);
+    for (uint32_t i = 0; i < way_count * count; i++)
+        if (find_in_shape(frame, &ways[i / count], memo, arena, members, member_count, &shapes[i % count],
+                          failure))
+            return true;
+    return false;
+}
+
+bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure)
+{
+    static const struct frame_way ways[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
+    if (find_by_ways(frame, ways, 2, memo, arena, members, member_count, failure)) return true;
+    if (!failure->reason[0]) failure_describe_shapes(memo, members, member_count, failure);
+    return false;
+}
+
+bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
+                       const struct bound_launch *members, uint32_t member_count)
+{
+    static const struct frame_way way = {OVERLAP_BLOCK, true};
+    struct frame_failure failure;
+    return find_by_ways(frame, &way, 1, memo, arena, members, member_count, &failure);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Renaming (seed 000, II-B, "expandable arrays"; design: section 5): what a group writes goes into a second
+ * buffer, so that nothing that it still reads is overwritten. Internal to fuser/fusion.
+ *
+ * The unit is a range of an array (array_range.h). r is the first member that writes into it. What members
+ * before r read of the range, and r itself, is the old contents; what r and later members write, and later
+ * members read, is the new contents, which lies elsewhere. In the view that the rest of the analysis gets,
+ * these are two arrays, of two bases in r. The rules:
+ * 1. No member has atomics (a kernel that waits for one would see the array before it is copied back); each
+ * base is a pointer among the arguments and has a hull.
+ * 2. r reads nothing of what it writes after it has written into the range, in one thread; where its threads
+ * wait for each other, nothing of what it writes at all, as then one might read what another has written.
+ * 3. The bytes that r and later members together write for certain are known exactly and are a box, and these
+ * write no others. What they do not write is as it was, in both buffers: the second one begins as a copy
+ * (is_partial), and only the box is ever copied back, as others may write the rest meanwhile.
+ * 4. What a group reads of such a range is known exactly, so that every use reads the same bytes of the rest:
+ * those are copied once.
+ * 5. A byte of the box that a member behind r reads has been written for certain before that member, as what
+ * the second buffer has there until then is older than what the program has. */
+#ifndef KFUSE_FUSER_FUSION_RENAME_H
+#define KFUSE_FUSER_FUSION_RENAME_H
+
+#include "fuser/fusion/frame.h"
+
+enum { RENAME_MOST = FRAME_HAZARDS_MOST }; /* ranges of a group */
+
+/* Looks for a frame of any kind (place.c, halo.c; loops are unwound only without renames), with as few ranges
+ * renamed as it takes: group->members is the view then, in the group's arena, and group->renames says what
+ * has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the first
+ * way that was tried. */
+bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
+
+/* The box that the set of bytes is; false when it is none, or isl gives up. */
+bool rename_box(__isl_keep isl_set *set, struct group_box *box);
+
+#endif

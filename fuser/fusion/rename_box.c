@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The box of bytes that a set is: rows, and layers of rows, found at its holes and then compared with it. */
+#include "fuser/fusion/rename.h"
+
+#include <isl/constraint.h>
+#include <isl/ilp.h>
+#include <isl/val.h>
+#include <stdio.h>
+
+static isl_stat add_part(__isl_take isl_basic_set *part, void *user)
+{
+    isl_set **parts = user;
+    if (isl_basic_set_is_empty(part) == isl_bool_true) {
+        isl_basic_set_free(part);
+        return isl_stat_ok;
+    }
+    *parts = isl_set_union(*parts, isl_set_from_basic_set(part));
+    return *parts ? isl_stat_ok : isl_stat_error;
+}
+
+/* isl (0.25) takes 0 for the least of a first part that has none, however it is hidden: parts without a point
+ * are left out. */
+static __isl_give isl_set *drop_empty_parts(__isl_take isl_set *set)
+{
+    isl_set *parts = isl_set_empty(isl_set_get_space(set));
+    bool is_whole = isl_set_foreach_basic_set(set, add_part, &parts) == isl_stat_ok;
+    isl_set_free(set);
+    return is_whole ? parts : isl_set_free(parts);
+}
+
+/* The least of the set from this byte on; false when there is none, or isl gives up. */
+static bool least_from(__isl_keep isl_set *set, int64_t from, int64_t *least)
+{
+    isl_ctx *ctx = isl_set_get_ctx(set);
+    isl_set *rest =
+        isl_set_lower_bound_val(isl_set_copy(set), isl_dim_set, 0, isl_val_int_from_si(ctx, from));
+    isl_val *value = isl_set_dim_min_val(drop_empty_parts(rest), 0);
+    bool is_known = value && isl_val_is_int(value);
+    if (is_known) *least = isl_val_get_num_si(value);
+    isl_val_free(value);
+    return is_known && *least >= from;
+}
+
+static bool greatest(__isl_keep isl_set *set, int64_t *most)
+{
+    isl_val *value = isl_set_dim_max_val(drop_empty_parts(isl_set_copy(set)), 0);
+    bool is_known = value && isl_val_is_int(value);
+    if (is_known) *most = isl_val_get_num_si(value);
+    isl_val_free(value);
+    return is_known;
+}
+
+static bool is_box(__isl_keep isl_set *set, const struct group_box *box)
+{
+    char text[400];
+    long long pitch = (long long)box->row_pitch;
+    snprintf(
+        text, sizeof text,
+        "{ [x] : exists b, r, l : x = %lld + b + %lld r + %lld l and 0 <= b < %lld and 0 <= r < %u and 0 "
+        "<= l < %u }",
+        (long long)box->from, pitch, pitch * box->layer_rows, (long long)box->width, box->rows, box->layers);
+    isl_set *all = isl_set_read_from_str(isl_set_get_ctx(set), text);
+    bool is = isl_set_is_equal(all, set) == isl_bool_true;
+    isl_set_free(all);
+    return is;
+}
+
+/* { [r] : row r begins outside the set } */
+static __isl_give isl_set *rows_outside(__isl_keep isl_set *outside, const struct group_box *box)
+{
+    char text[96];
+    snprintf(text, sizeof text, "{ [x] -> [r] : x = %lld + %lld r and r > 0 }", (long long)box->from,
+             (long long)box->row_pitch);
+    return isl_set_apply(isl_set_copy(outside), isl_map_read_from_str(isl_set_get_ctx(outside), text));
+}
+
+static bool find_layers(__isl_keep isl_set *set, __isl_keep isl_set *outside, int64_t last,
+                        struct group_box *box)
+{
+    int64_t row, layer, pitch = (int64_t)box->row_pitch;
+    isl_set *missing = rows_outside(outside, box);
+    bool found = least_from(missing, 1, &row) && least_from(set, box->from + row * pitch, &layer);
+    isl_set_free(missing);
+    if (!found || row > UINT32_MAX || (layer - box->from) % pitch) return false;
+    int64_t layer_pitch = layer - box->from, end = last + 1 - (int64_t)box->width - (row - 1) * pitch;
+    int64_t layers = (end - box->from) / layer_pitch + 1;
+    if (end < box->from || layer_pitch / pitch > UINT32_MAX || layers > UINT32_MAX) return false;
+    box->rows = (uint32_t)row;
+    box->layer_rows = (uint32_t)(layer_pitch / pitch);
+    box->layers = (uint32_t)layers;
+    return is_box(set, box);
+}
+
+static bool find_rows(__isl_keep isl_set *set, __isl_keep isl_set *outside, int64_t last,
+                      struct group_box *box)
+{
+    int64_t end, next;
+    if (!least_from(outside, box->from, &end) || !least_from(set, end + 1, &next)) return false;
+    box->width = (uint64_t)(end - box->from);
+    box->row_pitch = (uint64_t)(next - box->from);
+    int64_t rows = (last + 1 - end) / (int64_t)box->row_pitch + 1;
+    if (rows > UINT32_MAX) return false;
+    box->rows = box->layer_rows = (uint32_t)rows;
+    return is_box(set, box) || find_layers(set, outside, last, box);
+}
+
+bool rename_box(__isl_keep isl_set *set, struct group_box *box)
+{
+    int64_t first, last;
+    *box = (struct group_box){.rows = 1, .layers = 1, .layer_rows = 1};
+    if (!least_from(set, INT32_MIN, &first) || !greatest(set, &last)) return false;
+    box->from = first;
+    box->width = box->row_pitch = (uint64_t)(last + 1 - first);
+    if (is_box(set, box)) return true;
+    char text[96];
+    snprintf(text, sizeof text, "{ [x] : %lld <= x <= %lld }", (long long)first, (long long)last);
+    isl_set *outside = isl_set_subtract(isl_set_read_from_str(isl_set_get_ctx(set), text), isl_set_copy(set));
+    bool found = find_rows(set, outside, last, box);
+    isl_set_free(outside);
+    return found;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See reuse.h. An estimate, from a few threads of one block in the middle of the launch: is what they touch
+ * touched by any thread of their block for an earlier member? */
+#include "fuser/fusion/reuse.h"
+
+#include <isl/point.h>
+#include <isl/val.h>
+
+enum {
+    REUSE_OPERATIONS = 200000, /* of isl, for one group */
+    REUSE_SAMPLES = 4,
+};
+
+struct reuse {
+    struct group *group;
+    struct frame *frame;
+    isl_set **blocks; /* a shape's bytes in the block; NULL: not computed, or any */
+};
+
+static int middle(uint32_t count)
+{
+    return (int)((count - 1) / 2);
+}
+
+/* The block's threads: cells of a tile, where there are stages. z y x */
+static void threads_of_block(const struct reuse *reuse, unsigned d, int *first, uint32_t *count)
+{
+    const struct group *group = reuse->group;
+    *count = group->stage_count ? group->tile[2 - d] : reuse->frame->block[2 - d];
+    *first = group->stage_count ? middle(group->grid[2 - d]) * (int)*count : 0;
+}
+
+static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_map *bytes)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        int first;
+        uint32_t count;
+        threads_of_block(reuse, d, &first, &count);
+        bytes = isl_map_fix_si(bytes, isl_dim_in, d, middle(reuse->frame->grid[2 - d]));
+        if (!reuse->group->stage_count) continue;
+        bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, first);
+        bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, first + (int)count - 1);
+    }
+    return bytes;
+}
+
+static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
+{
+    isl_map *bytes = reuse->frame->shapes[shape].touch.bytes;
+    if (!reuse->blocks[shape] && bytes)
+        reuse->blocks[shape] = isl_map_range(of_block(reuse, isl_map_copy(bytes)));
+    return reuse->blocks[shape];
+}
+
+static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
+{
+    isl_ctx *ctx = reuse->frame->ctx;
+    const struct touch *touch = &reuse->frame->shapes[shape].touch;
+    int64_t first = byte + 1 - touch->width;
+    if (touch->bytes && (byte < touch->from || first > touch->to)) return false;
+    isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
+    bytes = isl_set_lower_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, first));
+    bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, byte));
+    bool found = isl_set_is_empty(bytes) == isl_bool_false;
+    isl_set_free(bytes);
+    return found;
+}
+
+/* For a load any access of an earlier member leaves the byte in the cache, for a store only a store, since
+ * what is written goes to memory once. */
+static bool is_touched_before(struct reuse *reuse, const struct placed_access *access, int64_t byte)
+{
+    const struct frame *frame = reuse->frame;
+    for (uint32_t member = 0; member < access->member; member++)
+        for (uint32_t i = 0; i < frame->members[member].summary->access_count; i++) {
+            const struct placed_access *earlier = &frame->accesses[member][i];
+            if (frame->shapes[earlier->shape].array != frame->shapes[access->shape].array) continue;
+            if (frame_writes(access) && !frame_writes(earlier)) continue;
+            if (frame_writes(earlier) && group_drops(reuse->group, member, earlier->access->instruction))
+                continue;
+            if (touches(reuse, earlier->shape, byte)) return true;
+        }
+    return false;
+}
+
+/* A byte that one of the block's threads touches, spread over them by the number of the sample. */
+static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
+{
+    const struct frame *frame = reuse->frame;
+    if (!frame->shapes[access->shape].touch.bytes) return false;
+    isl_map *bytes = of_block(reuse, isl_map_copy(frame->shapes[access->shape].touch.bytes));
+    for (unsigned d = 0; d < 3; d++) {
+        int first;
+        uint32_t count;
+        threads_of_block(reuse, d, &first, &count);
+        bytes = isl_map_fix_si(bytes, isl_dim_in, 3 + d,
+                               first + (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES)));
+    }
+    isl_point *point = isl_set_sample_point(isl_map_range(bytes));
+    bool found = point && isl_point_is_void(point) == isl_bool_false;
+    isl_val *value = found ? isl_point_get_coordinate_val(point, isl_dim_set, 0) : NULL;
+    if (value) *byte = isl_val_get_num_si(value);
+    isl_val_free(value);
+    isl_point_free(point);
+    return value;
+}
+
+static bool is_cached(struct reuse *reuse, const struct placed_access *access)
+{
+    uint32_t found = 0, asked = 0;
+    int64_t byte;
+    for (uint32_t number = 0; number < REUSE_SAMPLES; number++) {
+        if (!sample(reuse, access, number, &byte)) continue;
+        asked++;
+        found += is_touched_before(reuse, access, byte);
+    }
+    return 2 * found > asked;
+}
+
+bool reuse_find(struct group *group, struct frame *frame)
+{
+    struct reuse reuse = {.group = group, .frame = frame};
+    uint32_t capacity = 0;
+    for (uint32_t member = 1; member < group->member_count; member++)
+        capacity += group->members[member].summary->access_count;
+    group->cached = arena_calloc(group->arena, capacity + 1, sizeof *group->cached);
+    reuse.blocks = arena_calloc(group->arena, frame->shape_count + 1, sizeof(isl_set *));
+    if (!group->cached || !reuse.blocks) return false;
+    struct quota quota = quota_begin(frame->ctx, REUSE_OPERATIONS);
+    for (uint32_t member = 1; member < group->member_count; member++)
+        for (uint32_t i = 0; i < group->members[member].summary->access_count; i++) {
+            const struct placed_access *access = &frame->accesses[member][i];
+            if (is_cached(&reuse, access))
+                group->cached[group->cached_count++] =
+                    (struct group_cached){member, access->access->instruction};
+        }
+    quota_end(&quota);
+    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_set_free(reuse.blocks[shape]);
+    return true;
+}

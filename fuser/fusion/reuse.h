@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the caches serve: bytes that a block of a fused kernel touches for one member and touched for an
+ * earlier one just before. As separate launches, each fetches them from memory. */
+#ifndef KFUSE_FUSER_FUSION_REUSE_H
+#define KFUSE_FUSER_FUSION_REUSE_H
+
+#include "fuser/fusion/frame.h"
+
+/* Fills the group's list of cached accesses; its drops are known. False when memory is out. */
+bool reuse_find(struct group *group, struct frame *frame);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See share.h. A guess: what one block touches of an array, and the next ones along each dimension, is
+ * touched by cells that boxes bound; how far these lie apart are the steps. */
+#include "fuser/fusion/share.h"
+
+#include "fuser/fusion/block_tile.h"
+
+#include <isl/ilp.h>
+#include <isl/space.h>
+#include <isl/val.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHARE_OPERATIONS = 200000, /* of isl, for one member */
+    SHARE_POINTS = 1 << 18,    /* instances that are looked at, for one array */
+    SHARE_ARRAYS = 4,          /* that are tried */
+};
+
+static const uint32_t one[3] = {1, 1, 1}; /* block */
+
+/* --- relations -------------------------------------------------------------------------------------------
+ */
+
+/* What cell v0, v1, v2 the member's thread c, u is or lies in. */
+static void write_cell(FILE *text, const struct share *share, const struct access_summary *summary)
+{
+    remap_write_bounds(text, "c", "u", summary->grid, summary->block);
+    if (share_is_cut(share, summary))
+        fprintf(
+            text,
+            share->of_blocks ? " and v0 + %u v1 + %llu v2 = cx" : " and v0 + %u v1 + %llu v2 = %u cx + ux",
+            share->extents[0], (unsigned long long)share->extents[0] * share->extents[1], summary->block[0]);
+    else if (share->of_blocks)
+        fprintf(text, " and v0 = cx and v1 = cy and v2 = cz");
+    else
+        for (int d = 0; d < 3; d++)
+            fprintf(text, " and v%d = %u c%c + u%c", d, summary->block[d], "xyz"[d], "xyz"[d]);
+    for (int d = 0; d < 3; d++) fprintf(text, " and 0 <= v%d < %u", d, share->extents[d]);
+}
+
+/* The box of the block, in which the cell has the coordinates l0, l1, l2. */
+static void write_box(FILE *text, const struct frame *frame, const struct share *share)
+{
+    for (int d = 0; d < 3; d++) {
+        uint32_t blocks = frame->grid[d], cells = share->box[d];
+        long long origin = share->origin[d];
+        fprintf(text, " and 0 <= b%c < %u and 0 <= l%d < %u and v%d = %lld + l%d", "xyz"[d], blocks, d, cells,
+                d, origin, d);
+        for (int k = 0; k < 3; k++)
+            if (share->step[k][d]) fprintf(text, " + %lld b%c", (long long)share->step[k][d], "xyz"[k]);
+    }
+}
+
+static void write_threads(FILE *text, const struct frame *frame)
+{
+    const uint32_t *block = frame->block;
+    for (int d = 0; d < 3; d++) fprintf(text, " and 0 <= t%c < %u", "xyz"[d], block[d]);
+}
+
+/* Which cell of the box the thread has in the pass. */
+static void write_pass(FILE *text, const struct frame *frame, const struct share *share,
+                       const struct access_summary *summary)
+{
+    const uint32_t *box = share->box;
+    fprintf(text, " and 0 <= p < %u and l0 + %u l1 + %llu l2 = ", share->passes, box[0],
+            (unsigned long long)box[0] * box[1]);
+    if (share->of_blocks) {
+        fprintf(text, "p and ");
+        remap_write_linear(text, "c", "u", one, summary->block);
+        fprintf(text, " = ");
+        remap_write_linear(text, "b", "t", one, frame->block);
+        return;
+    }
+    remap_write_linear(text, "b", "t", one, frame->block);
+    fprintf(text, " + %llu p", (unsigned long long)remap_threads(one, frame->block));
+}
+
+enum relation { BLOCK_TO_CELL, THREAD_TO_CELL, FRAME_TO_MEMBER, PASS_TO_MEMBER };
+
+static __isl_give isl_map *relation(const struct frame *frame, uint32_t member, const struct share *share,
+                                    enum relation which)
+{
+    static const char *const heads[] = {
+        [BLOCK_TO_CELL] = "{ [bz, by, bx] -> [v2, v1, v0] : exists l0, l1, l2 : 0 = 0",
+        [THREAD_TO_CELL] = "{ L[cz, cy, cx, uz, uy, ux] -> [v2, v1, v0] : 0 = 0",
+        [FRAME_TO_MEMBER] =
+            "{ F[bz, by, bx, tz, ty, tx] -> L[cz, cy, cx, uz, uy, ux] : exists v0, v1, v2, l0, "
+            "l1, l2 : 0 = 0",
+        [PASS_TO_MEMBER] = "{ [bz, by, bx, tz, ty, tx, p] -> [cz, cy, cx, uz, uy, ux] : exists v0, v1, v2, "
+                           "l0, l1, l2 : 0 = 0",
+    };
+    const struct access_summary *summary = frame->members[member].summary;
+    char *string = NULL;
+    size_t length;
+    FILE *text = open_memstream(&string, &length);
+    if (!text) return NULL;
+    fprintf(text, "%s", heads[which]);
+    if (which != BLOCK_TO_CELL) write_cell(text, share, summary);
+    if (which != THREAD_TO_CELL) write_box(text, frame, share);
+    if (which >= FRAME_TO_MEMBER) write_threads(text, frame);
+    if (which == PASS_TO_MEMBER) write_pass(text, frame, share, summary);
+    for (int d = 0; which == BLOCK_TO_CELL && d < 3; d++)
+        fprintf(text, " and 0 <= v%d < %u", d, share->extents[d]);
+    fprintf(text, " }");
+    isl_map *map = fclose(text) ? NULL : memo_read(frame->memo, string);
+    free(string);
+    return map;
+}
+
+__isl_give isl_map *share_map(const struct frame *frame, uint32_t member, const struct share *share)
+{
+    return relation(frame, member, share, FRAME_TO_MEMBER);
+}
+
+__isl_give isl_map *share_passes(const struct frame *frame, uint32_t member, const struct share *share)
+{
+    return relation(frame, member, share, PASS_TO_MEMBER);
+}
+
+/* --- the guess -------------------------------------------------------------------------------------------
+ */
+
+/* What blocks touch of the array that an access of the member is to, where the two may conflict. */
+struct touched {
+    struct arena *arena;
+    uint64_t points;       /* that were looked at */
+    struct tile_runs runs; /* of a block, seen from block 0's */
+    int64_t here;          /* from block 0 to one that is not at an edge, if there is one */
+    int64_t step[3];       /* from block to block, x y z */
+    bool has_step;
+};
+
+/* By two blocks, one of which may be cut off by an edge. */
+static bool add_touched(struct touched *touched, const struct frame *frame,
+                        const struct placed_access *placed)
+{
+    struct pattern pattern;
+    if (!tile_pattern_open(&pattern, touched->arena, frame, placed) ||
+        (touched->points += pattern.points) > SHARE_POINTS)
+        return false;
+    for (int d = 0; d < 3; d++) {
+        if (touched->has_step && touched->step[d] != pattern.step[2 - d]) return false;
+        touched->step[d] = pattern.step[2 - d];
+    }
+    touched->has_step = true;
+    for (uint32_t number = 0; number < 2; number++) {
+        uint32_t block[3]; /* z y x */
+        for (int d = 0; d < 3; d++) block[d] = number && frame->grid[2 - d] > 1;
+        if (!tile_runs_add(&touched->runs, &pattern, block, placed->access->width)) return false;
+    }
+    return true;
+}
+
+static bool find_touched(struct touched *touched, const struct frame *frame, uint32_t member,
+                         const struct access *own)
+{
+    for (uint32_t other = 0; other < frame->member_count; other++) {
+        if (!frame->maps[other] || other == member) continue;
+        for (uint32_t i = 0; i < frame->members[other].summary->access_count; i++) {
+            const struct placed_access *placed = &frame->accesses[other][i];
+            if (!overlap_may_conflict(&frame->members[other], placed->access, &frame->members[member], own))
+                continue;
+            if (!add_touched(touched, frame, placed)) return false;
+        }
+    }
+    for (int d = 0; d < 3; d++) touched->here += (frame->grid[d] > 2) * touched->step[d];
+    tile_runs_unite(&touched->runs);
+    return touched->runs.count > 0;
+}
+
+struct bounds {
+    int64_t least[3], most[3]; /* cells, x y z */
+};
+
+static bool take_value(__isl_take isl_val *value, int64_t *number)
+{
+    bool is_fine = value && isl_val_is_int(value);
+    *number = is_fine ? isl_val_get_num_si(value) : 0;
+    isl_val_free(value);
+    return is_fine;
+}
+
+/* Of the cells that touch the run, moved on by a distance, through an access. */
+static bool bound_run(struct frame *frame, uint32_t member, const struct share *share,
+                      const struct access *access, const struct tile_run *run, int64_t distance,
+                      struct bounds *bounds)
+{
+    isl_map *bytes = overlap_thread_bytes(&frame->members[member], access);
+    isl_set *range = bytes ? isl_set_universe(isl_space_range(isl_map_get_space(bytes))) : NULL;
+    range = isl_set_lower_bound_val(
+        range, isl_dim_set, 0, isl_val_int_from_si(frame->ctx, run->from + distance + 1 - access->width));
+    range = isl_set_upper_bound_val(range, isl_dim_set, 0,
+                                    isl_val_int_from_si(frame->ctx, run->to + distance - 1));
+    isl_set *cells = isl_set_apply(isl_map_domain(isl_map_intersect_range(bytes, range)),
+                                   relation(frame, member, share, THREAD_TO_CELL));
+    bool found = cells;
+    for (int d = 0; found && d < 3; d++)
+        found = take_value(isl_set_dim_min_val(isl_set_copy(cells), 2 - d), &bounds->least[d]) &&
+                take_value(isl_set_dim_max_val(isl_set_copy(cells), 2 - d), &bounds->most[d]);
+    isl_set_free(cells);
+    return found;
+}
+
+/* The cell that touches the first byte of the block. */
+static bool find_first(struct frame *frame, uint32_t member, const struct share *share,
+                       const struct access *access, const struct touched *touched, int64_t distance,
+                       struct bounds *first)
+{
+    const struct tile_run run = {touched->runs.list[0].from, touched->runs.list[0].from + 1};
+    return bound_run(frame, member, share, access, &run, distance, first);
+}
+
+/* Runs that begin as far apart as the first two. */
+static size_t rows_of(const struct tile_runs *runs)
+{
+    size_t count = 1;
+    int64_t pitch = runs->count > 1 ? runs->list[1].from - runs->list[0].from : 0;
+    while (count < runs->count && runs->list[count].from - runs->list[count - 1].from == pitch) count++;
+    return count;
+}
+
+/* Along a line, how many cells further the run begins than the first one; 0: isl cannot tell. */
+static int64_t cells_between(struct frame *frame, uint32_t member, const struct share *share,
+                             const struct access *access, const struct touched *touched, size_t run)
+{
+    struct bounds first, next;
+    int64_t distance = touched->here;
+    if (!find_first(frame, member, share, access, touched, distance, &first)) return 0;
+    distance += touched->runs.list[run].from - touched->runs.list[0].from;
+    return find_first(frame, member, share, access, touched, distance, &next) ? next.least[0] - first.least[0]
+                                                                              : 0;
+}
+
+/* Into rows, and layers of them, as the bytes lie. */
+static bool cut_line(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
+                     const struct touched *touched)
+{
+    size_t rows = rows_of(&touched->runs);
+    if (touched->runs.count < 2 || share->extents[1] > 1 || share->extents[2] > 1) return true;
+    int64_t pitch = cells_between(frame, member, share, access, touched, 1), layer = (int64_t)share->cells;
+    if (rows < touched->runs.count) layer = cells_between(frame, member, share, access, touched, rows);
+    if (pitch <= 0 || layer <= 0 || (rows < touched->runs.count && layer % pitch)) return false;
+    share->extents[0] = (uint32_t)pitch;
+    share->extents[1] = (uint32_t)((layer + pitch - 1) / pitch);
+    share->extents[2] = (uint32_t)((share->cells + (uint64_t)layer - 1) / (uint64_t)layer);
+    return true;
+}
+
+/* Finds the first cell of a block, and makes room for those of its first and its last run, seen from that
+ * one: what lies between them, lies between their cells. */
+static bool widen(struct frame *frame, uint32_t member, const struct share *share,
+                  const struct access *access, const struct touched *touched, int64_t distance,
+                  struct bounds *first, struct bounds *around)
+{
+    const struct tile_run *ends[] = {touched->runs.list, touched->runs.list + touched->runs.count - 1};
+    struct bounds bounds;
+    if (!find_first(frame, member, share, access, touched, distance, first)) return false;
+    for (int end = 0; end < 2; end++) {
+        if (!bound_run(frame, member, share, access, ends[end], distance, &bounds)) continue;
+        for (int d = 0; d < 3; d++) {
+            if (bounds.least[d] - first->least[d] < around->least[d])
+                around->least[d] = bounds.least[d] - first->least[d];
+            if (bounds.most[d] - first->least[d] > around->most[d])
+                around->most[d] = bounds.most[d] - first->least[d];
+        }
+    }
+    return true;
+}
+
+/* To the next block along d, or from the one before. */
+static bool find_step(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
+                      const struct touched *touched, const struct bounds *here, int d)
+{
+    struct bounds other;
+    bool has_next =
+        find_first(frame, member, share, access, touched, touched->here + touched->step[d], &other);
+    if (!has_next &&
+        !find_first(frame, member, share, access, touched, touched->here - touched->step[d], &other))
+        return false;
+    for (int k = 0; k < 3; k++)
+        share->step[d][k] = has_next ? other.least[k] - here->least[k] : here->least[k] - other.least[k];
+    return true;
+}
+
+/* The box that has room for block 0 and for one that is not at an edge, and how far the next ones' boxes lie
+ * from that one's. */
+static bool find_box(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
+                     const struct touched *touched)
+{
+    struct bounds around = {{0}, {0}}, first, other;
+    if (!cut_line(frame, member, share, access, touched) ||
+        !widen(frame, member, share, access, touched, touched->here, &first, &around))
+        return false;
+    if (touched->here) widen(frame, member, share, access, touched, 0, &other, &around);
+    for (int d = 0; d < 3; d++) {
+        share->box[d] = (uint32_t)(around.most[d] - around.least[d]) + 1;
+        share->origin[d] = first.least[d] + around.least[d];
+    }
+    for (int d = 0; d < 3; d++) {
+        if (frame->grid[d] == 1) continue;
+        if (!find_step(frame, member, share, access, touched, &first, d)) return false;
+        for (int k = 0; k < 3; k++) share->origin[k] -= (frame->grid[d] > 2) * share->step[d][k];
+    }
+    return true;
+}
+
+static bool guess(struct frame *frame, uint32_t member, struct share *share, const struct access *access)
+{
+    struct touched touched = {.arena = arena_create()};
+    bool found = touched.arena && find_touched(&touched, frame, member, access) &&
+                 find_box(frame, member, share, access, &touched);
+    free(touched.runs.list);
+    arena_free(touched.arena);
+    return found;
+}
+
+/* --- the proof -------------------------------------------------------------------------------------------
+ */
+
+/* No cell lies in the boxes of two blocks, and every thread that writes lies in one. */
+static bool share_covers(const struct frame *frame, uint32_t member, const struct share *share)
+{
+    isl_map *boxes = relation(frame, member, share, BLOCK_TO_CELL);
+    bool is_apart = isl_map_is_injective(boxes) == isl_bool_true;
+    isl_map *cells =
+        isl_map_intersect_range(relation(frame, member, share, THREAD_TO_CELL), isl_map_range(boxes));
+    isl_set *run = isl_map_domain(cells);
+    bool covers =
+        is_apart && isl_set_is_subset(frame->members[member].summary->effective, run) == isl_bool_true;
+    isl_set_free(run);
+    return covers;
+}
+
+static bool count_passes(const struct frame *frame, struct share *share)
+{
+    uint64_t cells = (uint64_t)share->box[0] * share->box[1], threads = remap_threads(one, frame->block);
+    if (share->box[2] > UINT32_MAX / (cells ? cells : 1)) return false;
+    cells *= share->box[2];
+    uint64_t passes = share->of_blocks ? cells : (cells + threads - 1) / threads;
+    share->passes = (uint32_t)passes;
+    return passes && passes <= SHARE_PASSES;
+}
+
+/* Code counts cells in 32 bits, those beyond the launch too. */
+static bool stays_small(const struct frame *frame, const struct share *share)
+{
+    uint64_t all = 1;
+    for (int d = 0; d < 3; d++) {
+        int64_t least = share->origin[d], most = share->origin[d] + share->box[d];
+        for (int k = 0; k < 3; k++) {
+            int64_t last = share->step[k][d] * (int64_t)(frame->grid[k] - 1);
+            *(last < 0 ? &least : &most) += last;
+        }
+        if (least < INT32_MIN || most > INT32_MAX || (all *= share->extents[d]) > INT32_MAX) return false;
+    }
+    return true;
+}
+
+static bool may_share(const struct frame *frame, const struct access_summary *summary)
+{
+    uint64_t fused = remap_threads(frame->grid, frame->block);
+    if (summary->whole_block && remap_threads(one, summary->block) != remap_threads(one, frame->block))
+        return false;
+    return remap_threads(summary->grid, summary->block) <= fused * SHARE_PASSES;
+}
+
+/* What lies between two blocks' boxes conflicts with neither: the first one's runs it. */
+static bool close_gaps(const struct frame *frame, struct share *share)
+{
+    bool has_gaps = false;
+    for (int k = 0; k < 3; k++) {
+        uint32_t moving = 0;
+        int64_t step = 0;
+        for (int d = 0; d < 3; d++) {
+            if (frame->grid[d] == 1 || !share->step[d][k]) continue;
+            step = share->step[d][k] < 0 ? -share->step[d][k] : share->step[d][k];
+            moving++;
+        }
+        if (moving != 1 || step <= share->box[k]) continue;
+        share->box[k] = (uint32_t)step;
+        has_gaps = true;
+    }
+    return has_gaps;
+}
+
+static bool is_proved(const struct frame *frame, uint32_t member, struct share *share)
+{
+    return count_passes(frame, share) && stays_small(frame, share) && share_covers(frame, member, share);
+}
+
+static struct share *share_begin(const struct frame *frame, const struct access_summary *summary)
+{
+    struct share *share = may_share(frame, summary) ? arena_alloc(frame->arena, sizeof *share) : NULL;
+    if (!share) return NULL;
+    *share = (struct share){.of_blocks = summary->whole_block != NULL, .cells = 1};
+    for (int d = 0; d < 3; d++) {
+        uint64_t extent = (uint64_t)summary->grid[d] * (share->of_blocks ? 1 : summary->block[d]);
+        if (extent > INT32_MAX || (share->cells *= extent) > INT32_MAX) return NULL;
+        share->extents[d] = (uint32_t)extent;
+    }
+    return share;
+}
+
+/* A conflict is possible, and no access before reads, or writes, the same array. */
+static bool tells_more(const struct frame *frame, uint32_t member, uint32_t index)
+{
+    const struct bound_launch *own = &frame->members[member];
+    const struct access *access = &own->summary->accesses[index];
+    for (uint32_t i = 0; i < index; i++) {
+        const struct access *before = &own->summary->accesses[i];
+        if (own->bindings[before->base].array == own->bindings[access->base].array &&
+            (before->kind == ACCESS_READ) == (access->kind == ACCESS_READ))
+            return false;
+    }
+    for (uint32_t other = 0; other < frame->member_count; other++)
+        for (uint32_t i = 0; frame->maps[other] && i < frame->members[other].summary->access_count; i++)
+            if (other != member &&
+                overlap_may_conflict(&frame->members[other], frame->accesses[other][i].access, own, access))
+                return true;
+    return false;
+}
+
+/* From the first of its arrays that tells one. */
+struct share *share_find(struct frame *frame, uint32_t member)
+{
+    const struct access_summary *summary = frame->members[member].summary;
+    struct share *share = NULL;
+    struct quota quota = quota_begin(frame->ctx, SHARE_OPERATIONS);
+    bool found = false;
+    for (uint32_t i = 0, arrays = 0; !found && i < summary->access_count && arrays < SHARE_ARRAYS; i++) {
+        if (!tells_more(frame, member, i)) continue;
+        if (!(share = share_begin(frame, summary))) break;
+        found = guess(frame, member, share, &summary->accesses[i]) &&
+                (is_proved(frame, member, share) ||
+                 (close_gaps(frame, share) && is_proved(frame, member, share)));
+        arrays++;
+    }
+    quota_end(&quota);
+    return found ? share : NULL;
+}
