@@ -38,3 +38,10 @@ bool ptx_is_block_barrier(const struct ptx_instruction *instruction)
     return ptx_opcode_info(instruction->opcode)->class == PTX_CLASS_BARRIER &&
            !ptx_has_modifier(instruction, PTX_MOD_WARP);
 }
+
+const struct ptx_operand *ptx_address_operand(const struct ptx_instruction *instruction)
+{
+    for (uint32_t o = 0; o < instruction->operand_count; o++)
+        if (instruction->operands[o].kind == PTX_OPERAND_ADDRESS) return &instruction->operands[o];
+    return NULL;
+}

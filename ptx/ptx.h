@@ -291,7 +291,9 @@ struct ptx_cfg *ptx_cfg_build(struct arena *arena, const struct ptx_function *fu
 /* --- predicates on instructions: instruction.c -------------------------------------------------------------- */
 bool ptx_is_load(const struct ptx_instruction *instruction); /* ld, ldu; not atomics */
 bool ptx_is_store(const struct ptx_instruction *instruction);
-bool ptx_is_atomic(const struct ptx_instruction *instruction);        /* atom, red */
+bool ptx_is_atomic(const struct ptx_instruction *instruction); /* atom, red */
+/* The first operand that is an address, or NULL. */
+const struct ptx_operand *ptx_address_operand(const struct ptx_instruction *instruction);
 bool ptx_is_branch(const struct ptx_instruction *instruction);        /* bra, brx */
 bool ptx_is_return(const struct ptx_instruction *instruction);        /* ret, exit */
 bool ptx_is_block_barrier(const struct ptx_instruction *instruction); /* not of a warp */

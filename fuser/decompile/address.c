@@ -241,13 +241,6 @@ void address_note(struct code *code, uint32_t parameter, const struct ptx_instru
     if (!code->elements[word]) code->elements[word] = element_type(code, instruction);
 }
 
-static const struct ptx_operand *address_operand(const struct ptx_instruction *instruction)
-{
-    for (uint32_t i = 0; i < instruction->operand_count; i++)
-        if (instruction->operands[i].kind == PTX_OPERAND_ADDRESS) return &instruction->operands[i];
-    return NULL;
-}
-
 static const char *base_text(struct code *code, const struct linear *linear)
 {
     return linear->variable ? expression_symbol(code, linear->variable)
@@ -297,7 +290,7 @@ static bool stores_zero(const struct code *code, const struct ptx_instruction *i
 struct text address_element(struct code *code, uint32_t at)
 {
     const struct ptx_instruction *instruction = &code->function->instructions[at];
-    const struct ptx_operand *operand = address_operand(instruction);
+    const struct ptx_operand *operand = ptx_address_operand(instruction);
     struct linear linear = {.parameter = CODE_NONE};
     enum ptx_type type = element_type(code, instruction);
     unsigned elements = instruction->vector > 1 ? instruction->vector : 1;

@@ -214,18 +214,11 @@ static bool copy_plain(struct inlining *inlining, const struct instance *instanc
     return inline_add_instruction(&inlining->output, &copy);
 }
 
-static const struct ptx_operand *address_of(const struct ptx_instruction *instruction)
-{
-    for (uint32_t i = 0; i < instruction->operand_count; i++)
-        if (instruction->operands[i].kind == PTX_OPERAND_ADDRESS) return &instruction->operands[i];
-    return NULL;
-}
-
 /* A load or store of the parameter space that a storage is in place of. */
 static bool copy_access(struct inlining *inlining, const struct instance *instance,
                         const struct ptx_instruction *instruction, struct storage *storage)
 {
-    const struct ptx_operand *address = address_of(instruction);
+    const struct ptx_operand *address = ptx_address_operand(instruction);
     if (!storage || storage->local) {
         struct ptx_instruction local = *instruction;
         local.space = PTX_LOCAL;
@@ -309,7 +302,8 @@ static bool copy_instruction(struct inlining *inlining, struct instance *instanc
 {
     const struct ptx_function *function = instance->function;
     const struct ptx_instruction *instruction = &function->instructions[index];
-    const struct ptx_operand *address = instruction->space == PTX_PARAM ? address_of(instruction) : NULL;
+    const struct ptx_operand *address =
+        instruction->space == PTX_PARAM ? ptx_address_operand(instruction) : NULL;
     const struct place *place = address ? find_place(instance, address->variable) : NULL;
     bool is_memory = ptx_is_load(instruction) || ptx_is_store(instruction);
     if (instruction->opcode == PTX_OP_CALL) {
