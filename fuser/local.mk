@@ -26,22 +26,27 @@ libfuser_la_SOURCES += \
 libfuser_la_SOURCES += \
 	fuser/access/access.c fuser/access/access.h \
 	fuser/access/access_print.c \
+	fuser/access/access_summary.c \
 	fuser/access/affine.c \
 	fuser/access/analysis.h \
 	fuser/access/array_range.c fuser/access/array_range.h \
+	fuser/access/bases.c \
 	fuser/access/binding.h \
 	fuser/access/domains.c \
 	fuser/access/evaluate.c \
 	fuser/access/exports.c \
 	fuser/access/induction.c \
+	fuser/access/instances.c \
 	fuser/access/integer.c \
 	fuser/access/iterations.c \
 	fuser/access/legality.c \
 	fuser/access/memory.c \
 	fuser/access/moved.c fuser/access/moved.h \
+	fuser/access/operand.c \
 	fuser/access/overlap.c fuser/access/overlap.h \
 	fuser/access/predicate.c \
 	fuser/access/range.h \
+	fuser/access/reason.c \
 	fuser/access/shifts.c \
 	fuser/access/sources.c \
 	fuser/access/uniform.c fuser/access/uniform.h \

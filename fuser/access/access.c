@@ -131,7 +131,7 @@ static bool find_relevant(struct analysis *analysis)
     if (!stack) return false;
     for (uint32_t k = 0; k < function->instruction_count; k++) {
         const struct ptx_instruction *instruction = &function->instructions[k];
-        const struct ptx_operand *address = evaluate_find_address(instruction);
+        const struct ptx_operand *address = ptx_address_operand(instruction);
         bool ends = ptx_is_branch(instruction) || ptx_is_return(instruction);
         int32_t registers[3] = {ends || address ? instruction->guard : -1, address ? address->reg : -1,
                                 instruction->opcode == PTX_OP_BRX && instruction->operand_count
@@ -295,7 +295,7 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
     if (!form) {
         access->reason = address->reason
                              ? address->reason
-                             : legality_at(analysis, access->instruction, "an address without a base");
+                             : reason_at(analysis, access->instruction, "an address without a base");
         return false;
     }
     form = shifts_take(analysis, form, factors, &range);
@@ -305,7 +305,7 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
         relation_of(analysis, form, domain, loop == LOOPS_NONE ? 0 : analysis->forest->loops[loop].depth);
     if (!access->relation) {
         affine_recover(analysis);
-        access->reason = legality_at(analysis, access->instruction, "its relation takes too long to compute");
+        access->reason = reason_at(analysis, access->instruction, "its relation takes too long to compute");
         return false;
     }
     sources_use(analysis, address->sources);
@@ -320,7 +320,7 @@ static struct instances access_instances(struct analysis *analysis, const struct
 
     run.set = isl_set_copy(run.set);
     if (instruction->guard < 0) return run;
-    const struct value *guard = evaluate_guard(analysis, instruction);
+    const struct value *guard = operand_guard(analysis, instruction);
     if (run.is_exact) run.culprit = analysis->instruction;
     run.is_exact = run.is_exact && value_is_exact(analysis, guard, run.set);
     if (guard->kind != VALUE_PREDICATE) return run;
@@ -346,7 +346,7 @@ static uint64_t most_instances(const struct analysis *analysis, int32_t loop)
 static bool describe_access(struct analysis *analysis, uint32_t index)
 {
     const struct ptx_instruction *instruction = &analysis->function->instructions[index];
-    const struct ptx_operand *operand = evaluate_find_address(instruction);
+    const struct ptx_operand *operand = ptx_address_operand(instruction);
     struct access access = {.instruction = index,
                             .line = instruction->line,
                             .width = ptx_access_bytes(instruction),
@@ -364,7 +364,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
     struct instances run = access_instances(analysis, instruction);
     access.domain_is_exact = run.is_exact;
     const struct value *address =
-        operand ? evaluate_address(analysis, operand) : value_unknown(analysis, 64, true, NULL);
+        operand ? operand_address(analysis, operand) : value_unknown(analysis, 64, true, NULL);
     bool done = true;
     if (run.set && isl_set_is_empty(run.set) != isl_bool_true && is_listed(analysis, instruction, address)) {
         access.is_once = analysis->forest->loop_of[analysis->block] == LOOPS_NONE;
@@ -375,7 +375,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
         if (base->kind != BASE_ARGUMENT) shifts_refuse(analysis, factors);
         if (!access.domain_is_exact && !access.reason)
             access.reason =
-                legality_at(analysis, run.culprit, "whether it is run depends on this, and this on data");
+                reason_at(analysis, run.culprit, "whether it is run depends on this, and this on data");
         if (access.kind != ACCESS_READ) note_effective(analysis, run.set);
         done = add_access(analysis, access, base, is_affine ? factors : NULL, is_affine ? &hull : NULL);
     }
@@ -507,7 +507,7 @@ static bool decides_on_loop(const struct analysis *analysis, uint32_t block)
 {
     const struct ptx_block *info = &analysis->cfg->blocks[block];
     for (uint32_t i = 0; i < info->successor_count; i++)
-        if (!domains_is_inside(analysis, info->successors[i], analysis->forest->loop_of[block]) ||
+        if (!loops_contains_block(analysis->forest, analysis->forest->loop_of[block], info->successors[i]) ||
             loops_is_back_edge(analysis->forest, block, info->successors[i]))
             return true;
     return false;
@@ -608,7 +608,7 @@ static bool run_passes(struct analysis *analysis)
     isl_space *space = instance_space(analysis->ctx, ACCESS_THREAD_DIMENSIONS, ACCESS_THREAD_DIMENSIONS);
     summary->effective = isl_set_empty(isl_space_copy(space));
     summary->threads = all_threads(analysis->input, space);
-    if (!domains_find(analysis) || !describe_accesses(analysis)) return false;
+    if (!iterations_walk(analysis) || !describe_accesses(analysis)) return false;
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
@@ -617,20 +617,6 @@ static bool run_passes(struct analysis *analysis)
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);
     return false;
-}
-
-static void clear_summary(struct access_summary *summary)
-{
-    for (uint32_t a = 0; a < summary->access_count; a++) isl_map_free(summary->accesses[a].relation);
-    for (uint32_t b = 0; b < summary->round_count; b++) isl_set_free(summary->rounds[b]);
-    isl_set_free(summary->threads);
-    isl_set_free(summary->effective);
-    summary->rounds = NULL;
-    summary->round_count = 0;
-    summary->threads = summary->effective = NULL;
-    summary->accesses = NULL;
-    summary->bases = NULL;
-    summary->access_count = summary->base_count = 0;
 }
 
 static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct access_summary *summary,
@@ -655,7 +641,7 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     *retry = done && writes_trusted_variable(&analysis);
     if (!done) summary->refusal = analysis.refusal ? analysis.refusal : "out of memory";
     free_isl(&analysis);
-    if (!done || *retry) clear_summary(summary);
+    if (!done || *retry) access_summary_clear(summary);
     return done;
 }
 
@@ -680,36 +666,4 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
     isl_ctx_set_max_operations(ctx, callers_quota);
     isl_ctx_reset_operations(ctx);
     return summary;
-}
-
-void access_summary_free(struct access_summary *summary)
-{
-    if (!summary) return;
-    if (summary->unwound) unwind_free(*summary->unwound);
-    clear_summary(summary);
-    arena_free(summary->arena);
-}
-
-isl_map *access_thread_relation(const struct access *access)
-{
-    if (!access->relation) return NULL;
-    isl_map *map = isl_map_copy(access->relation);
-    isl_size count = isl_map_dim(map, isl_dim_in);
-    if (count > ACCESS_THREAD_DIMENSIONS) {
-        map = isl_map_project_out(map, isl_dim_in, ACCESS_THREAD_DIMENSIONS,
-                                  (unsigned)count - ACCESS_THREAD_DIMENSIONS);
-        map = isl_map_set_tuple_name(map, isl_dim_in, "L");
-    }
-    return isl_map_coalesce(map);
-}
-
-uint64_t access_traffic(const struct access_summary *summary, const struct access *access)
-{
-    const struct access_base *base = &summary->bases[access->base];
-    uint64_t bytes = access->width, hull = UINT64_MAX;
-    for (int i = 0; i < 3; i++) bytes *= (uint64_t)summary->grid[i] * summary->block[i];
-    if (base->is_bounded && base->to > base->from) hull = (uint64_t)(base->to - base->from);
-    if (!access->is_once && !access->most_instances && hull != UINT64_MAX) return hull;
-    if (!access->is_once && __builtin_mul_overflow(bytes, access->most_instances, &bytes)) return hull;
-    return bytes < hull ? bytes : hull;
 }

@@ -186,6 +186,12 @@ const struct value *value_pointer(struct analysis *analysis, uint32_t base, __is
 const struct value *value_predicate(struct analysis *analysis, __isl_take isl_set *when_true,
                                     __isl_take isl_set *when_false, const uint64_t *sources);
 const struct value *value_unknown_predicate(struct analysis *analysis);
+/* True, or false, everywhere. */
+const struct value *value_truth(struct analysis *analysis, bool is_true, const uint64_t *sources);
+/* An unknown result of the current instruction. */
+const struct value *value_give_up(struct analysis *analysis, const struct value *const *operands,
+                                  unsigned count, unsigned bits, const char *why);
+unsigned value_register_bits(const struct analysis *analysis, int32_t reg);
 /* The register's value as a number: a form owned by the caller, or NULL when no proof is found. */
 __isl_give isl_pw_aff *value_as_signed(struct analysis *analysis, const struct value *value,
                                        struct range *range);
@@ -208,67 +214,74 @@ struct candidate { /* value on set */
 const struct value *value_merge(struct analysis *analysis, const struct candidate *candidates,
                                 uint32_t count);
 
-/* --- evaluate.c, integer.c, predicate.c, memory.c: instructions -------------------------------------- */
-typedef const struct value *evaluate_opcode(struct analysis *analysis,
-                                            const struct ptx_instruction *instruction,
-                                            const struct value *const *operands, unsigned bits);
-/* Defines what the current instruction writes to reg. */
-const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_value);
-/* An operand read at the current instruction; bits: of an immediate. Never NULL. */
-const struct value *evaluate_operand(struct analysis *analysis, const struct ptx_operand *operand,
-                                     unsigned bits);
-const struct value *evaluate_guard(struct analysis *analysis, const struct ptx_instruction *instruction);
-const struct value *evaluate_address(struct analysis *analysis, const struct ptx_operand *operand);
-const struct value *evaluate_load(struct analysis *analysis, const struct ptx_instruction *instruction,
-                                  unsigned element, unsigned bits);
-const struct ptx_operand *evaluate_find_address(const struct ptx_instruction *instruction);
-/* An unknown result of the current instruction. */
-const struct value *evaluate_give_up(struct analysis *analysis, const struct value *const *operands,
-                                     unsigned count, unsigned bits, const char *why);
-/* The value is computed from its operands; else it is unknown whatever they are. */
-bool evaluate_is_followed(const struct ptx_instruction *instruction);
-unsigned evaluate_register_bits(const struct analysis *analysis, int32_t reg);
-extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add,
-    integer_shift_left, integer_shift_right, integer_and, integer_or, integer_xor, integer_not,
-    integer_negate, integer_absolute, integer_divide, integer_remainder, integer_minimum, integer_maximum,
-    integer_convert, integer_extract, integer_move;
-/* predicate_compare_contrary is q of setp p|q, which combines the contrary of the comparison. */
-extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or,
-    predicate_xor, predicate_not, predicate_select;
-/* For callers that have operands as values. */
-const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b,
-                              unsigned bits);
+/* --- reason.c ---------------------------------------------------------------------------------------- */
+/* "kernel f, line 12: ... -- why", in the arena. */
+const char *reason_at(struct analysis *analysis, uint32_t instruction, const char *why);
 
-/* --- domains.c: path conditions and loops ------------------------------------------------------------ */
-/* Fills blocks, loops and values; false with analysis->refusal. */
-bool domains_find(struct analysis *analysis);
+/* --- bases.c ----------------------------------------------------------------------------------------- */
+/* A pointer that lies so far behind the base's beginning. */
+const struct value *bases_pointer(struct analysis *analysis, struct base base, int64_t offset);
 
+/* --- instances.c: of blocks and edges ---------------------------------------------------------------- */
 /* The instances that take an edge, as seen from `loop`: counters of loops inside it forgotten. The set is the caller's. */
-struct instances domains_edge(struct analysis *analysis, uint32_t from, uint32_t to, int32_t loop);
-void domains_set_entry(struct analysis *analysis, uint32_t block, struct instances in);
+struct instances instances_of_edge(struct analysis *analysis, uint32_t from, uint32_t to, int32_t loop);
+void instances_set_entry(struct analysis *analysis, uint32_t block, struct instances in);
 /* Makes block the place where evaluation is. */
-void domains_enter(struct analysis *analysis, uint32_t block);
-bool domains_is_inside(const struct analysis *analysis, uint32_t block, int32_t loop);
-/* The value of a phi without its back edges, as seen from `loop`. */
-const struct value *domains_phi(struct analysis *analysis, uint32_t phi, int32_t loop);
-void domains_walk_block(struct analysis *analysis, uint32_t block);
-/* The blocks of a loop's body but the header, or (LOOPS_NONE) of the function; inner loops as a whole. */
-bool domains_walk_body(struct analysis *analysis, int32_t loop);
+void instances_enter(struct analysis *analysis, uint32_t block);
 
 /* --- exports.c: values across loops ------------------------------------------------------------------ */
 /* A value as seen from `loop`: after the loops inside it that it was computed in. */
 const struct value *exports_value_in(struct analysis *analysis, uint32_t ssa_value, int32_t loop);
-/* value, known in loop `inside`, as it is in `loop` around it, when `edge` leaves all loops between. */
-const struct value *exports_along_edge(struct analysis *analysis, const struct value *value, int32_t inside,
-                                       int32_t loop, __isl_keep isl_set *edge);
+/* The value of a phi without its back edges, as seen from `loop`. */
+const struct value *exports_phi(struct analysis *analysis, uint32_t phi, int32_t loop);
 
-/* --- iterations.c: loops ----------------------------------------------------------------------------- */
-bool iterations_walk(struct analysis *analysis, int32_t loop, struct instances entry);
+/* --- integer.c, predicate.c: opcodes ----------------------------------------------------------------- */
+typedef const struct value *evaluate_opcode(struct analysis *analysis,
+                                            const struct ptx_instruction *instruction,
+                                            const struct value *const *operands, unsigned bits);
+extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add,
+    integer_shift_left, integer_shift_right, integer_and, integer_or, integer_xor, integer_not,
+    integer_negate, integer_absolute, integer_divide, integer_remainder, integer_minimum, integer_maximum,
+    integer_convert, integer_extract, integer_move, integer_select;
+/* predicate_compare_contrary is q of setp p|q, which combines the contrary of the comparison. */
+extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or,
+    predicate_xor, predicate_not;
+/* For callers that have operands as values. */
+const struct value *integer_sum(struct analysis *analysis, const struct value *a, const struct value *b,
+                                unsigned bits);
+
+/* --- operand.c: operands, as read at the current instruction ----------------------------------------- */
+/* bits: of an immediate. Never NULL. */
+const struct value *operand_value(struct analysis *analysis, const struct ptx_operand *operand,
+                                  unsigned bits);
+const struct value *operand_guard(struct analysis *analysis, const struct ptx_instruction *instruction);
+const struct value *operand_address(struct analysis *analysis, const struct ptx_operand *operand);
+
+/* --- memory.c: loads --------------------------------------------------------------------------------- */
+const struct value *memory_load(struct analysis *analysis, const struct ptx_instruction *instruction,
+                                unsigned element, unsigned bits);
+
+/* --- evaluate.c: instructions ------------------------------------------------------------------------ */
+/* Defines what the current instruction writes to reg. */
+const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_value);
+/* The value is computed from its operands; else it is unknown whatever they are. */
+bool evaluate_is_followed(const struct ptx_instruction *instruction);
 
 /* --- induction.c ------------------------------------------------------------------------------------- */
 /* The value of a loop header's phi: init + step * counter, or unknown. */
 const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
                                     int32_t loop);
+
+/* --- domains.c: path conditions ---------------------------------------------------------------------- */
+/* The instances of the body of `loop` that come to block, other than by a back edge. The set is the caller's; NULL: isl
+ * gave up. */
+struct instances domains_find_entry(struct analysis *analysis, uint32_t block, int32_t loop);
+/* The values of the block's instructions, and its edges. */
+void domains_walk_block(struct analysis *analysis, uint32_t block);
+
+/* --- iterations.c: the function, loop by loop -------------------------------------------------------- */
+/* Fills blocks, loops and values; false with analysis->refusal. */
+bool iterations_walk(struct analysis *analysis);
 
 /* --- shifts.c: words that only shift addresses -------------------------------------------------------- */
 /* What a load of such a word gives; NULL: it is none. */
@@ -286,6 +299,9 @@ __isl_give isl_set *shifts_drop(const struct analysis *analysis, __isl_take isl_
 /* --- legality.c: what bars a launch ------------------------------------------------------------------ */
 /* First statement that makes the launch impossible to analyse, or NULL; fills the summary's flags and no_member. */
 const char *legality_check(struct analysis *analysis);
-const char *legality_at(struct analysis *analysis, uint32_t instruction, const char *why);
+
+/* --- access_summary.c -------------------------------------------------------------------------------- */
+/* Without accesses, bases, threads and rounds, which are released. */
+void access_summary_clear(struct access_summary *summary);
 
 #endif

@@ -1,49 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Path conditions: for every block the instances that enter it, loop by loop, together with the values of its
- * instructions. All sets are supersets; is_exact says where they are more. */
+ * Path conditions: the instances that enter a block, and those that leave it by each edge. All sets are supersets; is_exact says where they are more. */
 #include "fuser/access/analysis.h"
 
 #include <string.h>
-
-bool domains_is_inside(const struct analysis *analysis, uint32_t block, int32_t loop)
-{
-    return loops_contains(analysis->forest, loop, analysis->forest->loop_of[block]);
-}
-
-void domains_enter(struct analysis *analysis, uint32_t block)
-{
-    analysis->block = block;
-    analysis->instruction = analysis->cfg->blocks[block].first;
-    if (analysis->instruction >= analysis->function->instruction_count && analysis->instruction > 0)
-        analysis->instruction = analysis->function->instruction_count - 1;
-    analysis->domain = analysis->blocks[block].in.set;
-    affine_begin(analysis);
-}
-
-void domains_set_entry(struct analysis *analysis, uint32_t block, struct instances in)
-{
-    isl_set_free(analysis->blocks[block].in.set);
-    analysis->blocks[block].in = in;
-}
-
-struct instances domains_edge(struct analysis *analysis, uint32_t from, uint32_t to, int32_t loop)
-{
-    const struct ptx_block *block = &analysis->cfg->blocks[from];
-    const struct block_state *state = &analysis->blocks[from];
-    struct instances all = {.set = isl_set_copy(analysis->empty_set), .is_exact = true};
-    unsigned depth = loop == LOOPS_NONE ? 0 : analysis->forest->loops[loop].depth;
-
-    for (uint32_t s = 0; s < block->successor_count; s++) {
-        if (block->successors[s] != to || !state->edges[s].set) continue;
-        all.set = isl_set_union(all.set, isl_set_copy(state->edges[s].set));
-        if (all.is_exact) all.culprit = state->edges[s].culprit;
-        all.is_exact = all.is_exact && state->edges[s].is_exact;
-    }
-    if (analysis->forest->loop_of[from] != loop)
-        all.set = affine_forget_from(analysis, all.set, analysis->first_counter + depth);
-    all.set = isl_set_coalesce(all.set);
-    return all;
-}
 
 static bool is_postdominated(const struct analysis *analysis, uint32_t node, uint32_t by, int32_t loop)
 {
@@ -73,7 +32,7 @@ static bool dominator_entry(struct analysis *analysis, uint32_t block, int32_t l
 }
 
 /* The instances of the body of `loop` that come to block, other than by a back edge. */
-static struct instances find_entry(struct analysis *analysis, uint32_t block, int32_t loop)
+struct instances domains_find_entry(struct analysis *analysis, uint32_t block, int32_t loop)
 {
     const struct ptx_block *info = &analysis->cfg->blocks[block];
     struct instances entry = {.is_exact = true};
@@ -85,7 +44,7 @@ static struct instances find_entry(struct analysis *analysis, uint32_t block, in
         if (!dominators_is_reachable(analysis->dominators, from)) continue;
         if (loops_is_back_edge(analysis->forest, from, block)) continue;
         if (p > 0 && info->predecessors[p - 1] == from) continue;
-        struct instances edge = domains_edge(analysis, from, block, loop);
+        struct instances edge = instances_of_edge(analysis, from, block, loop);
         entry.set = isl_set_union(entry.set, edge.set);
         if (entry.is_exact) entry.culprit = edge.culprit;
         entry.is_exact = entry.is_exact && edge.is_exact;
@@ -100,41 +59,11 @@ static struct instances find_entry(struct analysis *analysis, uint32_t block, in
     return entry;
 }
 
-const struct value *domains_phi(struct analysis *analysis, uint32_t ssa_value, int32_t loop)
-{
-    const struct ssa_value *phi = &analysis->ssa->values[ssa_value];
-    const struct ptx_block *block = &analysis->cfg->blocks[phi->block];
-    struct candidate *candidates =
-        arena_calloc(analysis->arena, block->predecessor_count + 1, sizeof *candidates);
-    uint32_t count = 0;
-    const struct value *merged;
-
-    affine_begin(analysis);
-    for (uint32_t p = 0; candidates && p < block->predecessor_count; p++) {
-        uint32_t from = block->predecessors[p];
-        if (!dominators_is_reachable(analysis->dominators, from)) continue;
-        if (loops_is_back_edge(analysis->forest, from, phi->block)) continue;
-        if (p > 0 && block->predecessors[p - 1] == from) continue;
-        int32_t from_loop = analysis->forest->loop_of[from];
-        isl_set *leaving = domains_edge(analysis, from, phi->block, from_loop).set;
-        const struct value *argument = exports_value_in(analysis, phi->arguments[p], from_loop);
-        candidates[count].value = exports_along_edge(analysis, argument, from_loop, loop, leaving);
-        candidates[count++].set = domains_edge(analysis, from, phi->block, loop).set;
-        isl_set_free(leaving);
-    }
-    merged = value_merge(analysis, candidates, count);
-    for (uint32_t i = 0; i < count; i++) isl_set_free(candidates[i].set);
-    if (merged->bits != evaluate_register_bits(analysis, phi->reg))
-        return evaluate_give_up(analysis, &merged, 1, evaluate_register_bits(analysis, phi->reg),
-                                "never set on some path");
-    return merged;
-}
-
 /* brx.idx: where the index selects a label of this block. NULL: not known. */
 static isl_set *table_set(struct analysis *analysis, const struct ptx_instruction *branch, uint32_t target)
 {
     const struct ptx_function *function = analysis->function;
-    const struct value *index = evaluate_operand(analysis, &branch->operands[0], 32);
+    const struct value *index = operand_value(analysis, &branch->operands[0], 32);
     const struct ptx_table *table = NULL;
     struct range range;
 
@@ -182,7 +111,7 @@ static void find_edges(struct analysis *analysis, uint32_t block)
     affine_begin(analysis);
     if (last) analysis->instruction = info->first + info->count - 1;
     if (last && last->guard >= 0 && info->successor_count == 2 && !is_table) {
-        const struct value *guard = evaluate_guard(analysis, last);
+        const struct value *guard = operand_guard(analysis, last);
         bool exact = value_is_exact(analysis, guard, analysis->domain);
         sources_use(analysis, guard->sources);
         set_edge(analysis, block, 0, isl_set_copy(guard->when_true), exact);
@@ -209,47 +138,4 @@ void domains_walk_block(struct analysis *analysis, uint32_t block)
         }
     }
     find_edges(analysis, block);
-}
-
-bool domains_walk_body(struct analysis *analysis, int32_t loop)
-{
-    const struct loop_forest *forest = analysis->forest;
-
-    for (uint32_t i = 0; i < analysis->dominators->order_count; i++) {
-        uint32_t block = analysis->dominators->order[i];
-        int32_t own = forest->loop_of[block];
-        bool is_inner = own != loop && own != LOOPS_NONE && forest->loops[own].header == block &&
-                        forest->loops[own].parent == loop;
-        if ((own != loop && !is_inner) || (loop != LOOPS_NONE && forest->loops[loop].header == block))
-            continue;
-        analysis->summary->takes_too_long |= analysis->operations > analysis->most_operations;
-        if (analysis->quota_failures > ANALYSIS_QUOTA_FAILURES || analysis->summary->takes_too_long)
-            return false;
-        affine_begin(analysis);
-        struct instances entry = find_entry(analysis, block, loop);
-        if (!entry.set) return false;
-        if (is_inner) {
-            if (!iterations_walk(analysis, own, entry)) return false;
-            continue;
-        }
-        domains_set_entry(analysis, block, entry);
-        domains_enter(analysis, block);
-        const struct ssa_list *phis = &analysis->ssa->phis[block];
-        for (uint32_t p = 0; p < phis->count; p++)
-            if (analysis->is_relevant[phis->items[p].value])
-                analysis->values[phis->items[p].value] = domains_phi(analysis, phis->items[p].value, loop);
-        domains_enter(analysis, block);
-        domains_walk_block(analysis, block);
-    }
-    return true;
-}
-
-bool domains_find(struct analysis *analysis)
-{
-    if (domains_walk_body(analysis, LOOPS_NONE)) return true;
-    if (!analysis->refusal)
-        analysis->refusal =
-            arena_printf(analysis->arena, "kernel %s: its index arithmetic takes too long to analyse",
-                         analysis->function->name);
-    return false;
 }

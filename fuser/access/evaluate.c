@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Instructions to abstract values: operands, special registers, and the table of what is understood. */
+ * Instructions to abstract values: the table of what is understood. */
 #include "fuser/access/analysis.h"
 
 static evaluate_opcode *const evaluators[PTX_OPCODE_COUNT] = {
@@ -8,133 +8,11 @@ static evaluate_opcode *const evaluators[PTX_OPCODE_COUNT] = {
     [PTX_OP_DIV] = integer_divide,     [PTX_OP_MAD] = integer_multiply_add, [PTX_OP_MAX] = integer_maximum,
     [PTX_OP_MIN] = integer_minimum,    [PTX_OP_MOV] = integer_move,         [PTX_OP_MUL] = integer_multiply,
     [PTX_OP_NEG] = integer_negate,     [PTX_OP_NOT] = integer_not,          [PTX_OP_OR] = integer_or,
-    [PTX_OP_REM] = integer_remainder,  [PTX_OP_SELP] = predicate_select,    [PTX_OP_SETP] = predicate_compare,
+    [PTX_OP_REM] = integer_remainder,  [PTX_OP_SELP] = integer_select,      [PTX_OP_SETP] = predicate_compare,
     [PTX_OP_SHL] = integer_shift_left, [PTX_OP_SHR] = integer_shift_right,  [PTX_OP_SUB] = integer_subtract,
     [PTX_OP_XOR] = integer_xor,
 };
 enum { EVALUATE_OPERANDS = 4 };
-
-static const struct ptx_instruction *current(const struct analysis *analysis)
-{
-    return &analysis->function->instructions[analysis->instruction];
-}
-
-unsigned evaluate_register_bits(const struct analysis *analysis, int32_t reg)
-{
-    enum ptx_type type = analysis->function->registers[reg].type;
-
-    return type == PTX_PRED ? 1 : 8 * ptx_type_bytes(type);
-}
-
-const struct value *evaluate_give_up(struct analysis *analysis, const struct value *const *operands,
-                                     unsigned count, unsigned bits, const char *why)
-{
-    bool is_address = false;
-    const char *reason = NULL;
-
-    if (bits == 1) return value_unknown_predicate(analysis);
-    for (unsigned i = 0; i < count; i++) {
-        if (!operands[i]) continue;
-        is_address = is_address || operands[i]->kind == VALUE_POINTER || operands[i]->is_address;
-        if (!reason && operands[i]->kind != VALUE_INTEGER) reason = operands[i]->reason;
-    }
-    if (!reason) reason = legality_at(analysis, analysis->instruction, why);
-    return value_unknown(analysis, bits, is_address, reason);
-}
-
-static const struct value *thread_dimension(struct analysis *analysis, unsigned position, uint32_t extent)
-{
-    return value_integer(analysis, 32, affine_dimension(analysis, position),
-                         (struct range){0, (wide)(extent ? extent : 1) - 1}, NULL);
-}
-
-static const struct value *special_value(struct analysis *analysis, const struct ptx_operand *operand)
-{
-    const struct launch_input *input = analysis->input;
-
-    switch ((int)operand->special) {
-    case PTX_SPECIAL_CTAID_Z:
-        return thread_dimension(analysis, 0, input->grid[2]);
-    case PTX_SPECIAL_CTAID_Y:
-        return thread_dimension(analysis, 1, input->grid[1]);
-    case PTX_SPECIAL_CTAID_X:
-        return thread_dimension(analysis, 2, input->grid[0]);
-    case PTX_SPECIAL_TID_Z:
-        return thread_dimension(analysis, 3, input->block[2]);
-    case PTX_SPECIAL_TID_Y:
-        return thread_dimension(analysis, 4, input->block[1]);
-    case PTX_SPECIAL_TID_X:
-        return thread_dimension(analysis, 5, input->block[0]);
-    case PTX_SPECIAL_NTID_X:
-        return value_number(analysis, 32, input->block[0], NULL);
-    case PTX_SPECIAL_NTID_Y:
-        return value_number(analysis, 32, input->block[1], NULL);
-    case PTX_SPECIAL_NTID_Z:
-        return value_number(analysis, 32, input->block[2], NULL);
-    case PTX_SPECIAL_NCTAID_X:
-        return value_number(analysis, 32, input->grid[0], NULL);
-    case PTX_SPECIAL_NCTAID_Y:
-        return value_number(analysis, 32, input->grid[1], NULL);
-    case PTX_SPECIAL_NCTAID_Z:
-        return value_number(analysis, 32, input->grid[2], NULL);
-    }
-    return value_unknown(analysis, 32, false,
-                         legality_at(analysis, analysis->instruction, "a special register that varies"));
-}
-
-static const struct value *register_value(struct analysis *analysis, const struct ptx_operand *operand)
-{
-    uint32_t value = ssa_use(analysis->ssa, analysis->instruction, operand->reg);
-    unsigned bits = evaluate_register_bits(analysis, operand->reg);
-    const char *why = operand->component != 0 ? "part of a vector register" : "never set on some path";
-
-    if (value == SSA_NO_VALUE || operand->component != 0)
-        return value_unknown(analysis, bits, true, legality_at(analysis, analysis->instruction, why));
-    const struct value *known = exports_value_in(analysis, value, analysis->forest->loop_of[analysis->block]);
-    if (!operand->is_negated) return known;
-    return bits == 1 ? predicate_not(analysis, current(analysis), &known, 1)
-                     : integer_negate(analysis, current(analysis), &known, bits);
-}
-
-static const struct value *truth(struct analysis *analysis, bool is_true)
-{
-    return value_predicate(analysis, isl_set_copy(is_true ? analysis->universe : analysis->empty_set),
-                           isl_set_copy(is_true ? analysis->empty_set : analysis->universe), NULL);
-}
-
-const struct value *evaluate_operand(struct analysis *analysis, const struct ptx_operand *operand,
-                                     unsigned bits)
-{
-    switch (operand->kind) {
-    case PTX_OPERAND_REGISTER:
-        return register_value(analysis, operand);
-    case PTX_OPERAND_INTEGER:
-        if (bits == 1) return truth(analysis, operand->value != 0);
-        return value_number(analysis, bits, operand->value, NULL);
-    case PTX_OPERAND_SPECIAL:
-        return special_value(analysis, operand);
-    case PTX_OPERAND_SYMBOL:
-        return evaluate_address(analysis, operand);
-    case PTX_OPERAND_NONE:
-    case PTX_OPERAND_FLOAT:
-    case PTX_OPERAND_ADDRESS:
-    case PTX_OPERAND_VECTOR:
-    case PTX_OPERAND_LIST:
-    case PTX_OPERAND_PAIR:
-    case PTX_OPERAND_LABEL:
-        break;
-    }
-    return value_unknown(analysis, bits, false,
-                         legality_at(analysis, analysis->instruction, "an operand that is not an integer"));
-}
-
-const struct value *evaluate_guard(struct analysis *analysis, const struct ptx_instruction *instruction)
-{
-    struct ptx_operand operand = {
-        .kind = PTX_OPERAND_REGISTER, .reg = instruction->guard, .is_negated = instruction->guard_negated};
-
-    return evaluate_operand(analysis, &operand, 1);
-}
 
 /* mov.b64 x, {low, high} */
 static const struct value *pack(struct analysis *analysis, const struct ptx_operand *vector, unsigned bits)
@@ -143,16 +21,16 @@ static const struct value *pack(struct analysis *analysis, const struct ptx_oper
     const struct value *whole = value_number(analysis, bits, 0, NULL);
 
     for (uint32_t e = 0; part > 0 && e < vector->element_count; e++) {
-        const struct value *element = evaluate_operand(analysis, &vector->elements[e], part);
+        const struct value *element = operand_value(analysis, &vector->elements[e], part);
         struct range range;
         isl_pw_aff *form = value_as_unsigned(analysis, element, &range);
         if (!form || !range_scale(range, wide_power(e * part), &range)) {
             isl_pw_aff_free(form);
-            return evaluate_give_up(analysis, &element, 1, bits, "packed from something unknown");
+            return value_give_up(analysis, &element, 1, bits, "packed from something unknown");
         }
         form = affine_scale(analysis, form, wide_power(e * part));
         whole =
-            value_add(analysis, whole, value_integer(analysis, bits, form, range, element->sources), bits);
+            integer_sum(analysis, whole, value_integer(analysis, bits, form, range, element->sources), bits);
     }
     return whole;
 }
@@ -166,7 +44,7 @@ static const struct value *unpack(struct analysis *analysis, const struct value 
     if (element == 0 && whole->kind == VALUE_INTEGER)
         return value_integer(analysis, bits, isl_pw_aff_copy(whole->form), whole->range, whole->sources);
     isl_pw_aff *form = value_as_unsigned(analysis, whole, &range);
-    if (!form) return evaluate_give_up(analysis, &whole, 1, bits, "part of something unknown");
+    if (!form) return value_give_up(analysis, &whole, 1, bits, "part of something unknown");
     wide unit = wide_power(element * bits);
     range = (struct range){wide_floor_divide(range.low, unit), wide_floor_divide(range.high, unit)};
     return value_integer(analysis, bits, affine_floor_divide(analysis, form, unit), range, whole->sources);
@@ -225,7 +103,7 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
 
     if (!evaluate || !source || !is_integer_operation(instruction) ||
         instruction->operand_count > 1 + EVALUATE_OPERANDS)
-        return evaluate_give_up(analysis, NULL, 0, bits, "computed in a way that is not followed");
+        return value_give_up(analysis, NULL, 0, bits, "computed in a way that is not followed");
     if (instruction->opcode == PTX_OP_CVT && instruction->type_count > 1)
         operand_bits = 8 * ptx_type_bytes(instruction->types[1]);
     if (is_setp && instruction->type_count > 0)
@@ -236,7 +114,7 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
     for (uint32_t o = 1; o < instruction->operand_count; o++) {
         bool is_wide_summand = o == 3 && instruction->opcode == PTX_OP_MAD;
         unsigned own_bits = is_wide_summand ? bits : is_shift && o == 2 ? 32 : operand_bits;
-        operands[o - 1] = evaluate_operand(analysis, &instruction->operands[o], own_bits);
+        operands[o - 1] = operand_value(analysis, &instruction->operands[o], own_bits);
     }
     if (instruction->opcode == PTX_OP_MOV && instruction->operands[0].kind == PTX_OPERAND_VECTOR)
         return unpack(analysis, operands[0], element, bits);
@@ -251,7 +129,7 @@ const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_
 {
     const struct ssa_value definition = analysis->ssa->values[ssa_value];
     const struct ptx_instruction *instruction = &analysis->function->instructions[definition.instruction];
-    unsigned bits = evaluate_register_bits(analysis, definition.reg);
+    unsigned bits = value_register_bits(analysis, definition.reg);
     unsigned element =
         instruction->operand_count ? find_element(&instruction->operands[0], definition.reg) : 0;
     const struct value *result;
@@ -259,16 +137,16 @@ const struct value *evaluate_definition(struct analysis *analysis, uint32_t ssa_
     analysis->instruction = definition.instruction;
     affine_begin(analysis);
     if (instruction->operand_count && instruction->operands[0].component != 0)
-        return evaluate_give_up(analysis, NULL, 0, bits, "part of a vector register");
+        return value_give_up(analysis, NULL, 0, bits, "part of a vector register");
     if (ptx_is_load(instruction))
-        result = evaluate_load(analysis, instruction, element, bits);
+        result = memory_load(analysis, instruction, element, bits);
     else
         result = evaluate_arithmetic(analysis, instruction, element, bits);
-    if (result->bits != bits) result = evaluate_give_up(analysis, &result, 1, bits, "of another width");
+    if (result->bits != bits) result = value_give_up(analysis, &result, 1, bits, "of another width");
     if (instruction->guard < 0) return result;
-    const struct value *guard = evaluate_guard(analysis, instruction);
+    const struct value *guard = operand_guard(analysis, instruction);
     if (definition.previous == SSA_NO_VALUE || guard->kind != VALUE_PREDICATE)
-        return evaluate_give_up(analysis, &result, 1, bits, "set under a condition");
+        return value_give_up(analysis, &result, 1, bits, "set under a condition");
     const struct value *previous =
         exports_value_in(analysis, definition.previous, analysis->forest->loop_of[analysis->block]);
     struct candidate candidates[] = {{guard->when_true, result}, {guard->when_false, previous}};

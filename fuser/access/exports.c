@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values after the loops that they were computed in: what the counter was when each instance left. */
+ * Values across loops: after those that they were computed in (what the counter was when each instance left), and where paths
+ * meet. */
 #include "fuser/access/analysis.h"
 
 /* All instances that leave a loop from blocks that `block` dominates; the loop's own counter kept. */
@@ -9,13 +10,13 @@ static isl_set *exits_after(struct analysis *analysis, uint32_t block, int32_t l
 
     for (uint32_t i = 0; i < analysis->dominators->order_count; i++) {
         uint32_t from = analysis->dominators->order[i];
-        if (!domains_is_inside(analysis, from, loop) ||
+        if (!loops_contains_block(analysis->forest, loop, from) ||
             !dominators_dominates(analysis->dominators, block, from))
             continue;
         for (uint32_t s = 0; s < analysis->cfg->blocks[from].successor_count; s++) {
             uint32_t to = analysis->cfg->blocks[from].successors[s];
-            if (domains_is_inside(analysis, to, loop)) continue;
-            all = isl_set_union(all, domains_edge(analysis, from, to, loop).set);
+            if (loops_contains_block(analysis->forest, loop, to)) continue;
+            all = isl_set_union(all, instances_of_edge(analysis, from, to, loop).set);
         }
     }
     return isl_set_coalesce(all);
@@ -60,8 +61,8 @@ static const struct value *leave_loop(struct analysis *analysis, const struct va
         affine_recover(analysis);
         if (value->kind == VALUE_POINTER)
             return value_pointer(analysis, value->base, NULL, range_point(0), NULL,
-                                 legality_at(analysis, analysis->instruction, why));
-        return evaluate_give_up(analysis, NULL, 0, value->bits, why);
+                                 reason_at(analysis, analysis->instruction, why));
+        return value_give_up(analysis, NULL, 0, value->bits, why);
     }
     if (is_form)
         return substituted(analysis, value,
@@ -90,8 +91,8 @@ static void remember_exported(struct analysis *analysis, uint32_t ssa_value, int
     analysis->exported[ssa_value] = exported;
 }
 
-const struct value *exports_along_edge(struct analysis *analysis, const struct value *value, int32_t inside,
-                                       int32_t loop, isl_set *edge)
+static const struct value *along_edge(struct analysis *analysis, const struct value *value, int32_t inside,
+                                      int32_t loop, isl_set *edge)
 {
     while (!loops_contains(analysis->forest, inside, loop)) {
         isl_set *exits =
@@ -110,9 +111,9 @@ const struct value *exports_value_in(struct analysis *analysis, uint32_t ssa_val
     isl_set *domain = analysis->domain;
 
     if (!value)
-        return evaluate_give_up(analysis, NULL, 0,
-                                definition->reg >= 0 ? evaluate_register_bits(analysis, definition->reg) : 64,
-                                "never set on some path");
+        return value_give_up(analysis, NULL, 0,
+                             definition->reg >= 0 ? value_register_bits(analysis, definition->reg) : 64,
+                             "never set on some path");
     while (!loops_contains(analysis->forest, inside, loop)) {
         int32_t parent = analysis->forest->loops[inside].parent;
         const struct value *known = find_exported(analysis, ssa_value, parent);
@@ -127,4 +128,34 @@ const struct value *exports_value_in(struct analysis *analysis, uint32_t ssa_val
         inside = parent;
     }
     return value;
+}
+
+const struct value *exports_phi(struct analysis *analysis, uint32_t ssa_value, int32_t loop)
+{
+    const struct ssa_value *phi = &analysis->ssa->values[ssa_value];
+    const struct ptx_block *block = &analysis->cfg->blocks[phi->block];
+    struct candidate *candidates =
+        arena_calloc(analysis->arena, block->predecessor_count + 1, sizeof *candidates);
+    uint32_t count = 0;
+    const struct value *merged;
+
+    affine_begin(analysis);
+    for (uint32_t p = 0; candidates && p < block->predecessor_count; p++) {
+        uint32_t from = block->predecessors[p];
+        if (!dominators_is_reachable(analysis->dominators, from)) continue;
+        if (loops_is_back_edge(analysis->forest, from, phi->block)) continue;
+        if (p > 0 && block->predecessors[p - 1] == from) continue;
+        int32_t from_loop = analysis->forest->loop_of[from];
+        isl_set *leaving = instances_of_edge(analysis, from, phi->block, from_loop).set;
+        const struct value *argument = exports_value_in(analysis, phi->arguments[p], from_loop);
+        candidates[count].value = along_edge(analysis, argument, from_loop, loop, leaving);
+        candidates[count++].set = instances_of_edge(analysis, from, phi->block, loop).set;
+        isl_set_free(leaving);
+    }
+    merged = value_merge(analysis, candidates, count);
+    for (uint32_t i = 0; i < count; i++) isl_set_free(candidates[i].set);
+    if (merged->bits != value_register_bits(analysis, phi->reg))
+        return value_give_up(analysis, &merged, 1, value_register_bits(analysis, phi->reg),
+                             "never set on some path");
+    return merged;
 }

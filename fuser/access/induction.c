@@ -17,7 +17,7 @@ static bool is_invariant(struct analysis *analysis, uint32_t value, int32_t loop
     const struct ssa_value *definition = &analysis->ssa->values[value];
 
     if (value == SSA_NO_VALUE || depth > CHAIN_LIMIT) return false;
-    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return true;
+    if (!loops_contains_block(analysis->forest, loop, definition->block)) return true;
     if (definition->kind != SSA_DEFINITION || definition->previous != SSA_NO_VALUE) return false;
     const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
     if (ptx_opcode_info(instruction->opcode)->class != PTX_CLASS_ARITHMETIC && !ptx_is_load(instruction))
@@ -89,7 +89,7 @@ static uint32_t uncut_value(const struct analysis *analysis, const struct ssa_va
     if (narrow >= broad || ptx_type_bytes(extension->types[0]) != broad ||
         ptx_type_bytes(extension->types[1]) != narrow || ptx_has_modifier(cut, PTX_MOD_SAT) ||
         source->kind != PTX_OPERAND_REGISTER || source->is_negated || source->component ||
-        evaluate_register_bits(analysis, source->reg) != 8 * narrow)
+        value_register_bits(analysis, source->reg) != 8 * narrow)
         return SSA_NO_VALUE;
     return ssa_use(analysis->ssa, other->instruction, source->reg);
 }
@@ -126,7 +126,7 @@ static bool find_step(struct analysis *analysis, uint32_t value, uint32_t phi, i
     if (value == phi) return true;
     if (value == SSA_NO_VALUE || depth > CHAIN_LIMIT) return false;
     const struct ssa_value *definition = &analysis->ssa->values[value];
-    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return false;
+    if (!loops_contains_block(analysis->forest, loop, definition->block)) return false;
     if (definition->kind == SSA_DEFINITION)
         return step_of_definition(analysis, definition, phi, loop, depth, step);
     const struct ptx_block *block = &analysis->cfg->blocks[definition->block];
@@ -173,7 +173,7 @@ static const struct value *start_of(struct analysis *analysis, uint32_t phi, int
 {
     isl_set *domain = analysis->domain;
     analysis->domain = analysis->loops[loop].entry.set;
-    const struct value *start = domains_phi(analysis, phi, analysis->forest->loops[loop].parent);
+    const struct value *start = exports_phi(analysis, phi, analysis->forest->loops[loop].parent);
     analysis->domain = domain;
     return start;
 }
@@ -308,7 +308,7 @@ static uint32_t changing_instruction(const struct analysis *analysis, uint32_t p
 const struct value *induction_value(struct analysis *analysis, uint32_t phi, const struct value *initial,
                                     int32_t loop)
 {
-    unsigned bits = evaluate_register_bits(analysis, analysis->ssa->values[phi].reg);
+    unsigned bits = value_register_bits(analysis, analysis->ssa->values[phi].reg);
     struct step step = {0};
     struct range travelled;
 
@@ -321,14 +321,14 @@ const struct value *induction_value(struct analysis *analysis, uint32_t phi, con
     }
     analysis->instruction = is_induction ? instruction : changing_instruction(analysis, phi);
     if (!is_induction)
-        return evaluate_give_up(analysis, &initial, 1, bits,
-                                "changes from one iteration to the next, not by a constant");
+        return value_give_up(analysis, &initial, 1, bits,
+                             "changes from one iteration to the next, not by a constant");
     if (step.sum == 0) return value_with_sources(analysis, initial, step.sources);
     if (!initial->form ||
         !range_scale((struct range){0, analysis->loops[loop].last_counter}, step.sum, &travelled))
         return initial->kind == VALUE_POINTER
                    ? initial
-                   : evaluate_give_up(analysis, &initial, 1, bits, "starts from something unknown");
+                   : value_give_up(analysis, &initial, 1, bits, "starts from something unknown");
     isl_pw_aff *form =
         affine_scale(analysis, affine_dimension(analysis, affine_counter(analysis, loop)), step.sum);
     form = isl_pw_aff_add(form, isl_pw_aff_copy(initial->form));

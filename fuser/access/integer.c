@@ -5,7 +5,7 @@
 static const struct value *give_up(struct analysis *analysis, const struct value *const *operands,
                                    unsigned count, unsigned bits, const char *why)
 {
-    return evaluate_give_up(analysis, operands, count, bits, why);
+    return value_give_up(analysis, operands, count, bits, why);
 }
 
 static bool both_integers(const struct value *a, const struct value *b)
@@ -82,8 +82,8 @@ static const struct value *add_to_quotient(struct analysis *analysis, const stru
     return NULL;
 }
 
-const struct value *value_add(struct analysis *analysis, const struct value *a, const struct value *b,
-                              unsigned bits)
+const struct value *integer_sum(struct analysis *analysis, const struct value *a, const struct value *b,
+                                unsigned bits)
 {
     const struct value *both[] = {a, b};
 
@@ -105,7 +105,7 @@ const struct value *integer_add(struct analysis *analysis, const struct ptx_inst
                                 const struct value *const *operands, unsigned bits)
 {
     (void)instruction;
-    return value_add(analysis, operands[0], operands[1], bits);
+    return integer_sum(analysis, operands[0], operands[1], bits);
 }
 
 static const struct value *subtract(struct analysis *analysis, const struct value *a, const struct value *b,
@@ -212,7 +212,7 @@ const struct value *integer_multiply_add(struct analysis *analysis, const struct
 {
     const struct value *product = integer_multiply(analysis, instruction, operands, bits);
 
-    return value_add(analysis, product, operands[2], bits);
+    return integer_sum(analysis, product, operands[2], bits);
 }
 
 /* --- shifts ------------------------------------------------------------------------------------------ */
@@ -398,14 +398,14 @@ const struct value *integer_or(struct analysis *analysis, const struct ptx_instr
         return value_number(analysis, bits, a | b,
                             sources_join(analysis, operands[0]->sources, operands[1]->sources));
     if (fits_below(operands[0], operands[1]) || fits_below(operands[1], operands[0]))
-        return value_add(analysis, operands[0], operands[1], bits);
+        return integer_sum(analysis, operands[0], operands[1], bits);
     const struct value *x, *constant, *rest, *run;
     wide mask;
     if (!find_constant(operands, &x, &constant, &mask))
         return varied_or(analysis, operands, bits, "or of values that vary");
     if (!take_run(analysis, x, mask, constant->sources, bits, &rest, &run))
         return give_up(analysis, operands, 2, bits, "or with a mask that is not one run of bits");
-    return value_add(analysis, rest, full_run(analysis, mask, constant->sources, bits), bits);
+    return integer_sum(analysis, rest, full_run(analysis, mask, constant->sources, bits), bits);
 }
 
 const struct value *integer_xor(struct analysis *analysis, const struct ptx_instruction *instruction,
@@ -422,11 +422,11 @@ const struct value *integer_xor(struct analysis *analysis, const struct ptx_inst
                             sources_join(analysis, x->sources, constant->sources));
     if (mask == 0) return x;
     if (mask == wide_power(bits - 1) || fits_below(x, constant))
-        return value_add(analysis, x, constant, bits);
+        return integer_sum(analysis, x, constant, bits);
     if (!take_run(analysis, x, mask, constant->sources, bits, &rest, &run))
         return give_up(analysis, operands, 2, bits, "exclusive or with a mask that is not one run of bits");
     const struct value *full = full_run(analysis, mask, constant->sources, bits);
-    return value_add(analysis, rest, subtract(analysis, full, run, bits), bits);
+    return integer_sum(analysis, rest, subtract(analysis, full, run, bits), bits);
 }
 
 const struct value *integer_extract(struct analysis *analysis, const struct ptx_instruction *instruction,
@@ -615,4 +615,19 @@ const struct value *integer_move(struct analysis *analysis, const struct ptx_ins
     if (x->kind == VALUE_INTEGER && x->bits != bits) return extend(analysis, x, x->bits, false, bits);
     if (x->bits != bits) return give_up(analysis, operands, 1, bits, "part of an unknown value");
     return x;
+}
+
+const struct value *integer_select(struct analysis *analysis, const struct ptx_instruction *instruction,
+                                   const struct value *const *operands, unsigned bits)
+{
+    const struct value *predicate = operands[2];
+
+    if (predicate->kind != VALUE_PREDICATE)
+        return value_give_up(analysis, operands, 2, bits, "selected by something unknown");
+    struct candidate candidates[] = {
+        {predicate->when_true, integer_move(analysis, instruction, operands, bits)},
+        {predicate->when_false, integer_move(analysis, instruction, operands + 1, bits)}};
+    const struct value *merged = value_merge(analysis, candidates, 2);
+    if (merged->kind != VALUE_INTEGER && merged->kind != VALUE_POINTER) return merged;
+    return value_with_sources(analysis, merged, predicate->sources);
 }

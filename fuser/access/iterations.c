@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The iterations of a loop.
+ * The walk over a function, loop by loop, which finds the iterations of each.
  *
  * A loop is walked twice. First its counter is unbounded and integers are taken not to wrap: that gives, for
  * each instance, whether it goes round once more, and so the iterations that are reached before one does not.
@@ -30,7 +30,7 @@ static struct instances reached_iterations(struct analysis *analysis, int32_t lo
 
     for (uint32_t p = 0; p < info->predecessor_count; p++) {
         if (!loops_is_back_edge(analysis->forest, info->predecessors[p], header)) continue;
-        struct instances edge = domains_edge(analysis, info->predecessors[p], header, loop);
+        struct instances edge = instances_of_edge(analysis, info->predecessors[p], header, loop);
         again = isl_set_union(again, edge.set);
         if (reached.is_exact) reached.culprit = edge.culprit;
         reached.is_exact = reached.is_exact && edge.is_exact;
@@ -47,7 +47,7 @@ static struct instances reached_iterations(struct analysis *analysis, int32_t lo
 static void forget_values(struct analysis *analysis, int32_t loop)
 {
     for (uint32_t v = 1; v < analysis->ssa->value_count; v++)
-        if (domains_is_inside(analysis, analysis->ssa->values[v].block, loop)) {
+        if (loops_contains_block(analysis->forest, loop, analysis->ssa->values[v].block)) {
             analysis->values[v] = NULL;
             analysis->exported[v] = NULL;
         }
@@ -63,6 +63,9 @@ static void find_last_counter(struct analysis *analysis, int32_t loop, isl_set *
     analysis->loops[loop].last_counter = range.high;
 }
 
+/* The blocks of a loop's body but the header, or (LOOPS_NONE) of the function; inner loops as a whole. */
+static bool walk_body(struct analysis *analysis, int32_t loop);
+
 /* Walks the body with these iterations, taken to be exact; takes them. */
 static bool walk_once(struct analysis *analysis, int32_t loop, isl_set *iterations)
 {
@@ -73,21 +76,21 @@ static bool walk_once(struct analysis *analysis, int32_t loop, isl_set *iteratio
     forget_values(analysis, loop);
     affine_begin(analysis);
     find_last_counter(analysis, loop, iterations);
-    domains_set_entry(analysis, header, (struct instances){.set = iterations, .is_exact = true});
-    domains_enter(analysis, header);
+    instances_set_entry(analysis, header, (struct instances){.set = iterations, .is_exact = true});
+    instances_enter(analysis, header);
     const struct ssa_list *phis = &analysis->ssa->phis[header];
     for (uint32_t i = 0; i < phis->count; i++) {
         uint32_t phi = phis->items[i].value;
         if (!analysis->is_relevant[phi]) continue;
         /* What comes in is seen with the entry's domain, from outside. */
         analysis->domain = analysis->loops[loop].entry.set;
-        const struct value *initial = domains_phi(analysis, phi, parent);
+        const struct value *initial = exports_phi(analysis, phi, parent);
         analysis->domain = analysis->blocks[header].in.set;
         analysis->values[phi] = induction_value(analysis, phi, initial, loop);
     }
-    domains_enter(analysis, header);
+    instances_enter(analysis, header);
     domains_walk_block(analysis, header);
-    return domains_walk_body(analysis, loop);
+    return walk_body(analysis, loop);
 }
 
 /* What was exact for each iteration is not for the launch: which iterations there are is a superset. */
@@ -95,7 +98,7 @@ static void mark_inexact(struct analysis *analysis, int32_t loop, uint32_t culpr
 {
     for (uint32_t b = 0; b < analysis->cfg->block_count; b++) {
         struct block_state *state = &analysis->blocks[b];
-        if (!domains_is_inside(analysis, b, loop)) continue;
+        if (!loops_contains_block(analysis->forest, loop, b)) continue;
         if (state->in.is_exact) state->in.culprit = culprit;
         state->in.is_exact = false;
         for (uint32_t s = 0; s < analysis->cfg->blocks[b].successor_count; s++) {
@@ -125,7 +128,7 @@ static bool prove(struct analysis *analysis, int32_t loop, isl_set *all, struct 
     return true;
 }
 
-bool iterations_walk(struct analysis *analysis, int32_t loop, struct instances entry)
+static bool walk_loop(struct analysis *analysis, int32_t loop, struct instances entry)
 {
     bool was_optimistic = analysis->is_optimistic, confirmed = false;
     struct instances guess = {.culprit = analysis->cfg->blocks[analysis->forest->loops[loop].header].first};
@@ -152,4 +155,47 @@ bool iterations_walk(struct analysis *analysis, int32_t loop, struct instances e
     isl_set_free(guess.set);
     isl_set_free(all);
     return walked;
+}
+
+static bool walk_body(struct analysis *analysis, int32_t loop)
+{
+    const struct loop_forest *forest = analysis->forest;
+
+    for (uint32_t i = 0; i < analysis->dominators->order_count; i++) {
+        uint32_t block = analysis->dominators->order[i];
+        int32_t own = forest->loop_of[block];
+        bool is_inner = own != loop && own != LOOPS_NONE && forest->loops[own].header == block &&
+                        forest->loops[own].parent == loop;
+        if ((own != loop && !is_inner) || (loop != LOOPS_NONE && forest->loops[loop].header == block))
+            continue;
+        analysis->summary->takes_too_long |= analysis->operations > analysis->most_operations;
+        if (analysis->quota_failures > ANALYSIS_QUOTA_FAILURES || analysis->summary->takes_too_long)
+            return false;
+        affine_begin(analysis);
+        struct instances entry = domains_find_entry(analysis, block, loop);
+        if (!entry.set) return false;
+        if (is_inner) {
+            if (!walk_loop(analysis, own, entry)) return false;
+            continue;
+        }
+        instances_set_entry(analysis, block, entry);
+        instances_enter(analysis, block);
+        const struct ssa_list *phis = &analysis->ssa->phis[block];
+        for (uint32_t p = 0; p < phis->count; p++)
+            if (analysis->is_relevant[phis->items[p].value])
+                analysis->values[phis->items[p].value] = exports_phi(analysis, phis->items[p].value, loop);
+        instances_enter(analysis, block);
+        domains_walk_block(analysis, block);
+    }
+    return true;
+}
+
+bool iterations_walk(struct analysis *analysis)
+{
+    if (walk_body(analysis, LOOPS_NONE)) return true;
+    if (!analysis->refusal)
+        analysis->refusal =
+            arena_printf(analysis->arena, "kernel %s: its index arithmetic takes too long to analyse",
+                         analysis->function->name);
+    return false;
 }

@@ -4,15 +4,6 @@
 #include "fuser/access/analysis.h"
 #include "fuser/kernel/inline.h"
 
-const char *legality_at(struct analysis *analysis, uint32_t instruction, const char *why)
-{
-    if (instruction >= analysis->function->instruction_count)
-        return arena_printf(analysis->arena, "kernel %s: %s", analysis->function->name, why);
-    const struct ptx_instruction *at = &analysis->function->instructions[instruction];
-    return arena_printf(analysis->arena, "kernel %s, line %u: %.*s \u2014 %s", analysis->function->name,
-                        at->line, (int)at->text.length, at->text.text, why);
-}
-
 static bool accesses_shared(const struct ptx_instruction *instruction)
 {
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
@@ -33,7 +24,7 @@ static const char *refusal_of(const struct ptx_function *function, const struct 
     case PTX_OP_MULTIMEM:
         return "multicast memory";
     case PTX_OP_WMMA:
-        return instruction->space != PTX_SHARED && evaluate_find_address(instruction)
+        return instruction->space != PTX_SHARED && ptx_address_operand(instruction)
                    ? "a warp loads or stores a matrix"
                    : NULL;
     case PTX_OP_DISCARD:
@@ -278,7 +269,7 @@ static int64_t find_load(const struct analysis *analysis, uint32_t value, int32_
 
     if (value == SSA_NO_VALUE || seen[value] || depth > 2000) return -1;
     seen[value] = true;
-    if (!loops_contains(analysis->forest, loop, analysis->forest->loop_of[definition->block])) return -1;
+    if (!loops_contains_block(analysis->forest, loop, definition->block)) return -1;
     if (definition->kind == SSA_PHI) {
         const struct ptx_block *block = &analysis->cfg->blocks[definition->block];
         for (uint32_t p = 0; p < block->predecessor_count && found < 0; p++)
@@ -307,9 +298,9 @@ static int64_t find_waiting_load(struct analysis *analysis)
             const struct ptx_block *block = &analysis->cfg->blocks[b];
             bool leaves = false;
             if (!dominators_is_reachable(analysis->dominators, b) || block->count == 0) continue;
-            if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
+            if (!loops_contains_block(forest, loop, b)) continue;
             for (uint32_t s = 0; s < block->successor_count; s++)
-                leaves = leaves || !loops_contains(forest, loop, forest->loop_of[block->successors[s]]);
+                leaves = leaves || !loops_contains_block(forest, loop, block->successors[s]);
             uint32_t last = block->first + block->count - 1;
             int32_t guard = analysis->function->instructions[last].guard;
             if (!leaves || guard < 0) continue;
@@ -329,21 +320,21 @@ const char *legality_check(struct analysis *analysis)
         const struct ptx_instruction *instruction = &function->instructions[k];
         if (!dominators_is_reachable(analysis->dominators, analysis->cfg->block_of[k])) continue;
         const char *why = refusal_of(function, instruction);
-        if (why) return legality_at(analysis, k, why);
+        if (why) return reason_at(analysis, k, why);
         note_flags(summary, instruction);
         why = place_of(instruction);
-        if (why && !summary->keeps_place) summary->keeps_place = legality_at(analysis, k, why);
+        if (why && !summary->keeps_place) summary->keeps_place = reason_at(analysis, k, why);
         if (summary->no_member) continue;
         why = no_member_of(analysis, instruction);
-        if (why) summary->no_member = legality_at(analysis, k, why);
+        if (why) summary->no_member = reason_at(analysis, k, why);
         why = tie_of(instruction);
-        if (why && !summary->whole_block) summary->whole_block = legality_at(analysis, k, why);
+        if (why && !summary->whole_block) summary->whole_block = reason_at(analysis, k, why);
     }
     summary->has_loop = analysis->forest->loop_count > 0;
     int64_t load = find_waiting_load(analysis);
     if (!summary->keeps_place && load >= 0)
-        summary->keeps_place = legality_at(analysis, (uint32_t)load,
-                                           "a loop ends by what it loads: it may wait for another thread");
+        summary->keeps_place = reason_at(analysis, (uint32_t)load,
+                                         "a loop ends by what it loads: it may wait for another thread");
     if (!summary->no_member) summary->no_member = summary->keeps_place;
     if (!summary->no_member && function->module && function->module->is_debug)
         summary->no_member =

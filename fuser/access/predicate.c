@@ -83,13 +83,6 @@ static int decide(enum comparison comparison, struct range a, struct range b)
     return -1;
 }
 
-static const struct value *constant_predicate(struct analysis *analysis, bool is_true,
-                                              const uint64_t *sources)
-{
-    return value_predicate(analysis, isl_set_copy(is_true ? analysis->universe : analysis->empty_set),
-                           isl_set_copy(is_true ? analysis->empty_set : analysis->universe), sources);
-}
-
 /* Takes the forms. */
 static const struct value *compare_numbers(struct analysis *analysis, enum comparison comparison,
                                            isl_pw_aff *a, struct range a_range, isl_pw_aff *b,
@@ -100,7 +93,7 @@ static const struct value *compare_numbers(struct analysis *analysis, enum compa
     if (!a || !b || decided >= 0) {
         isl_pw_aff_free(a);
         isl_pw_aff_free(b);
-        return decided >= 0 ? constant_predicate(analysis, decided == 1, sources)
+        return decided >= 0 ? value_truth(analysis, decided == 1, sources)
                             : value_unknown_predicate(analysis);
     }
     isl_set *when_true = compare_forms(comparison, isl_pw_aff_copy(a), isl_pw_aff_copy(b));
@@ -120,7 +113,7 @@ static const struct value *compare_with_null(struct analysis *analysis, bool is_
                                              const struct value *pointer, const struct value *null)
 {
     analysis->bases[pointer->base].is_not_null = true;
-    return constant_predicate(analysis, is_true, null->sources);
+    return value_truth(analysis, is_true, null->sources);
 }
 
 /* Pointers of one base compare like their offsets. */
@@ -284,19 +277,4 @@ const struct value *predicate_xor(struct analysis *analysis, const struct ptx_in
     const struct value *both[] = {predicate_and(analysis, instruction, first, bits),
                                   predicate_and(analysis, instruction, second, bits)};
     return predicate_or(analysis, instruction, both, bits);
-}
-
-const struct value *predicate_select(struct analysis *analysis, const struct ptx_instruction *instruction,
-                                     const struct value *const *operands, unsigned bits)
-{
-    const struct value *predicate = operands[2];
-
-    if (predicate->kind != VALUE_PREDICATE)
-        return evaluate_give_up(analysis, operands, 2, bits, "selected by something unknown");
-    struct candidate candidates[] = {
-        {predicate->when_true, integer_move(analysis, instruction, operands, bits)},
-        {predicate->when_false, integer_move(analysis, instruction, operands + 1, bits)}};
-    const struct value *merged = value_merge(analysis, candidates, 2);
-    if (merged->kind != VALUE_INTEGER && merged->kind != VALUE_POINTER) return merged;
-    return value_with_sources(analysis, merged, predicate->sources);
 }

@@ -76,10 +76,10 @@ static bool sets_agree(const struct uniform *uniform, uint32_t block)
 {
     struct analysis *analysis = uniform->analysis;
     const struct ptx_block *info = &analysis->cfg->blocks[block];
-    domains_enter(analysis, block);
+    instances_enter(analysis, block);
     analysis->instruction = info->first + info->count - 1;
     const struct value *guard =
-        evaluate_guard(analysis, &analysis->function->instructions[analysis->instruction]);
+        operand_guard(analysis, &analysis->function->instructions[analysis->instruction]);
     if (guard->kind != VALUE_PREDICATE || !analysis->domain) return false;
     isl_set *taken = isl_set_intersect(isl_set_copy(analysis->domain), isl_set_copy(guard->when_true));
     isl_set *passed = isl_set_intersect(isl_set_copy(analysis->domain), isl_set_copy(guard->when_false));
@@ -243,14 +243,14 @@ static const char *find_uneven(struct analysis *analysis, enum extent extent, co
     for (uint32_t b = 0; b < analysis->cfg->block_count; b++)
         if (dominators_is_reachable(analysis->dominators, b) &&
             uniform.after->position[turned(analysis->cfg, b)] == DOMINATORS_NONE)
-            return legality_at(analysis, analysis->cfg->blocks[b].first, "a loop that never ends");
+            return reason_at(analysis, analysis->cfg->blocks[b].first, "a loop that never ends");
     spread(&uniform);
     for (uint32_t k = 0; k < analysis->function->instruction_count; k++) {
         const struct ptx_instruction *instruction = &analysis->function->instructions[k];
         if (!waits_for(instruction, extent) || !uniform.is_part[analysis->cfg->block_of[k]]) continue;
         *found = true;
         if (extent == EXTENT_WARP || ptx_has_modifier(instruction, PTX_MOD_RED))
-            return legality_at(analysis, k, what);
+            return reason_at(analysis, k, what);
     }
     return NULL;
 }

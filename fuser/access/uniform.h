@@ -11,7 +11,7 @@
 
 /* Sets the summary's is_uneven. NULL, or why blocks of this launch cannot run whole in a fused kernel: a
  * barrier or a warp collective that some threads of a warp may not come by, with the PTX line. Needs
- * domains_find. */
+ * iterations_walk. */
 const char *uniform_check(struct analysis *analysis);
 
 #endif

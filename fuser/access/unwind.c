@@ -12,15 +12,6 @@
 
 enum { ITERATION = ACCESS_THREAD_DIMENSIONS, UNWIND_OPERATIONS = 500000 };
 
-bool unwind_refuse(struct unwinding *unwinding, uint32_t instruction, const char *why)
-{
-    const struct ptx_function *function = unwinding->summary->function;
-    unwinding->why = arena_printf(unwinding->arena, "kernel %s line %u: %s", function->name,
-                                  function->instructions[instruction].line, why);
-    if (!unwinding->why) unwinding->why = "memory is out";
-    return false;
-}
-
 const struct unwind_loop *unwind_loop_at(const struct unwound *unwound, uint32_t header)
 {
     for (uint32_t l = 0; l < unwound->loop_count; l++)
@@ -274,13 +265,4 @@ const struct unwound *unwind_launch(const struct access_summary *summary)
     quota_end(&quota);
     *summary->unwound = unwound;
     return unwound;
-}
-
-void unwind_free(struct unwound *unwound)
-{
-    if (!unwound) return;
-    struct access_summary *summary = &unwound->summary;
-    for (uint32_t i = 0; i < summary->access_count; i++) isl_map_free(summary->accesses[i].relation);
-    isl_set_free(summary->threads);
-    isl_set_free(summary->effective);
 }

@@ -52,7 +52,6 @@ struct unwound {
 
 /* Found once for a summary, which owns it. NULL: the launch has no loop, or memory is out. */
 const struct unwound *unwind_launch(const struct access_summary *summary);
-void unwind_free(struct unwound *unwound);
 /* The loop to which the block is the header (or the latch), or NULL. */
 const struct unwind_loop *unwind_loop_at(const struct unwound *unwound, uint32_t header);
 const struct unwind_loop *unwind_loop_left_at(const struct unwound *unwound, uint32_t latch);

@@ -7,6 +7,15 @@
 
 enum { MOST_CELLS = 8 << 20, MOST_STEPS = 64 };
 
+bool unwind_refuse(struct unwinding *unwinding, uint32_t instruction, const char *why)
+{
+    const struct ptx_function *function = unwinding->summary->function;
+    unwinding->why = arena_printf(unwinding->arena, "kernel %s line %u: %s", function->name,
+                                  function->instructions[instruction].line, why);
+    if (!unwinding->why) unwinding->why = "memory is out";
+    return false;
+}
+
 /* --- which registers are read before they are written
  * --------------------------------------------------------- */
 
@@ -72,7 +81,7 @@ static bool find_writers(struct unwinding *unwinding, int32_t loop)
     if (!unwinding->writers) return unwind_refuse(unwinding, 0, "memory is out");
     for (uint32_t r = 0; r < registers; r++) unwinding->writers[r] = UINT32_MAX;
     for (uint32_t i = 0; i < cfg->function->instruction_count; i++) {
-        if (!loops_contains(unwinding->forest, loop, unwinding->forest->loop_of[cfg->block_of[i]])) continue;
+        if (!loops_contains_block(unwinding->forest, loop, cfg->block_of[i])) continue;
         for (uint32_t k = 0; k < unwinding->ssa->definitions[i].count; k++)
             unwinding->writers[unwinding->ssa->definitions[i].items[k].reg] = i;
     }
@@ -171,8 +180,7 @@ static uint32_t find_start(const struct unwinding *unwinding, int32_t number, in
         struct unwind_step step = {.reg = reg, .times = 1};
         if (definition->kind == SSA_PHI && definition->block == header) return value;
         if (definition->kind != SSA_DEFINITION || definition->previous) return SSA_NO_VALUE;
-        if (!loops_contains(unwinding->forest, number, unwinding->forest->loop_of[definition->block]))
-            return SSA_NO_VALUE;
+        if (!loops_contains_block(unwinding->forest, number, definition->block)) return SSA_NO_VALUE;
         const struct ptx_operand *from =
             follow(unwinding, &unwinding->cfg->function->instructions[definition->instruction], &step);
         if (!from || (step.addend && !add_step(unwinding, steps, &step))) return SSA_NO_VALUE;

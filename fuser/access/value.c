@@ -92,7 +92,7 @@ static isl_pw_aff *simplify(struct analysis *analysis, isl_pw_aff *form)
 
 static const char *give_up_text(struct analysis *analysis)
 {
-    return legality_at(analysis, analysis->instruction, "too complex to express in affine pieces");
+    return reason_at(analysis, analysis->instruction, "too complex to express in affine pieces");
 }
 
 static uint8_t count_zeros(wide number, unsigned bits)
@@ -442,10 +442,39 @@ const struct value *value_merge(struct analysis *analysis, const struct candidat
     if (same && first->kind != VALUE_PREDICATE) return join_sources(analysis, candidates, count);
     if (predicates == count) return count == 1 ? first : merge_predicates(analysis, candidates, count);
     if (!reason && !are_disjoint(analysis, candidates, count))
-        reason = legality_at(analysis, analysis->instruction, "which value it holds depends on data");
+        reason = reason_at(analysis, analysis->instruction, "which value it holds depends on data");
     if (!reason && integers == count) return merge_forms(analysis, candidates, count, false);
     if (!reason && pointers == count && same_base) return merge_forms(analysis, candidates, count, true);
-    if (!reason) reason = legality_at(analysis, analysis->instruction, "one of several pointers");
+    if (!reason) reason = reason_at(analysis, analysis->instruction, "one of several pointers");
     if (same_base) return value_pointer(analysis, first->base, NULL, range_point(0), NULL, reason);
     return value_unknown(analysis, first->bits, is_address, reason);
+}
+
+unsigned value_register_bits(const struct analysis *analysis, int32_t reg)
+{
+    enum ptx_type type = analysis->function->registers[reg].type;
+
+    return type == PTX_PRED ? 1 : 8 * ptx_type_bytes(type);
+}
+
+const struct value *value_give_up(struct analysis *analysis, const struct value *const *operands,
+                                  unsigned count, unsigned bits, const char *why)
+{
+    bool is_address = false;
+    const char *reason = NULL;
+
+    if (bits == 1) return value_unknown_predicate(analysis);
+    for (unsigned i = 0; i < count; i++) {
+        if (!operands[i]) continue;
+        is_address = is_address || operands[i]->kind == VALUE_POINTER || operands[i]->is_address;
+        if (!reason && operands[i]->kind != VALUE_INTEGER) reason = operands[i]->reason;
+    }
+    if (!reason) reason = reason_at(analysis, analysis->instruction, why);
+    return value_unknown(analysis, bits, is_address, reason);
+}
+
+const struct value *value_truth(struct analysis *analysis, bool is_true, const uint64_t *sources)
+{
+    return value_predicate(analysis, isl_set_copy(is_true ? analysis->universe : analysis->empty_set),
+                           isl_set_copy(is_true ? analysis->empty_set : analysis->universe), sources);
 }

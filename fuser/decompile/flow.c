@@ -53,7 +53,7 @@ static int32_t loop_left(const struct builder *builder, uint32_t dominator, uint
     const struct loop_forest *forest = builder->forest;
     int32_t left = LOOPS_NONE;
     for (int32_t loop = forest->loop_of[dominator]; loop != LOOPS_NONE; loop = forest->loops[loop].parent)
-        if (!loops_contains(forest, loop, forest->loop_of[block])) left = loop;
+        if (!loops_contains_block(forest, loop, block)) left = loop;
     return left;
 }
 

@@ -56,7 +56,7 @@ static const struct ptx_instruction *find_barrier(const struct ptx_cfg *cfg, con
 {
     const struct ptx_instruction *found = NULL;
     for (uint32_t b = 0; b < cfg->block_count && !found; b++)
-        if (loops_contains(forest, loop, forest->loop_of[b])) found = find_tie(cfg, b, TIE_BLOCK);
+        if (loops_contains_block(forest, loop, b)) found = find_tie(cfg, b, TIE_BLOCK);
     return found;
 }
 
@@ -107,7 +107,7 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
             continue;
         }
         for (uint32_t b = 0; b < cfg->block_count; b++)
-            if (loops_contains(forest, loop, forest->loop_of[b])) joined->segments[b] = 2 * *loop_count + 1;
+            if (loops_contains_block(forest, loop, b)) joined->segments[b] = 2 * *loop_count + 1;
         joined->headers[*loop_count] = header;
         joined->latches[(*loop_count)++] = loops_latch(forest, loop);
     }

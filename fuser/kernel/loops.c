@@ -11,6 +11,11 @@ bool loops_contains(const struct loop_forest *forest, int32_t outer, int32_t inn
     return inner == outer;
 }
 
+bool loops_contains_block(const struct loop_forest *forest, int32_t loop, uint32_t block)
+{
+    return loops_contains(forest, loop, forest->loop_of[block]);
+}
+
 int32_t loops_child_towards(const struct loop_forest *forest, int32_t loop, int32_t inner)
 {
     if (inner == loop) return LOOPS_NONE;
@@ -53,7 +58,7 @@ uint32_t loops_latch(const struct loop_forest *forest, int32_t loop)
 
     if (latch == UINT32_MAX || forest->loop_of[latch] != loop) return UINT32_MAX;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
-        if (!loops_contains(forest, loop, forest->loop_of[b])) continue;
+        if (!loops_contains_block(forest, loop, b)) continue;
         for (uint32_t s = 0; s < cfg->blocks[b].successor_count; s++)
             if (!loops_contains(forest, loop, forest->loop_of[cfg->blocks[b].successors[s]]) &&
                 (b != latch || s != 1))
@@ -163,7 +168,7 @@ static void join_edge(const struct loop_forest *forest, int32_t loop, uint32_t f
 {
     int32_t node = LOOPS_NONE;
 
-    if (!loops_is_back_edge(forest, from, target) && loops_contains(forest, loop, forest->loop_of[target]))
+    if (!loops_is_back_edge(forest, from, target) && loops_contains_block(forest, loop, target))
         node = (int32_t)loops_node(forest, loop, target);
     *join = *any ? common_postdominator(forest, next, *join, node) : node;
     *any = true;
@@ -186,10 +191,10 @@ static void find_postdominators(struct loop_forest *forest, int32_t loop, int32_
         for (uint32_t k = i; k < dominators->order_count; k++) {
             uint32_t block = dominators->order[k];
             if (!is_inner && block != node) break;
-            if (is_inner && !loops_contains(forest, own, forest->loop_of[block])) continue;
+            if (is_inner && !loops_contains_block(forest, own, block)) continue;
             for (uint32_t s = 0; s < cfg->blocks[block].successor_count; s++) {
                 uint32_t target = cfg->blocks[block].successors[s];
-                if (is_inner && loops_contains(forest, own, forest->loop_of[target])) continue;
+                if (is_inner && loops_contains_block(forest, own, target)) continue;
                 join_edge(forest, loop, block, target, next, &any, &join);
             }
         }

@@ -27,6 +27,7 @@ struct loop_forest *loops_build(struct arena *arena, const struct dominators *do
                                 const char **reason);
 /* Whether inner is outer or lies inside it; LOOPS_NONE contains everything. */
 bool loops_contains(const struct loop_forest *forest, int32_t outer, int32_t inner);
+bool loops_contains_block(const struct loop_forest *forest, int32_t loop, uint32_t block);
 /* The node that stands for block in the body of `loop`, which contains it. */
 uint32_t loops_node(const struct loop_forest *forest, int32_t loop, uint32_t block);
 /* The child of `loop` that contains `inner`, or LOOPS_NONE when inner is `loop`. */

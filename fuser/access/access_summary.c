@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is found of a launch, as a thing by itself: released, and asked. */
+#include "fuser/access/analysis.h"
+#include "fuser/access/unwind.h"
+
+void access_summary_clear(struct access_summary *summary)
+{
+    for (uint32_t a = 0; a < summary->access_count; a++) isl_map_free(summary->accesses[a].relation);
+    for (uint32_t b = 0; b < summary->round_count; b++) isl_set_free(summary->rounds[b]);
+    isl_set_free(summary->threads);
+    isl_set_free(summary->effective);
+    summary->rounds = NULL;
+    summary->round_count = 0;
+    summary->threads = summary->effective = NULL;
+    summary->accesses = NULL;
+    summary->bases = NULL;
+    summary->access_count = summary->base_count = 0;
+}
+
+static void free_unwound(struct unwound *unwound)
+{
+    if (!unwound) return;
+    struct access_summary *summary = &unwound->summary;
+    for (uint32_t i = 0; i < summary->access_count; i++) isl_map_free(summary->accesses[i].relation);
+    isl_set_free(summary->threads);
+    isl_set_free(summary->effective);
+}
+
+void access_summary_free(struct access_summary *summary)
+{
+    if (!summary) return;
+    if (summary->unwound) free_unwound(*summary->unwound);
+    access_summary_clear(summary);
+    arena_free(summary->arena);
+}
+
+isl_map *access_thread_relation(const struct access *access)
+{
+    if (!access->relation) return NULL;
+    isl_map *map = isl_map_copy(access->relation);
+    isl_size count = isl_map_dim(map, isl_dim_in);
+    if (count > ACCESS_THREAD_DIMENSIONS) {
+        map = isl_map_project_out(map, isl_dim_in, ACCESS_THREAD_DIMENSIONS,
+                                  (unsigned)count - ACCESS_THREAD_DIMENSIONS);
+        map = isl_map_set_tuple_name(map, isl_dim_in, "L");
+    }
+    return isl_map_coalesce(map);
+}
+
+uint64_t access_traffic(const struct access_summary *summary, const struct access *access)
+{
+    const struct access_base *base = &summary->bases[access->base];
+    uint64_t bytes = access->width, hull = UINT64_MAX;
+    for (int i = 0; i < 3; i++) bytes *= (uint64_t)summary->grid[i] * summary->block[i];
+    if (base->is_bounded && base->to > base->from) hull = (uint64_t)(base->to - base->from);
+    if (!access->is_once && !access->most_instances && hull != UINT64_MAX) return hull;
+    if (!access->is_once && __builtin_mul_overflow(bytes, access->most_instances, &bytes)) return hull;
+    return bytes < hull ? bytes : hull;
+}
