@@ -63,10 +63,12 @@ libfuser_la_SOURCES += \
 	fuser/fusion/failure.c \
 	fuser/fusion/forward.c fuser/fusion/forward.h \
 	fuser/fusion/frame.c fuser/fusion/frame.h \
+	fuser/fusion/frame_pattern.c fuser/fusion/frame_pattern.h \
 	fuser/fusion/group.c fuser/fusion/group.h \
+	fuser/fusion/group_decide.c \
 	fuser/fusion/halo.c fuser/fusion/halo.h \
 	fuser/fusion/halo_origin.c \
-	fuser/fusion/halo_parts.h \
+	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \
 	fuser/fusion/halo_serve.c \
 	fuser/fusion/halo_small.c \
 	fuser/fusion/halo_source.c fuser/fusion/halo_source.h \
@@ -82,6 +84,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/rename_box.c \
 	fuser/fusion/reuse.c fuser/fusion/reuse.h \
 	fuser/fusion/share.c fuser/fusion/share.h \
+	fuser/fusion/share_map.c \
 	fuser/fusion/stale.c fuser/fusion/stale.h \
 	fuser/fusion/traffic.c fuser/fusion/traffic.h \
 	fuser/fusion/witness.c fuser/fusion/witness.h

@@ -162,6 +162,8 @@ __isl_give isl_map *access_thread_relation(const struct access *access);
 /* Bytes that all threads move through this access, an estimate: once an instance, or the hull of its base where that
  * is less or the number of instances is not known. */
 uint64_t access_traffic(const struct access_summary *summary, const struct access *access);
+/* Bytes of shared memory of a block, with what alignment may take. */
+uint64_t access_shared_bytes(const struct access_summary *summary);
 /* For people: IR, blocks, loops, affine forms and relations. Used by `kfuse ptx` and golden tests. */
 void access_print(FILE *out, const struct access_summary *summary);
 

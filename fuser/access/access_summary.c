@@ -57,3 +57,33 @@ uint64_t access_traffic(const struct access_summary *summary, const struct acces
     if (!access->is_once && __builtin_mul_overflow(bytes, access->most_instances, &bytes)) return hull;
     return bytes < hull ? bytes : hull;
 }
+
+static bool names(const struct ptx_operand *operands, uint32_t count, const struct ptx_variable *variable)
+{
+    for (uint32_t o = 0; o < count; o++)
+        if (operands[o].variable == variable ||
+            names(operands[o].elements, operands[o].element_count, variable))
+            return true;
+    return false;
+}
+
+/* With what alignment may take. */
+static uint64_t size_if_shared(const struct ptx_function *function, const struct ptx_variable *variable)
+{
+    if (variable->space != PTX_SHARED) return 0;
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (names(function->instructions[i].operands, function->instructions[i].operand_count, variable))
+            return variable->size + variable->alignment;
+    return 0;
+}
+
+uint64_t access_shared_bytes(const struct access_summary *summary)
+{
+    const struct ptx_function *function = summary->function;
+    uint64_t bytes = summary->dynamic_shared;
+    for (uint32_t i = 0; i < function->variable_count; i++)
+        bytes += size_if_shared(function, function->variables[i]);
+    for (uint32_t i = 0; function->module && i < function->module->variable_count; i++)
+        bytes += size_if_shared(function, function->module->variables[i]);
+    return bytes;
+}

@@ -3,8 +3,8 @@
  * bytes there, which stores need not go to memory. */
 #include "fuser/fusion/block_tile.h"
 
+#include "fuser/fusion/frame_pattern.h"
 #include "fuser/fusion/join.h"
-#include "fuser/fusion/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,57 +73,6 @@ static bool is_movable(const struct tiling *tiling, const struct placed_access *
            placed->access->width == bytes * instruction->vector;
 }
 
-/* A block of the member is the block of the same number, and its threads are those of the same linear number.
- */
-static bool keeps_blocks(const struct frame *frame, uint32_t member)
-{
-    const struct access_summary *summary = frame->members[member].summary;
-    enum remap_kind kind = frame->remaps[member].kind;
-    return kind == REMAP_SAME ||
-           (kind == REMAP_LINEAR && remap_keeps_blocks(summary, frame->grid, frame->block)) ||
-           (kind == REMAP_GLOBAL && !memcmp(summary->block, frame->block, sizeof frame->block));
-}
-
-/* { F[bz, by, bx, tz, ty, tx, counters] -> [byte] }, from { L[..] -> [byte] }. The passes of a share are
- * counted, too, first. */
-static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
-                                           __isl_take isl_map *bytes)
-{
-    isl_size dimensions = isl_map_dim(bytes, isl_dim_in);
-    if (dimensions < ACCESS_THREAD_DIMENSIONS) return isl_map_free(bytes); /* isl gave up */
-    unsigned counters = (unsigned)dimensions - ACCESS_THREAD_DIMENSIONS;
-    bool is_share = frame->remaps[member].kind == REMAP_SHARE;
-    isl_map *remap = is_share ? share_passes(frame, member, frame->remaps[member].share)
-                              : isl_map_copy(frame->maps[member]);
-    remap = isl_map_add_dims(remap, isl_dim_in, counters);
-    remap = isl_map_add_dims(remap, isl_dim_out, counters);
-    for (unsigned c = 0; c < counters; c++)
-        remap = isl_map_equate(remap, isl_dim_in, (int)(ACCESS_THREAD_DIMENSIONS + is_share + c), isl_dim_out,
-                               (int)(ACCESS_THREAD_DIMENSIONS + c));
-    remap = isl_map_reset_tuple_id(isl_map_reset_tuple_id(remap, isl_dim_in), isl_dim_out);
-    return isl_map_coalesce(isl_map_apply_range(remap, bytes));
-}
-
-bool tile_pattern_open(struct pattern *pattern, struct arena *arena, const struct frame *frame,
-                       const struct placed_access *placed)
-{
-    const struct bound_launch *launch = &frame->members[placed->member];
-    struct pattern_shape shape;
-    isl_map *bytes = isl_map_copy(placed->access->relation);
-    memcpy(shape.grid, frame->grid, sizeof shape.grid);
-    memcpy(shape.block, frame->block, sizeof shape.block);
-    if (!bytes) return false;
-    bytes = isl_map_reset_tuple_id(bytes, isl_dim_in);
-    if (keeps_blocks(frame, placed->member))
-        memcpy(shape.block, launch->summary->block, sizeof shape.block);
-    else
-        bytes = seen_from_frame(frame, placed->member, bytes);
-    bytes = overlap_moved(bytes, launch->bindings[placed->access->base].offset);
-    bool is_known = bytes && pattern_open(pattern, arena, bytes, &shape);
-    isl_map_free(bytes);
-    return is_known;
-}
-
 static bool is_forwarded(const struct group *group, const struct placed_access *placed)
 {
     const struct group_forward *forward =
@@ -151,7 +100,7 @@ static bool add_use(struct tiling *tiling, const struct placed_access *placed)
     bool is_partly_forwarded =
         !use->is_store && group_forward_to(tiling->group, placed->member, access->instruction);
     if (is_movable_one && !is_partly_forwarded)
-        use->is_known = tile_pattern_open(&use->pattern, tiling->uses.arena, tiling->frame, placed);
+        use->is_known = frame_pattern_open(&use->pattern, tiling->uses.arena, tiling->frame, placed);
     return use->is_known || !use->is_store;
 }
 

@@ -30,10 +30,6 @@
 /* Fills the group's block_tiles and tile_accesses, when forwards, drops and joins are known. False only when
  * memory is out. */
 bool block_tile_find(struct group *group, struct frame *frame);
-/* What blocks of the frame touch through an access of a placed member, from the array's start; see
- * pattern_open. */
-bool tile_pattern_open(struct pattern *pattern, struct arena *arena, const struct frame *frame,
-                       const struct placed_access *placed);
 
 /* --- block_tile_box.c: where bytes lie in a tile ---------------------------------------------------------
  */

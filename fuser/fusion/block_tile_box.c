@@ -113,11 +113,6 @@ static bool cut_rows(struct group_block_tile *tile, const struct tile_runs *runs
     return true;
 }
 
-uint64_t group_tile_bytes(const struct group_block_tile *tile)
-{
-    return (uint64_t)tile->layers * tile->rows * tile->row_bytes;
-}
-
 /* The pitch is the distance of two runs that lie further apart than all before. Rows cost arithmetic: they
  * must save something. */
 static bool choose_rows(struct group_block_tile *tile, const struct tile_runs *runs)

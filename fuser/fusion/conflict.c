@@ -124,7 +124,7 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
     struct frame_failure failure;
     if (group.arena && rename_find(&group, &frame, memo, &failure)) {
         describe_class(conflict, &group, &frame);
-        halo_free(&group);
+        group_forget_stages(&group);
         frame_clear(&frame);
     } else if (group.arena && group.refusal) {
         conflict->class = failure.is_unknown ? CONFLICT_UNKNOWN : CONFLICT_OTHER;

@@ -1,200 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Decides an inner-thread group: frame and remaps (place.c), then what forwarding makes of the members'
- * accesses (forward.c). */
-#include "fuser/fusion/block_tile.h"
-#include "fuser/fusion/forward.h"
-#include "fuser/fusion/halo.h"
-#include "fuser/fusion/rename.h"
-#include "fuser/fusion/reuse.h"
-#include "fuser/fusion/traffic.h"
-
-#include <stdio.h>
-#include <string.h>
-
-/* Operations of isl (pivots of a tableau): some seconds at worst. */
-enum { FORWARD_OPERATIONS = 500000, EXIT_OPERATIONS = 100000 };
-
-static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
-                                  uint32_t member_count)
-{
-    if (!member_count) return "a group needs a member";
-    for (uint32_t member = 0; member < member_count; member++) {
-        const struct access_summary *summary = members[member].summary;
-        const char *why = summary->refusal     ? summary->refusal
-                          : summary->no_member ? summary->no_member
-                                               : summary->no_whole_block;
-        if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
-    }
-    return NULL;
-}
-
-static void copy_frame(struct group *group, struct frame *frame)
-{
-    if (!group->stage_count) {
-        memcpy(group->grid, frame->grid, sizeof group->grid);
-        memcpy(group->block, frame->block, sizeof group->block);
-    }
-    for (uint32_t member = 0; member < group->member_count; member++) {
-        group->remaps[member] = frame->remaps[member];
-        frame->remaps[member].coordinates = NULL; /* the group owns them now */
-        frame->remaps[member].own = frame->remaps[member].far = NULL;
-    }
-}
-
-static bool array_is_written(const struct group *group, const struct array_binding *binding)
-{
-    for (uint32_t member = 0; member < group->member_count; member++) {
-        const struct bound_launch *launch = &group->members[member];
-        for (uint32_t i = 0; i < launch->summary->access_count; i++) {
-            const struct access *access = &launch->summary->accesses[i];
-            const struct array_binding *other = &launch->bindings[access->base];
-            if (access->kind == ACCESS_READ) continue;
-            if (other->array == binding->array || (!other->is_plain && !binding->is_plain)) return true;
-        }
-    }
-    return false;
-}
-
-static bool is_noncoherent(const struct ptx_instruction *instruction)
-{
-    return ptx_is_load(instruction) && ptx_has_modifier(instruction, PTX_MOD_NC);
-}
-
-static bool find_demotes(struct group *group)
-{
-    uint32_t capacity = 0;
-    for (uint32_t member = 0; member < group->member_count; member++)
-        capacity += group->members[member].summary->access_count;
-    group->demotes = arena_calloc(group->arena, capacity + 1, sizeof *group->demotes);
-    for (uint32_t member = 0; group->demotes && member < group->member_count; member++) {
-        const struct bound_launch *launch = &group->members[member];
-        for (uint32_t i = 0; i < launch->summary->access_count; i++) {
-            const struct access *access = &launch->summary->accesses[i];
-            if (!is_noncoherent(&launch->summary->function->instructions[access->instruction])) continue;
-            if (!array_is_written(group, &launch->bindings[access->base])) continue;
-            group->demotes[group->demote_count++] = (struct group_demote){member, access->instruction};
-        }
-    }
-    return group->demotes;
-}
-
-static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
-{
-    for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
-        for (uint32_t j = 0; j < frame->members[q].summary->access_count; j++) {
-            const struct placed_access *a = &frame->accesses[p][i], *b = &frame->accesses[q][j];
-            if ((frame_writes(a) || frame_writes(b)) && frame_overlap(frame, a, b) == OVERLAP_BLOCK)
-                return true;
-        }
-    return false;
-}
-
-/* An uneven member ends with a barrier, in the blocks that run it: here, all of them. */
-static bool ends_with_barrier(const struct frame *frame, uint32_t member)
-{
-    const struct access_summary *summary = frame->members[member].summary;
-    return summary->is_uneven && frame->remaps[member].kind != REMAP_SHARE &&
-           !memcmp(summary->grid, frame->grid, sizeof frame->grid);
-}
-
-/* Members that run in turns, one after the other: a join's, or one alone. The one behind them. */
-static uint32_t end_of_turns(const struct group *group, uint32_t member)
-{
-    const struct group_join *join = group_join_of(group, member);
-    return join ? join->first_member + join->member_count : member + 1;
-}
-
-/* Before a member, or a join, that meets, within a block, what ran after the last barrier, or whose shared
- * memory lies over that one's. Members of a join have theirs side by side, and meet in no block. */
-static bool find_barriers(struct group *group, struct frame *frame)
-{
-    group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
-    bool had_shared = false;
-    for (uint32_t first = 0, since = 0, end; group->barriers && first < group->member_count; first = end) {
-        end = end_of_turns(group, first);
-        bool has_shared = false, is_needed = false;
-        for (uint32_t member = first; member < end; member++) {
-            has_shared |= group->members[member].summary->has_shared;
-            group->is_tied |= group->members[member].summary->whole_block != NULL;
-            for (uint32_t p = since; p < first && !is_needed; p++)
-                is_needed = meet_in_block(frame, p, member);
-        }
-        is_needed |= had_shared && has_shared;
-        group->barriers[first] = is_needed;
-        group->is_tied |= is_needed;
-        had_shared = has_shared || (had_shared && !is_needed);
-        if (is_needed) since = first;
-        if (!ends_with_barrier(frame, end - 1)) continue;
-        had_shared = false;
-        since = end;
-    }
-    return group->barriers;
-}
-
-static void measure(struct group *group)
-{
-    group->bytes_saved = traffic_saved(group);
-    group->bytes_cached = traffic_cached(group);
-    group->block_bytes = traffic_of_block(group);
-}
-
-void group_use_block_tiles(struct group *group, bool is_on)
-{
-    group->block_tile_count = is_on ? group->found_block_tiles : 0;
-    group->tile_access_count = is_on ? group->found_tile_accesses : 0;
-    measure(group);
-}
-
-static bool decide(struct group *group, struct memo *memo)
-{
-    isl_ctx *ctx = memo->ctx;
-    struct frame frame;
-    struct frame_failure failure;
-    group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
-    if (!group->remaps) return false;
-    group->refusal = member_refusal(group->arena, group->members, group->member_count);
-    if (group->refusal) return true;
-    if (!rename_find(group, &frame, memo, &failure)) return group->refusal;
-    group->refusal = NULL;
-    struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
-    bool done = orders && find_demotes(group);
-    for (uint32_t member = 0; done && member < group->member_count; member++)
-        done = order_open(&orders[member], group->arena, group->members[member].summary->function);
-    struct joining *joining = done ? join_open(group, &frame) : NULL;
-    struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
-    done = joining && forward_find(group, &frame, orders, joining);
-    if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
-    done = done && join_cut(joining) && find_barriers(group, &frame);
-    quota_end(&quota);
-    done = done && block_tile_find(group, &frame);
-    join_close(joining);
-    quota = quota_begin(ctx, EXIT_OPERATIONS);
-    done = done && (group->stage_count || exit_find(group, &frame, orders));
-    quota_end(&quota);
-    done = done && reuse_find(group, &frame);
-    copy_frame(group, &frame);
-    group->found_block_tiles = group->block_tile_count;
-    group->found_tile_accesses = group->tile_access_count;
-    measure(group);
-    frame_clear(&frame);
-    return done;
-}
-
-struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
-{
-    struct arena *arena = arena_create();
-    struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
-    if (!group) {
-        arena_free(arena);
-        return NULL;
-    }
-    group->arena = arena;
-    group->members = members;
-    group->member_count = member_count;
-    if (decide(group, memo)) return group;
-    group_free(group);
-    return NULL;
-}
+ * A group, asked and released. */
+#include "fuser/fusion/group.h"
 
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member, uint32_t instruction)
 {
@@ -219,6 +25,13 @@ bool group_drops(const struct group *group, uint32_t member, uint32_t instructio
     return false;
 }
 
+bool group_caches(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->cached_count; i++)
+        if (group->cached[i].member == member && group->cached[i].instruction == instruction) return true;
+    return false;
+}
+
 const struct group_tile_access *group_tile_access_of(const struct group *group, uint32_t member,
                                                      uint32_t instruction)
 {
@@ -226,19 +39,6 @@ const struct group_tile_access *group_tile_access_of(const struct group *group, 
         if (group->tile_accesses[i].member == member && group->tile_accesses[i].instruction == instruction)
             return &group->tile_accesses[i];
     return NULL;
-}
-
-uint64_t group_shared_bytes(const struct group *group)
-{
-    uint64_t most = 0, bytes = 0;
-    for (uint32_t member = 0; member < group->member_count; member++) {
-        const struct group_join *join = group_join_of(group, member);
-        if (!join || join->first_member == member) bytes = 0;
-        bytes += join_shared_bytes(group->members[member].summary);
-        if (bytes > most) most = bytes;
-    }
-    for (uint32_t i = 0; i < group->block_tile_count; i++) most += group_tile_bytes(&group->block_tiles[i]);
-    return most;
 }
 
 const struct group_join *group_join_of(const struct group *group, uint32_t member)
@@ -256,13 +56,6 @@ bool group_is_repeated(const struct group *group, const struct group_forward *fo
     return to->segments[to->cfg->block_of[forward->to_instruction]] % 2;
 }
 
-bool group_caches(const struct group *group, uint32_t member, uint32_t instruction)
-{
-    for (uint32_t i = 0; i < group->cached_count; i++)
-        if (group->cached[i].member == member && group->cached[i].instruction == instruction) return true;
-    return false;
-}
-
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member)
 {
     const struct group_stage *stage = group->stages;
@@ -275,16 +68,22 @@ const struct unwound *group_unwound_of(const struct group *group, uint32_t membe
     return group->unwound ? group->unwound[member] : NULL;
 }
 
-void group_free(struct group *group)
+uint64_t group_tile_bytes(const struct group_block_tile *tile)
 {
-    if (!group) return;
-    for (uint32_t member = 0; group->remaps && member < group->member_count; member++) {
-        isl_pw_multi_aff_free(group->remaps[member].coordinates);
-        isl_set_free(group->remaps[member].own);
-        isl_set_free(group->remaps[member].far);
+    return (uint64_t)tile->layers * tile->rows * tile->row_bytes;
+}
+
+uint64_t group_shared_bytes(const struct group *group)
+{
+    uint64_t most = 0, bytes = 0;
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct group_join *join = group_join_of(group, member);
+        if (!join || join->first_member == member) bytes = 0;
+        bytes += access_shared_bytes(group->members[member].summary);
+        if (bytes > most) most = bytes;
     }
-    halo_free(group);
-    arena_free(group->arena);
+    for (uint32_t i = 0; i < group->block_tile_count; i++) most += group_tile_bytes(&group->block_tiles[i]);
+    return most;
 }
 
 const char *const group_fusions[] = {"inner-thread", "joined loops",           "inner-block",
@@ -301,4 +100,22 @@ enum group_kind group_kind(const struct group *group)
 const char *group_fusion(const struct group *group)
 {
     return group_fusions[group_kind(group)];
+}
+
+void group_forget_stages(struct group *group)
+{
+    for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
+    group->stage_count = group->tile_count = group->fetch_count = 0;
+}
+
+void group_free(struct group *group)
+{
+    if (!group) return;
+    for (uint32_t member = 0; group->remaps && member < group->member_count; member++) {
+        isl_pw_multi_aff_free(group->remaps[member].coordinates);
+        isl_set_free(group->remaps[member].own);
+        isl_set_free(group->remaps[member].far);
+    }
+    group_forget_stages(group);
+    arena_free(group->arena);
 }

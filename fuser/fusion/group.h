@@ -264,6 +264,8 @@ const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 const struct unwound *group_unwound_of(const struct group *group, uint32_t member); /* or NULL */
+/* It has no stages, tiles and fetches any more. */
+void group_forget_stages(struct group *group);
 void group_free(struct group *group);
 
 #endif

@@ -16,23 +16,6 @@ enum {
     AT_A_TIME = 1 << 16       /* threads of a device */
 };
 
-bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct placed_access *b,
-                 const char *why)
-{
-    const struct access_summary *p = halo_summary(halo, a->member), *q = halo_summary(halo, b->member);
-    struct frame_failure *failure = halo->failure;
-    if (quota_is_used_up(halo->frame->ctx)) return false; /* nothing is known of them */
-    if (!failure->reason[0])
-        snprintf(failure->reason, sizeof failure->reason, "kernel %s line %u and kernel %s line %u: %s",
-                 p->function->name, a->access->line, q->function->name, b->access->line, why);
-    if (failure->hazard_count < FRAME_HAZARDS_MOST)
-        failure->hazards[failure->hazard_count++] =
-            (struct frame_hazard){a->member, b->member, a->index, b->index};
-    else
-        failure->has_more = true;
-    return false;
-}
-
 /* --- one member
  * ----------------------------------------------------------------------------------------------- */
 
@@ -381,7 +364,7 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
     for (uint32_t m = 0; halo.spreads && m < group->member_count; m++) halo_clear_spread(&halo.spreads[m]);
     for (uint32_t i = 0; i < halo.load_count; i++) halo_clear_load(&halo.loads[i]);
     if (!found) {
-        halo_free(group);
+        group_forget_stages(group);
         frame_clear(frame);
     }
     return found;
@@ -434,10 +417,4 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
     else if (of_turns.reason[0])
         memcpy(failure->reason, of_turns.reason, sizeof failure->reason);
     return false;
-}
-
-void halo_free(struct group *group)
-{
-    for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
-    group->stage_count = group->tile_count = group->fetch_count = 0;
 }

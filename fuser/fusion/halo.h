@@ -44,6 +44,4 @@
  * is left open then. */
 bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
 
-void halo_free(struct group *group);
-
 #endif

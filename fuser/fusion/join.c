@@ -172,43 +172,13 @@ static const char *find_parted(const struct joining *joining, const struct group
     return NULL;
 }
 
-static bool names(const struct ptx_operand *operands, uint32_t count, const struct ptx_variable *variable)
-{
-    for (uint32_t o = 0; o < count; o++)
-        if (operands[o].variable == variable ||
-            names(operands[o].elements, operands[o].element_count, variable))
-            return true;
-    return false;
-}
-
-/* With what alignment may take. */
-static uint64_t size_if_shared(const struct ptx_function *function, const struct ptx_variable *variable)
-{
-    if (variable->space != PTX_SHARED) return 0;
-    for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (names(function->instructions[i].operands, function->instructions[i].operand_count, variable))
-            return variable->size + variable->alignment;
-    return 0;
-}
-
-uint64_t join_shared_bytes(const struct access_summary *summary)
-{
-    const struct ptx_function *function = summary->function;
-    uint64_t bytes = summary->dynamic_shared;
-    for (uint32_t i = 0; i < function->variable_count; i++)
-        bytes += size_if_shared(function, function->variables[i]);
-    for (uint32_t i = 0; function->module && i < function->module->variable_count; i++)
-        bytes += size_if_shared(function, function->module->variables[i]);
-    return bytes;
-}
-
 /* Shared arrays of its members lie side by side: the members take turns with them, without a barrier between.
  */
 static const char *find_shared(const struct joining *joining, const struct group_join *join)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i <= join->member_count; i++)
-        bytes += join_shared_bytes(joining->frame->members[join->first_member + i].summary);
+        bytes += access_shared_bytes(joining->frame->members[join->first_member + i].summary);
     return bytes > GROUP_MOST_SHARED
                ? arena_printf(joining->arena,
                               "%llu bytes of shared memory at a time: a kernel may declare %d",

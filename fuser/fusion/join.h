@@ -70,7 +70,4 @@ bool join_meets_between(struct joining *joining, const struct placed_access *fir
                         const struct placed_access *between, const struct placed_access *last,
                         uint32_t distance);
 
-/* Bytes of shared memory of a member, with what alignment may take. */
-uint64_t join_shared_bytes(const struct access_summary *summary);
-
 #endif

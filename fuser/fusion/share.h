@@ -38,6 +38,11 @@ static inline bool share_is_cut(const struct share *share, const struct access_s
 /* Finds the member's share of a block from its conflicts with the members that are placed, in an arena; NULL:
  * none, or isl gave up. */
 struct share *share_find(struct frame *frame, uint32_t member);
+/* --- share_map.c */
+/* { L -> [cell, z y x] }: of the launch. */
+__isl_give isl_map *share_cells(const struct frame *frame, uint32_t member, const struct share *share);
+/* { [bz, by, bx] -> [cell, z y x] }: of each fused block. */
+__isl_give isl_map *share_boxes(const struct frame *frame, uint32_t member, const struct share *share);
 /* { F[bz, by, bx, tz, ty, tx] -> L }: all threads that the block may run. */
 __isl_give isl_map *share_map(const struct frame *frame, uint32_t member, const struct share *share);
 /* { [bz, by, bx, tz, ty, tx, pass] -> L }: those that the thread runs. */
