@@ -91,7 +91,9 @@ libfuser_la_SOURCES += \
 
 # fused kernels
 libfuser_la_SOURCES += \
-	fuser/codegen/body.c fuser/codegen/body.h fuser/codegen/body_code.h \
+	fuser/codegen/body.c fuser/codegen/body.h \
+	fuser/codegen/body_code.c fuser/codegen/body_code.h \
+	fuser/codegen/body_write.c \
 	fuser/codegen/codegen.h \
 	fuser/codegen/collect.c \
 	fuser/codegen/compile.c \
@@ -100,8 +102,10 @@ libfuser_la_SOURCES += \
 	fuser/codegen/joined.c \
 	fuser/codegen/machine_code.c fuser/codegen/machine_code.h \
 	fuser/codegen/machine_code.def \
+	fuser/codegen/mnemonic.c fuser/codegen/mnemonic.h \
 	fuser/codegen/nvrtc.c fuser/codegen/nvrtc.h \
 	fuser/codegen/reference.c fuser/codegen/reference.h \
+	fuser/codegen/relation_text.c fuser/codegen/relation_text.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
 	fuser/codegen/settle.c fuser/codegen/settle.h \
 	fuser/codegen/contraction.c fuser/codegen/contraction.h \

@@ -133,7 +133,4 @@ const char *body_covered_name(const struct body *body, uint32_t index);
 bool body_is_first_fetch(const struct body *body, uint32_t index);
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch);
 
-/* The mnemonic of an arithmetic instruction with .rn put in behind the opcode. */
-struct ptx_span body_round_mnemonic(struct arena *arena, struct ptx_span mnemonic);
-
 #endif

@@ -6,27 +6,6 @@
 
 #include <string.h>
 
-bool body_refuse(struct body *body, const struct ptx_instruction *instruction, const char *why)
-{
-    body->error = arena_printf(body->arena, "kernel %s, line %u: %s (%.*s)", body->function->name,
-                               instruction ? instruction->line : body->function->line, why,
-                               instruction ? (int)instruction->mnemonic.length : 0,
-                               instruction ? instruction->mnemonic.text : "");
-    return false;
-}
-
-bool body_add_word(struct body *body, struct body_word word)
-{
-    for (uint32_t i = 0; i < body->word_count; i++)
-        if (body->words[i].offset == word.offset && body->words[i].type == word.type &&
-            body->words[i].register_bytes == word.register_bytes)
-            return true;
-    body->words = arena_grow(body->arena, body->words, body->word_count, body->word_count + 1, sizeof word);
-    if (!body->words) return false;
-    body->words[body->word_count++] = word;
-    return true;
-}
-
 static uint32_t register_bytes(const struct body *body, const struct ptx_operand *operand)
 {
     return ptx_type_bytes(body->function->registers[operand->reg].type);

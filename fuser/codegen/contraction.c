@@ -3,7 +3,7 @@
  * next. */
 #include "fuser/codegen/contraction.h"
 
-#include "fuser/codegen/body.h"
+#include "fuser/codegen/mnemonic.h"
 #include "fuser/kernel/product.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ uint32_t contraction_parts(struct arena *arena, const struct ptx_function *funct
     const struct ptx_instruction *sum = &function->instructions[index];
     uint32_t count = 0;
     parts[0] = *sum;
-    if (own->round) parts[0].mnemonic = body_round_mnemonic(arena, sum->mnemonic);
+    if (own->round) parts[0].mnemonic = mnemonic_round(arena, sum->mnemonic);
     if (!own->summand) return parts[0].mnemonic.length != 0;
     struct ptx_operand *operands = operands_of(arena, function, own, sum);
     if (!operands) return 0;

@@ -2,12 +2,12 @@
  * Coordinates are 32-bit where the launch has fewer than 2^31 threads (or threads along the dimension).
  * Divisors are constants. */
 #include "fuser/codegen/remap_code.h"
+#include "fuser/codegen/relation_text.h"
 #include "fuser/codegen/stage_code.h"
 #include "fuser/fusion/share.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
-#include <isl/id.h>
 #include <stdlib.h>
 
 /* Of isl, for one member's coordinates; what it gives up does not compile. */
@@ -226,32 +226,6 @@ static void write_share(const struct body *body, FILE *out)
     fprintf(out, "        (void)fused_tid;\n");
 }
 
-static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
-
-__isl_give isl_pw_aff *remap_code_value_by_name(__isl_keep isl_pw_multi_aff *coordinates, int d)
-{
-    isl_ctx *ctx = isl_pw_multi_aff_get_ctx(coordinates);
-    isl_pw_aff *value = isl_pw_multi_aff_get_pw_aff(coordinates, d);
-    value = isl_pw_aff_move_dims(value, isl_dim_param, 0, isl_dim_in, 0, 6);
-    for (unsigned k = 0; k < 6; k++)
-        value = isl_pw_aff_set_dim_id(value, isl_dim_param, k, isl_id_alloc(ctx, names[k], NULL));
-    return isl_pw_aff_coalesce(isl_pw_aff_project_domain_on_params(value));
-}
-
-__isl_give isl_set *remap_code_set_by_name(__isl_keep isl_set *set)
-{
-    isl_set *named = isl_set_move_dims(isl_set_copy(set), isl_dim_param, 0, isl_dim_set, 0, 6);
-    for (unsigned d = 0; d < 6; d++) named = isl_set_set_dim_name(named, isl_dim_param, d, names[d]);
-    return isl_set_params(named);
-}
-
-char *remap_code_text(__isl_take isl_ast_expr *expression)
-{
-    char *text = expression ? isl_ast_expr_to_C_str(expression) : NULL;
-    isl_ast_expr_free(expression);
-    return text;
-}
-
 static void write_affine(const struct body *body, FILE *out)
 {
     const struct group *group = body->group;
@@ -267,10 +241,10 @@ static void write_affine(const struct body *body, FILE *out)
         group->grid[2], group->grid[1], group->grid[0], group->block[2], group->block[1], group->block[0]);
     struct quota quota = quota_begin(isl_set_get_ctx(run), AFFINE_OPERATIONS);
     isl_set *context = isl_set_read_from_str(isl_set_get_ctx(run), bounds);
-    isl_set *domain = isl_set_gist(remap_code_set_by_name(run), isl_set_copy(context));
+    isl_set *domain = isl_set_gist(relation_text_set(run), isl_set_copy(context));
     isl_set_free(run);
     isl_ast_build *build = isl_ast_build_from_context(context);
-    char *condition = remap_code_text(isl_ast_build_expr_from_set(build, domain));
+    char *condition = relation_text(isl_ast_build_expr_from_set(build, domain));
     fprintf(out,
             "        const %s bz = blockIdx.z, by = blockIdx.y, bx = blockIdx.x, tz = threadIdx.z, ty = "
             "threadIdx.y, "
@@ -281,8 +255,8 @@ static void write_affine(const struct body *body, FILE *out)
     for (int d = 0; d < 6; d++) {
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;
-        isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, d);
-        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
+        isl_pw_aff *value = relation_text_value(remap->coordinates, d);
+        char *text = relation_text(isl_ast_build_expr_from_pw_aff(build, value));
         fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "0");
         is_told &= text != NULL;
         free(text);

@@ -2,7 +2,7 @@
  * Variables: lx ly lz, the cell's place in the stage's box; tx ty tz, the cell in the launch (negative or
  * beyond its end in a border); gx gy gz, the member's thread. */
 #include "fuser/codegen/stage_code.h"
-#include "fuser/codegen/remap_code.h"
+#include "fuser/codegen/relation_text.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -67,14 +67,14 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
     if (!cells) return NULL;
     isl_map *blocks = blocks_of_cells(group, stage, isl_set_get_ctx(cells));
     isl_set *grid = isl_map_range(isl_map_copy(blocks)), *busy = isl_set_apply(cells, blocks);
-    isl_set *all = remap_code_set_by_name(grid);
-    isl_set *named = isl_set_coalesce(isl_set_gist(remap_code_set_by_name(busy), isl_set_copy(all)));
+    isl_set *all = relation_text_set(grid);
+    isl_set *named = isl_set_coalesce(isl_set_gist(relation_text_set(busy), isl_set_copy(all)));
     isl_set_free(grid);
     isl_set_free(busy);
     char *text = NULL;
     if (isl_set_plain_is_universe(named) != isl_bool_true) {
         isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(all));
-        text = remap_code_text(isl_ast_build_expr_from_set(build, isl_set_copy(named)));
+        text = relation_text(isl_ast_build_expr_from_set(build, isl_set_copy(named)));
         isl_ast_build_free(build);
     }
     isl_set_free(named);
@@ -142,7 +142,7 @@ static __isl_give isl_ast_build *build_of(const struct group *group, const struc
 /* The condition of a set over parameters, as C. */
 static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
 {
-    return remap_code_text(isl_ast_build_expr_from_set(build, set));
+    return relation_text(isl_ast_build_expr_from_set(build, set));
 }
 
 /* Whether it is in the tile, or in so much of the border. */
@@ -162,7 +162,7 @@ static void write_own(const struct group *group, const struct remap *remap, cons
 {
     fprintf(out, "        const unsigned int own = ");
     if (remap->own) {
-        char *condition = condition_text(build, remap_code_set_by_name(remap->own));
+        char *condition = condition_text(build, relation_text_set(remap->own));
         fprintf(out, "(%s)", condition ? condition : "#error");
         free(condition);
     } else {
@@ -176,7 +176,7 @@ static void write_own(const struct group *group, const struct remap *remap, cons
 static void write_far(const struct group *group, const struct remap *remap, const struct group_stage *stage,
                       isl_ast_build *build, FILE *out)
 {
-    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(remap->far)));
+    char *condition = condition_text(build, isl_set_coalesce(relation_text_set(remap->far)));
     fprintf(out, " && ((1");
     write_inside(group, stage, stage->near_low, stage->near_high, out);
     fprintf(out, ") || (%s))", condition ? condition : "#error");
@@ -190,14 +190,14 @@ static void write_related(const struct body *body, const struct group_stage *sta
     const struct remap *remap = &group->remaps[body->member];
     isl_set *run = running_cells(group, body->member);
     isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
-    char *condition = condition_text(build, isl_set_coalesce(remap_code_set_by_name(run)));
+    char *condition = condition_text(build, isl_set_coalesce(relation_text_set(run)));
     isl_set_free(run);
     fprintf(out, "        if ((%s)", condition ? condition : "#error");
     if (remap->far) write_far(group, remap, stage, build, out);
     fprintf(out, ") {\n");
     for (int d = 0; d < 3; d++) {
-        isl_pw_aff *value = remap_code_value_by_name(remap->coordinates, 5 - d);
-        char *text = remap_code_text(isl_ast_build_expr_from_pw_aff(build, value));
+        isl_pw_aff *value = relation_text_value(remap->coordinates, 5 - d);
+        char *text = relation_text(isl_ast_build_expr_from_pw_aff(build, value));
         fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
         free(text);
     }
@@ -268,7 +268,7 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     if (!fetch->covered) return;
     isl_ast_build *build =
         build_of(group, group_stage_of(group, body->member), isl_set_get_ctx(fetch->covered));
-    char *condition = condition_text(build, remap_code_set_by_name(fetch->covered));
+    char *condition = condition_text(build, relation_text_set(fetch->covered));
     fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body, index),
             condition ? condition : "#error");
     free(condition);
