@@ -122,6 +122,7 @@ libfuser_la_SOURCES += \
 	fuser/decompile/decompile.c fuser/decompile/decompile.h \
 	fuser/decompile/expression.c \
 	fuser/decompile/flow.c fuser/decompile/flow.h \
+	fuser/decompile/fold.c \
 	fuser/decompile/group.c fuser/decompile/group.h \
 	fuser/decompile/operand.c \
 	fuser/decompile/pointers.c \

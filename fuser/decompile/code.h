@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A kernel that is being written as C. Registers are C variables; one with a single definition is written in
- * the place of its use where that is the same (registers.c). Internal to fuser/decompile. */
+ * the place of its use where that is the same (fold.c). Internal to fuser/decompile. */
 #ifndef KFUSE_FUSER_DECOMPILE_CODE_H
 #define KFUSE_FUSER_DECOMPILE_CODE_H
 
@@ -77,9 +77,8 @@ enum ptx_type types_operand(const struct ptx_instruction *instruction, uint32_t 
 bool types_see_sign(const struct ptx_instruction *instruction);
 enum ptx_type types_plain(enum ptx_type type); /* bits become unsigned integers */
 
-/* --- registers.c: which registers are written in the place of their use -------------------------------- */
+/* --- registers.c --------------------------------------------------------------------------------------- */
 bool registers_find(struct code *code);
-void registers_fold(struct code *code);
 /* Some definition of the register lies behind one instruction and before another of the same block; or they
  * are in two. */
 bool registers_may_change(const struct code *code, int32_t reg, uint32_t from, uint32_t to);
@@ -120,6 +119,9 @@ void address_note(struct code *code, uint32_t parameter, const struct ptx_instru
 
 /* --- pointers.c ----------------------------------------------------------------------------------------- */
 bool pointers_find(struct code *code);
+
+/* --- fold.c: which registers are written in the place of their use --------------------------------------- */
+void fold_registers(struct code *code);
 
 /* --- statement.c ---------------------------------------------------------------------------------------- */
 /* Without indentation, semicolon included; NULL: nothing is to be written. May hold several, separated by

@@ -238,7 +238,7 @@ bool decompile_kernel(FILE *out, struct arena *arena, const struct ptx_function 
         return false;
     }
     if (!open_code(&code, reason)) return false;
-    registers_fold(&code);
+    fold_registers(&code);
     struct flow *flow = flow_build(arena, code.dominators);
     code.seen = arena_calloc(arena, function->register_count + 1, sizeof *code.seen);
     if (!flow || !code.seen) return false;
