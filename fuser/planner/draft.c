@@ -31,6 +31,12 @@ const char *draft_why_no_step(struct search *search, uint32_t launch)
     return draft_obstacle(search, launch, &base);
 }
 
+/* What no member may be may wait for the host: debt.h. */
+bool draft_may_stand_by(struct search *search, uint32_t launch)
+{
+    return !draft_why_no_step(search, launch) && !search_class(search, launch)->no_member;
+}
+
 const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *base)
 {
     const struct launch_class *class = search_class(search, launch);

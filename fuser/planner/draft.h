@@ -23,6 +23,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
 const char *draft_why_no_step(struct search *search, uint32_t launch);
 /* The same; *base: which of its bases is at fault, UINT32_MAX: none. */
 const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *base);
+/* All that the launch touches is known, and it waits for nobody: it may be issued while something is stale. */
+bool draft_may_stand_by(struct search *search, uint32_t launch);
 /* Extends the draft launch by launch to the end of the window; needs search and first. */
 void draft_grow(struct draft *draft);
 /* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */

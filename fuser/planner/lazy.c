@@ -211,16 +211,10 @@ static void note_bystander(struct playing *playing, uint32_t launch)
     playing->bystanders[playing->bystander_count++] = launch;
 }
 
-/* What no member may be may wait for the host: debt.h. */
-bool lazy_may_stand_by(struct search *search, uint32_t launch)
-{
-    return !draft_why_no_step(search, launch) && !search_class(search, launch)->no_member;
-}
-
 static void make_launch(struct playing *playing, uint32_t launch)
 {
     if (!playing->debt_count) return;
-    if (!lazy_may_stand_by(playing->search, launch)) {
+    if (!draft_may_stand_by(playing->search, launch)) {
         pay_all(playing);
         return;
     }
@@ -294,7 +288,7 @@ static void spare_passed(struct search *search, const struct search_group *group
 {
     for (uint32_t s = 0; s < group->step_count; s++) {
         if (group->roles[s] == PLAN_MEMBER) continue;
-        if (!lazy_may_stand_by(search, group->launches[s])) {
+        if (!draft_may_stand_by(search, group->launches[s])) {
             for (uint32_t i = 0; i < stale->count; i++) stale->ranges[i].is_stale = false;
             stale_settle(group->group, stale);
             continue;

@@ -28,8 +28,6 @@ enum { LAZY_NONE = UINT32_MAX, LAZY_PREFIX_MOST = 8 };
 bool lazy_choose(struct search *search);
 void lazy_free(struct search *search);
 
-/* All that the launch touches is known, and it waits for nobody: it may be issued while something is stale. */
-bool lazy_may_stand_by(struct search *search, uint32_t launch);
 /* lazy_prefix.c: moves uses of the group to one that has lazy->prefix launches more before it. False when
  * memory is out. */
 bool lazy_prefix(struct search *search, struct search_group *group, bool *has_moved);

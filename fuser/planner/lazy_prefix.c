@@ -55,7 +55,7 @@ static struct search_group *lengthen(struct search *search, const struct search_
 static bool may_wait_for_group(struct search *search, uint32_t first, uint32_t length)
 {
     for (uint32_t i = first - length; i < first; i++)
-        if (!lazy_may_stand_by(search, i)) return false;
+        if (!draft_may_stand_by(search, i)) return false;
     return true;
 }
 
