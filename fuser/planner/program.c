@@ -299,6 +299,18 @@ static void keep_activity(struct reading *reading, const struct trace_activity *
     reading->activities[reading->activity_count++] = activity;
 }
 
+static void read_allocate(struct reading *reading, const struct trace_allocate *allocate)
+{
+    if (allocate->kind == TRACE_MEMORY_ASYNC)
+        add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
+    live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
+}
+
+static void read_contents(struct reading *reading, const struct trace_contents *contents)
+{
+    add_touch(reading, PROGRAM_WRITES, contents->address, contents->size);
+}
+
 static void read_record(struct reading *reading, const struct trace_view *view)
 {
     struct program *program = reading->program;
@@ -321,20 +333,15 @@ static void read_record(struct reading *reading, const struct trace_view *view)
     case TRACE_LAUNCH:
         read_launch(reading, view);
         break;
-    case TRACE_ALLOCATE: {
-        const struct trace_allocate *allocate = view->fixed;
-        if (allocate->kind == TRACE_MEMORY_ASYNC)
-            add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
-        live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
+    case TRACE_ALLOCATE:
+        read_allocate(reading, view->fixed);
         break;
-    }
     case TRACE_FREE:
         read_free(reading, view->fixed);
         end_window(reading, "the program frees memory");
         break;
     case TRACE_CONTENTS:
-        add_touch(reading, PROGRAM_WRITES, ((const struct trace_contents *)view->fixed)->address,
-                  ((const struct trace_contents *)view->fixed)->size);
+        read_contents(reading, view->fixed);
         end_window(reading, "the program writes a module variable");
         break;
     case TRACE_COPY:
