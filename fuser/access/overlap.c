@@ -12,6 +12,7 @@
 #include <isl/space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
+#include <stdlib.h>
 
 uint64_t overlap_common_divisor(uint64_t a, uint64_t b)
 {
@@ -295,6 +296,28 @@ __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, cons
     if (!access->relation) return NULL;
     isl_map *bytes = access_thread_relation(access);
     return overlap_moved(bytes, launch->bindings[access->base].offset);
+}
+
+bool touches_open(struct touches *touches, const struct bound_launch *launch)
+{
+    *touches = (struct touches){launch, calloc(launch->summary->access_count + 1, sizeof *touches->of)};
+    return touches->of;
+}
+
+void touches_close(struct touches *touches)
+{
+    for (uint32_t i = 0; touches->of && i < touches->launch->summary->access_count; i++)
+        isl_map_free(touches->of[i].bytes);
+    free(touches->of);
+    *touches = (struct touches){0};
+}
+
+const struct touch *touches_get(struct memo *memo, struct touches *touches, uint32_t index)
+{
+    const struct access *access = &touches->launch->summary->accesses[index];
+    struct touch *touch = &touches->of[index];
+    if (!touch->width) *touch = touch_of(memo, overlap_thread_bytes(touches->launch, access), access->width);
+    return touch;
 }
 
 bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,

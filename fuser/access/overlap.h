@@ -36,6 +36,15 @@ struct touch touch_of(struct memo *memo, __isl_keep isl_map *bytes, uint32_t wid
  * own, which takes isl less. */
 struct touch touch_of_all(struct memo *memo, __isl_keep isl_map *bytes, const struct bound_launch *launch,
                           const struct access *access);
+/* What a launch's accesses touch in its own threads, each looked at when it is first asked for. */
+struct touches {
+    const struct bound_launch *launch;
+    struct touch *of; /* by access; of no width: not looked at yet */
+};
+/* False when memory is out. The launch must outlive it. Release with touches_close, which takes one of zeroes. */
+bool touches_open(struct touches *touches, const struct bound_launch *launch);
+void touches_close(struct touches *touches);
+const struct touch *touches_get(struct memo *memo, struct touches *touches, uint32_t access);
 /* { thread of a -> thread of b : the bytes of a's thread and those of b's share one }, in one array. */
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
 /* Tests of overlap_relation, which they do not compute: that takes long. */

@@ -39,27 +39,11 @@ static bool any_may_conflict(const struct bound_launch *p, const struct bound_la
     return false;
 }
 
-/* What an access of one of the launches touches; looked at when it is asked for. */
-struct side {
-    struct touch touch;
-    bool is_known;
-};
-
-static const struct touch *touch_by(struct memo *memo, struct side *sides, const struct bound_launch *launch,
-                                    uint32_t index)
-{
-    struct side *side = &sides[index];
-    const struct access *access = &launch->summary->accesses[index];
-    if (side->is_known) return &side->touch;
-    side->touch = touch_of(memo, overlap_thread_bytes(launch, access), access->width);
-    side->is_known = true;
-    return &side->touch;
-}
-
 /* Whether any two threads conflict, by the first accesses that do; those, and unknown ones, are noted. */
-static isl_bool any_conflict(struct memo *memo, struct side *sides_p, const struct bound_launch *p,
-                             struct side *sides_q, const struct bound_launch *q, struct conflict *conflict)
+static isl_bool any_conflict(struct memo *memo, struct touches *of_p, struct touches *of_q,
+                             struct conflict *conflict)
 {
+    const struct bound_launch *p = of_p->launch, *q = of_q->launch;
     for (uint32_t i = 0; i < p->summary->access_count; i++)
         for (uint32_t j = 0; j < q->summary->access_count; j++) {
             const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
@@ -67,8 +51,7 @@ static isl_bool any_conflict(struct memo *memo, struct side *sides_p, const stru
             conflict->access_p = i;
             conflict->access_q = j;
             if (p->bindings[a->base].array != q->bindings[b->base].array) return isl_bool_error;
-            const struct touch *first = touch_by(memo, sides_p, p, i),
-                               *second = touch_by(memo, sides_q, q, j);
+            const struct touch *first = touches_get(memo, of_p, i), *second = touches_get(memo, of_q, j);
             if (!first->bytes || !second->bytes) return isl_bool_error;
             isl_bool apart = overlap_is_empty(memo, first, second);
             if (apart != isl_bool_true) return isl_bool_not(apart);
@@ -76,23 +59,17 @@ static isl_bool any_conflict(struct memo *memo, struct side *sides_p, const stru
     return isl_bool_false;
 }
 
-static void sides_free(struct side *sides, const struct bound_launch *launch)
-{
-    for (uint32_t i = 0; sides && i < launch->summary->access_count; i++) isl_map_free(sides[i].touch.bytes);
-    free(sides);
-}
-
 static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *p,
                                   const struct bound_launch *q, struct conflict *conflict)
 {
-    struct side *sides_p = calloc(p->summary->access_count + 1, sizeof *sides_p);
-    struct side *sides_q = calloc(q->summary->access_count + 1, sizeof *sides_q);
+    struct touches of_p, of_q;
+    bool is_open = touches_open(&of_p, p);
+    is_open = touches_open(&of_q, q) && is_open;
     struct quota quota = quota_begin(memo->ctx, CONFLICT_OPERATIONS);
-    isl_bool found =
-        sides_p && sides_q ? any_conflict(memo, sides_p, p, sides_q, q, conflict) : isl_bool_error;
+    isl_bool found = is_open ? any_conflict(memo, &of_p, &of_q, conflict) : isl_bool_error;
     quota_end(&quota);
-    sides_free(sides_p, p);
-    sides_free(sides_q, q);
+    touches_close(&of_p);
+    touches_close(&of_q);
     return found;
 }
 

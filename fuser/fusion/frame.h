@@ -35,6 +35,7 @@ struct frame {
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
+    struct touches *own;             /* of members, in their own threads; opened when asked for */
     uint32_t
         *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
     struct frame_shape {
