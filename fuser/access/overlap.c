@@ -9,6 +9,7 @@
 #include <isl/constraint.h>
 #include <isl/ilp.h>
 #include <isl/local_space.h>
+#include <isl/point.h>
 #include <isl/space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
@@ -255,11 +256,45 @@ isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct
     return answer == GIVEN_UP ? isl_bool_error : answer == NOWHERE ? isl_bool_true : isl_bool_false;
 }
 
+/* From a point of the relation that isl has found to see that there is one: whether both threads differ there in one
+ * of these coordinates. */
+static bool differs_at(__isl_keep isl_point *point, unsigned count, unsigned from, unsigned to)
+{
+    bool differs = false;
+    for (unsigned d = from; d < to && !differs; d++) {
+        isl_val *one = isl_point_get_coordinate_val(point, isl_dim_set, (int)d);
+        isl_val *other = isl_point_get_coordinate_val(point, isl_dim_set, (int)(count + d));
+        differs = one && other && isl_val_ne(one, other);
+        isl_val_free(one);
+        isl_val_free(other);
+    }
+    return differs;
+}
+
+/* What one point tells: OVERLAP_NONE where there is none, OVERLAP_OTHER, or UNTESTED. */
+static enum overlap test_point(__isl_keep isl_map *shared, bool by_block)
+{
+    enum overlap result = OVERLAP_UNTESTED;
+    unsigned count = (unsigned)isl_map_dim(shared, isl_dim_in) / 2;
+    isl_point *point = isl_set_sample_point(isl_map_wrap(isl_map_copy(shared)));
+    if (point && isl_point_is_void(point) == isl_bool_true)
+        result = OVERLAP_NONE;
+    else if (point && differs_at(point, count, 0, by_block ? 3 : count))
+        result = OVERLAP_OTHER;
+    isl_point_free(point);
+    return result;
+}
+
 static enum overlap test(const struct touch *a, const struct touch *b, enum overlap reach)
 {
     isl_map *shared = sharing(a, b);
     bool by_block = reach == OVERLAP_BLOCK;
-    enum overlap result = OVERLAP_UNKNOWN;
+    enum overlap result = test_point(shared, by_block);
+    if (result != OVERLAP_UNTESTED) {
+        isl_map_free(shared);
+        return result;
+    }
+    result = OVERLAP_UNKNOWN;
     isl_bool block = by_block ? may_differ(shared, 0, 3) : isl_bool_false;
     isl_bool thread = block == isl_bool_false ? may_differ(shared, by_block ? 3 : 0, 6) : isl_bool_false;
     isl_bool empty =
