@@ -56,6 +56,7 @@ libfuser_la_SOURCES += \
 
 # several launches together
 libfuser_la_SOURCES += \
+	fuser/fusion/apart.c fuser/fusion/apart.h \
 	fuser/fusion/block_pattern.c fuser/fusion/block_pattern.h \
 	fuser/fusion/block_tile.c fuser/fusion/block_tile.h \
 	fuser/fusion/block_tile_box.c \

@@ -309,21 +309,68 @@ static enum overlap test(const struct touch *a, const struct touch *b, enum over
     return result;
 }
 
-enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b, enum overlap reach)
+/* Whether some pair of threads fulfils one of these conditions. */
+static isl_bool any_fulfils(__isl_keep isl_map *shared, isl_map *const *conditions, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        isl_map *both = isl_map_intersect(isl_map_copy(shared), isl_map_copy(conditions[i]));
+        isl_bool empty = isl_map_is_empty(both);
+        isl_map_free(both);
+        if (empty != isl_bool_true) return isl_bool_not(empty);
+    }
+    return isl_bool_false;
+}
+
+static enum overlap test_apart(const struct touch *a, const struct touch *b,
+                               const struct overlap_apart *apart, enum overlap reach)
+{
+    isl_map *shared = sharing(a, b);
+    uint32_t blocks = reach == OVERLAP_BLOCK ? apart->block_count : 0, first = apart->block_count;
+    enum overlap result = OVERLAP_UNKNOWN;
+    isl_bool block = any_fulfils(shared, apart->conditions, blocks);
+    isl_bool thread = block == isl_bool_false
+                          ? any_fulfils(shared, apart->conditions + first, apart->count - first)
+                          : isl_bool_false;
+    isl_bool empty =
+        block == isl_bool_false && thread == isl_bool_false ? isl_map_is_empty(shared) : isl_bool_false;
+    if (block == isl_bool_true)
+        result = OVERLAP_OTHER;
+    else if (thread == isl_bool_true)
+        result = reach == OVERLAP_BLOCK ? OVERLAP_BLOCK : OVERLAP_OTHER;
+    else if (block == isl_bool_false && thread == isl_bool_false && empty >= 0)
+        result = empty ? OVERLAP_NONE : OVERLAP_SAME;
+    isl_map_free(shared);
+    return result;
+}
+
+static enum overlap ask(struct memo *memo, const struct touch *a, const struct touch *b,
+                        const struct overlap_apart *apart, enum overlap reach)
 {
     struct quota quota;
     if (lie_apart(a, b)) return OVERLAP_NONE;
     struct memo_question question = question_of(MEMO_OVERLAP, a, b);
     question.words[5] = reach;
+    if (apart) question.words[6] = apart->name.low, question.words[7] = apart->name.high;
     bool is_known = a->number && b->number;
     if (!quota_ask(&quota, memo->ctx)) return OVERLAP_UNKNOWN;
     enum overlap overlap = is_known ? (enum overlap)memo_value(memo, &question) : OVERLAP_UNTESTED;
     if (overlap == OVERLAP_UNTESTED) {
-        overlap = test(a, b, reach);
+        overlap = apart ? test_apart(a, b, apart, reach) : test(a, b, reach);
         if (is_known) memo_keep_value(memo, &question, overlap);
     }
     quota_answer(&quota, overlap != OVERLAP_UNKNOWN);
     return overlap;
+}
+
+enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b, enum overlap reach)
+{
+    return ask(memo, a, b, NULL, reach);
+}
+
+enum overlap overlap_test_apart(struct memo *memo, const struct touch *a, const struct touch *b,
+                                const struct overlap_apart *apart, enum overlap reach)
+{
+    return ask(memo, a, b, apart, reach);
 }
 
 __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access)

@@ -3,6 +3,7 @@
 #ifndef KFUSE_FUSER_ACCESS_OVERLAP_H
 #define KFUSE_FUSER_ACCESS_OVERLAP_H
 
+#include "common/hash.h"
 #include "fuser/access/binding.h"
 #include "fuser/solver/memo.h"
 
@@ -52,6 +53,18 @@ isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct
 /* Of the threads of one frame. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
 enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b,
                           enum overlap reach);
+/* What tells threads of two launches apart that are placed in one frame, where that is affine in their own coordinates:
+ * { [thread of a, thread of b] -> [byte, byte] } where a number of the one is less, or more, than the other's. Threads of
+ * other blocks differ in some of the first, other threads of a block in some of the rest. Owned. */
+enum { OVERLAP_MOST_APART = 12 };
+struct overlap_apart {
+    isl_map *conditions[OVERLAP_MOST_APART];
+    uint32_t block_count, count;
+    struct hash128 name; /* of what they say */
+};
+/* overlap_test of threads that are placed so, by what they touch in their own launches. */
+enum overlap overlap_test_apart(struct memo *memo, const struct touch *a, const struct touch *b,
+                                const struct overlap_apart *apart, enum overlap reach);
 /* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
  * byte. */
 __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, const struct access *access);

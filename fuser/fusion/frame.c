@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Members seen from the threads of a fused launch; every answer is kept per pair of access shapes. */
+#include "fuser/fusion/apart.h"
 #include "fuser/fusion/share.h"
 
 #include <string.h>
@@ -246,14 +247,6 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->accesses[member] = NULL;
 }
 
-static enum overlap overlap_of_shapes(const struct frame *frame, const struct frame_shape *a,
-                                      const struct frame_shape *b)
-{
-    if (a->array != b->array) return a->is_plain || b->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
-    if (!a->touch.bytes || !b->touch.bytes) return OVERLAP_UNKNOWN;
-    return overlap_test(frame->memo, &a->touch, &b->touch, frame->reach);
-}
-
 /* NULL: memory is out. */
 static const struct touch *own_touch(struct frame *frame, const struct placed_access *access)
 {
@@ -264,14 +257,32 @@ static const struct touch *own_touch(struct frame *frame, const struct placed_ac
 
 /* No threads of the members touch one byte, wherever they are placed. Which isl can mostly tell at once, where from
  * a frame it takes long. */
-static bool never_meet(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
+static bool never_meet(struct frame *frame, const struct touch *a, const struct touch *b)
 {
-    const struct touch *first = own_touch(frame, a), *second = own_touch(frame, b);
-    if (!first || !second || !first->bytes || !second->bytes) return false;
     struct quota quota = quota_begin(frame->ctx, QUOTA_QUESTION);
-    bool apart = overlap_is_empty(frame->memo, first, second) == isl_bool_true;
+    bool apart = overlap_is_empty(frame->memo, a, b) == isl_bool_true;
     quota_end(&quota);
     return apart;
+}
+
+/* In the members' own threads where that can be, else in those of the frame. */
+static enum overlap find_overlap(struct frame *frame, const struct placed_access *a,
+                                 const struct placed_access *b)
+{
+    const struct frame_shape *first = &frame->shapes[a->shape], *second = &frame->shapes[b->shape];
+    struct overlap_apart apart;
+    if (first->array != second->array)
+        return first->is_plain || second->is_plain ? OVERLAP_NONE : OVERLAP_UNKNOWN;
+    if (!first->touch.bytes || !second->touch.bytes) return OVERLAP_UNKNOWN;
+    const struct touch *own_a = own_touch(frame, a), *own_b = own_touch(frame, b);
+    bool is_known = own_a && own_b && own_a->bytes && own_b->bytes;
+    if (is_known && never_meet(frame, own_a, own_b)) return OVERLAP_NONE;
+    if (is_known && apart_open(&apart, frame, a->member, b->member)) {
+        enum overlap overlap = overlap_test_apart(frame->memo, own_a, own_b, &apart, frame->reach);
+        apart_close(&apart);
+        return overlap;
+    }
+    return overlap_test(frame->memo, &first->touch, &second->touch, frame->reach);
 }
 
 enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
@@ -280,9 +291,7 @@ enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, c
         return OVERLAP_NONE;
     unsigned char *known = &frame->overlaps[(size_t)a->shape * frame->table_size + b->shape];
     if (*known == OVERLAP_UNTESTED) {
-        const struct frame_shape *first = &frame->shapes[a->shape], *second = &frame->shapes[b->shape];
-        bool is_apart = first->array == second->array && never_meet(frame, a, b);
-        *known = is_apart ? OVERLAP_NONE : (unsigned char)overlap_of_shapes(frame, first, second);
+        *known = (unsigned char)find_overlap(frame, a, b);
         frame->overlaps[(size_t)b->shape * frame->table_size + a->shape] = *known;
     }
     return *known;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whether two threads of members are one thread, or of one block, of their frame: told by numbers that are affine in
+ * the members' own coordinates. So a question about two threads of a frame is one about two of the members', without
+ * what composes both. Internal to fuser/fusion. */
+#ifndef KFUSE_FUSER_FUSION_APART_H
+#define KFUSE_FUSER_FUSION_APART_H
+
+#include "fuser/fusion/frame.h"
+
+/* Both members are placed. False where their remaps have no such numbers, or isl gives up. Release with apart_close. */
+bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q);
+void apart_close(struct overlap_apart *apart);
+
+#endif
