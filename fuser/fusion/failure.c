@@ -5,6 +5,7 @@
 #include "fuser/fusion/witness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *array_name(const struct bound_launch *launch, const struct access *access, char *text,
                               size_t size)
@@ -96,46 +97,53 @@ void failure_describe(struct frame *frame, const struct placed_access *a, const 
     write_reason(&frame->members[a->member], a->access, &frame->members[b->member], b->access, failure);
 }
 
-/* Threads of two blocks, of other numbers where there are such, that touch one byte through these accesses.
- */
-static bool meet_across_blocks(struct memo *memo, const struct bound_launch *p, const struct access *a,
-                               const struct bound_launch *q, const struct access *b,
-                               struct frame_failure *failure)
+/* Threads of two blocks that touch one byte through these accesses of two members. */
+static bool meet_across_blocks(struct memo *memo, struct touches *of_p, uint32_t i, struct touches *of_q,
+                               uint32_t j, struct frame_failure *failure)
 {
-    isl_map *bytes_a = overlap_thread_bytes(p, a), *bytes_b = overlap_thread_bytes(q, b);
-    bool found = false;
-    if (bytes_a && bytes_b && overlap_may_conflict(p, a, q, b)) {
-        struct touch touch_a = touch_of(memo, bytes_a, a->width), touch_b = touch_of(memo, bytes_b, b->width);
-        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
-        isl_map *block = isl_map_universe(isl_map_get_space(pairs));
-        for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
-        found = witness_find(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
-    }
-    isl_map_free(bytes_a);
-    isl_map_free(bytes_b);
-    return found;
+    const struct bound_launch *p = of_p->launch, *q = of_q->launch;
+    const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
+    if (!overlap_may_conflict(p, a, q, b)) return false;
+    const struct touch *touch_a = touches_get(memo, of_p, i), *touch_b = touches_get(memo, of_q, j);
+    if (!touch_a->bytes || !touch_b->bytes) return false;
+    if (overlap_test(memo, touch_a, touch_b, OVERLAP_BLOCK) != OVERLAP_OTHER) return false;
+    isl_map *pairs = overlap_relation(touch_a, touch_b);
+    isl_map *block = isl_map_universe(isl_map_get_space(pairs));
+    for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
+    return witness_find(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
+}
+
+static bool describe_pair(struct memo *memo, struct touches *of_p, struct touches *of_q,
+                          struct frame_failure *failure)
+{
+    const struct access_summary *p = of_p->launch->summary, *q = of_q->launch->summary;
+    for (uint32_t i = 0; i < p->access_count; i++)
+        for (uint32_t j = 0; j < q->access_count; j++) {
+            if (!meet_across_blocks(memo, of_p, i, of_q, j, failure)) continue;
+            failure->access_p = i;
+            failure->access_q = j;
+            failure->has_witness = true;
+            write_reason(of_p->launch, &p->accesses[i], of_q->launch, &q->accesses[j], failure);
+            return true;
+        }
+    return false;
 }
 
 /* The first two members that meet across blocks; what stands in the way is that blocks stay whole. */
 static bool describe_blocks(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
                             struct frame_failure *failure)
 {
-    for (uint32_t q = 1; q < member_count; q++)
-        for (uint32_t p = 0; p < q; p++)
-            for (uint32_t i = 0; i < members[p].summary->access_count; i++)
-                for (uint32_t j = 0; j < members[q].summary->access_count; j++) {
-                    const struct access *a = &members[p].summary->accesses[i];
-                    const struct access *b = &members[q].summary->accesses[j];
-                    if (!meet_across_blocks(memo, &members[p], a, &members[q], b, failure)) continue;
-                    failure->p = p;
-                    failure->q = q;
-                    failure->access_p = i;
-                    failure->access_q = j;
-                    failure->has_witness = true;
-                    write_reason(&members[p], a, &members[q], b, failure);
-                    return true;
-                }
-    return false;
+    struct touches *touches = calloc(member_count, sizeof *touches);
+    bool is_open = touches, found = false;
+    for (uint32_t m = 0; is_open && m < member_count; m++) is_open = touches_open(&touches[m], &members[m]);
+    for (uint32_t q = 1; is_open && q < member_count && !found; q++)
+        for (uint32_t p = 0; p < q && !found; p++) {
+            found = describe_pair(memo, &touches[p], &touches[q], failure);
+            if (found) failure->p = p, failure->q = q;
+        }
+    for (uint32_t m = 0; touches && m < member_count; m++) touches_close(&touches[m]);
+    free(touches);
+    return found;
 }
 
 void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,

@@ -103,6 +103,19 @@ static bool is_as_good(const struct access_summary *shifted, const struct access
     return true;
 }
 
+/* Nothing is said more exactly without shifts. */
+static bool is_exact(const struct access_summary *summary)
+{
+    bool exact = !summary->refusal && !summary->shaping && summary->shifting && !summary->no_member &&
+                 !summary->no_whole_block && !summary->keeps_place;
+    for (uint32_t i = 0; exact && i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        exact = access->relation && access->address_is_exact && access->domain_is_exact &&
+                summary->bases[access->base].is_bounded;
+    }
+    return exact;
+}
+
 static void drop_shaping(struct launch_shift *shifts, uint32_t *count, uint32_t shaping)
 {
     uint32_t kept = 0;
@@ -194,27 +207,49 @@ static bool name_sums(struct program *program, struct program_kernel *kernel, st
 
 /* --- the whole --- */
 
+/* As other launches of the kernel were, where that tells all. */
+static struct access_summary *analyse_as_before(isl_ctx *ctx, const struct program_kernel *kernel,
+                                                struct launch_input input)
+{
+    input.shifts = kernel->shifts;
+    input.shift_count = kernel->shift_count;
+    struct access_summary *summary = access_analyse(ctx, &input);
+    if (summary && is_exact(summary)) return summary;
+    access_summary_free(summary);
+    return NULL;
+}
+
+/* As another launch of the kernel was, or not at all. */
+static struct access_summary *try_known(isl_ctx *ctx, const struct program_kernel *kernel,
+                                        const struct launch_input *input, const struct access_summary *plain)
+{
+    struct launch_shift shifts[ACCESS_MOST_SHIFTS];
+    uint32_t count = kernel->shift_count;
+    memcpy(shifts, kernel->shifts, count * sizeof *shifts);
+    struct access_summary *summary = try_shifts(ctx, *input, shifts, &count, plain);
+    if (!summary || count == kernel->shift_count) return summary;
+    access_summary_free(summary);
+    return NULL;
+}
+
 struct access_summary *shift_analyse(struct program *program, struct launch_class *class, isl_ctx *ctx,
                                      const struct launch_input *input)
 {
     struct program_kernel *kernel = &program->kernels[class->kernel];
-    struct access_summary *plain = access_analyse(ctx, input), *shifted = NULL;
-    bool may_have = plain && !plain->refusal && input->arguments_size == input->function->parameter_bytes;
-    if (may_have && !kernel->shifts_are_known) {
+    bool is_whole = input->arguments_size == input->function->parameter_bytes;
+    bool is_known = kernel->shifts_are_known && kernel->shift_count;
+    struct access_summary *plain = NULL, *shifted = NULL;
+    if (is_whole && is_known) shifted = analyse_as_before(ctx, kernel, *input);
+    if (!shifted) plain = access_analyse(ctx, input);
+    bool may_have = plain && !plain->refusal && is_whole;
+    if (may_have && !kernel->shifts_are_known)
         shifted = find_shifts(program, kernel, class->kernel, ctx, input, plain);
-    } else if (may_have && kernel->shift_count) {
-        struct launch_shift shifts[ACCESS_MOST_SHIFTS];
-        uint32_t count = kernel->shift_count;
-        memcpy(shifts, kernel->shifts, count * sizeof *shifts);
-        shifted = try_shifts(ctx, *input, shifts, &count, plain);
-        if (shifted && count != kernel->shift_count) {
-            access_summary_free(shifted);
-            shifted = NULL;
-        }
-    }
+    else if (may_have && is_known)
+        shifted = try_known(ctx, kernel, input, plain);
     if (shifted && !name_sums(program, kernel, shifted)) {
         access_summary_free(shifted);
         shifted = NULL;
+        if (!plain) plain = access_analyse(ctx, input);
     }
     if (!shifted) return plain;
     access_summary_free(plain);
