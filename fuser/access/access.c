@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The access analysis of one launch: runs the passes in order and turns what they found into relations. */
 #include "fuser/access/uniform.h"
-#include "fuser/access/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <isl/ilp.h>
 #include <isl/space.h>
 #include <isl/val.h>
-#include <string.h>
 
 enum { ITERATION = ACCESS_THREAD_DIMENSIONS, UNWIND_OPERATIONS = 500000 };
 

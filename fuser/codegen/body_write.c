@@ -5,7 +5,6 @@
 #include "fuser/codegen/stage_code.h"
 #include "fuser/codegen/tile_code.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define OPERAND BODY_OPERAND

@@ -4,7 +4,6 @@
 #include "fuser/fusion/block_tile.h"
 
 #include "fuser/fusion/frame_pattern.h"
-#include "fuser/fusion/join.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Classes a pair of launches by its conflicts. Needs both summaries in one isl context. */
-#include "fuser/fusion/halo.h"
 #include "fuser/fusion/rename.h"
 
 #include <stdio.h>

@@ -3,12 +3,10 @@
  * accesses (forward.c). */
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
-#include "fuser/fusion/halo.h"
 #include "fuser/fusion/rename.h"
 #include "fuser/fusion/reuse.h"
 #include "fuser/fusion/traffic.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Operations of isl (pivots of a tableau): some seconds at worst. */

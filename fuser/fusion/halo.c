@@ -3,7 +3,6 @@
  */
 #include "fuser/fusion/halo.h"
 #include "fuser/access/unwind.h"
-#include "fuser/fusion/forward.h"
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
 #include "fuser/fusion/halo_tile.h"

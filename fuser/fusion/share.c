@@ -10,7 +10,6 @@
 #include <isl/space.h>
 #include <isl/val.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     SHARE_OPERATIONS = 200000, /* of isl, for one member */
