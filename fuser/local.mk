@@ -16,6 +16,7 @@ libfuser_la_SOURCES += \
 	fuser/kernel/dominators.c fuser/kernel/dominators.h \
 	fuser/kernel/inline.c fuser/kernel/inline.h \
 	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
+	fuser/kernel/liveness.c fuser/kernel/liveness.h \
 	fuser/kernel/loops.c fuser/kernel/loops.h \
 	fuser/kernel/order.c fuser/kernel/order.h \
 	fuser/kernel/product.c fuser/kernel/product.h \

@@ -248,8 +248,10 @@ static bool build(struct unwinding *unwinding, struct unwound *unwound)
     unwinding->forest = dominators ? loops_build(unwinding->arena, dominators, &reason) : NULL;
     unwinding->ssa = unwinding->forest ? ssa_build(unwinding->arena, dominators) : NULL;
     if (!unwinding->ssa) return unwind_refuse(unwinding, 0, reason ? reason : "memory is out");
-    return find_loops(unwinding, unwound) && unwind_find_live(unwinding) && find_steps(unwinding, unwound) &&
-           unwind_summary(unwinding, unwound);
+    if (!find_loops(unwinding, unwound)) return false;
+    const char *why = liveness_find(&unwinding->liveness, unwinding->arena, unwinding->ssa);
+    if (why) return unwind_refuse(unwinding, 0, why);
+    return find_steps(unwinding, unwound) && unwind_summary(unwinding, unwound);
 }
 
 const struct unwound *unwind_launch(const struct access_summary *summary)

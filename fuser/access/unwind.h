@@ -17,6 +17,7 @@
 #define KFUSE_FUSER_ACCESS_UNWIND_H
 
 #include "fuser/access/access.h"
+#include "fuser/kernel/liveness.h"
 #include "fuser/kernel/loops.h"
 
 enum { UNWIND_MOST_TURNS = 65535 }; /* the turn is a coordinate along z */
@@ -59,19 +60,17 @@ const struct unwind_loop *unwind_loop_left_at(const struct unwound *unwound, uin
 bool unwind_is_passed(const struct unwound *unwound, const struct unwind_loop *loop);
 
 /* --- unwind_values.c: rule 2 */
-struct ssa;
 struct unwinding {
     struct arena *arena;
     const struct access_summary *summary;
     const struct ptx_cfg *cfg;
     const struct loop_forest *forest;
     const struct ssa *ssa;
-    unsigned char *live; /* block x register: read before it is written, from the block's beginning on */
+    struct liveness liveness;
     uint32_t *
         writers; /* register -> an instruction of the loop that is looked at which writes it, or UINT32_MAX */
     const char *why; /* of a refusal */
 };
-bool unwind_find_live(struct unwinding *unwinding);
 /* Fills the steps of a loop. False with why. */
 bool unwind_find_steps(struct unwinding *unwinding, int32_t number, bool is_passed, struct unwind_loop *loop);
 /* Always false. */

@@ -3,9 +3,7 @@
 #include "fuser/access/unwind.h"
 #include "fuser/kernel/ssa.h"
 
-#include <string.h>
-
-enum { MOST_CELLS = 8 << 20, MOST_STEPS = 64 };
+enum { MOST_STEPS = 64 };
 
 bool unwind_refuse(struct unwinding *unwinding, uint32_t instruction, const char *why)
 {
@@ -15,62 +13,6 @@ bool unwind_refuse(struct unwinding *unwinding, uint32_t instruction, const char
     if (!unwinding->why) unwinding->why = "memory is out";
     return false;
 }
-
-/* --- which registers are read before they are written
- * --------------------------------------------------------- */
-
-static bool writes_part(const struct ptx_instruction *instruction)
-{
-    if (instruction->guard >= 0 || !instruction->operand_count) return true;
-    const struct ptx_operand *to = &instruction->operands[0];
-    bool is_part = to->component != 0;
-    for (uint32_t e = 0; e < to->element_count; e++) is_part |= to->elements[e].component != 0;
-    return is_part;
-}
-
-static bool update_block(struct unwinding *unwinding, uint32_t b, unsigned char *live)
-{
-    const struct ptx_function *function = unwinding->cfg->function;
-    const struct ptx_block *block = &unwinding->cfg->blocks[b];
-    uint32_t registers = function->register_count;
-    unsigned char *before = unwinding->live + (size_t)b * registers;
-    memset(live, 0, registers);
-    for (uint32_t s = 0; s < block->successor_count; s++)
-        for (uint32_t r = 0; r < registers; r++)
-            live[r] |= unwinding->live[(size_t)block->successors[s] * registers + r];
-    for (uint32_t i = block->first + block->count; i-- > block->first;) {
-        const struct ssa_list *written = &unwinding->ssa->definitions[i], *read = &unwinding->ssa->uses[i];
-        for (uint32_t k = 0; k < written->count && !writes_part(&function->instructions[i]); k++)
-            live[written->items[k].reg] = 0;
-        for (uint32_t k = 0; k < read->count; k++) live[read->items[k].reg] = 1;
-    }
-    if (!memcmp(before, live, registers)) return false;
-    memcpy(before, live, registers);
-    return true;
-}
-
-bool unwind_find_live(struct unwinding *unwinding)
-{
-    size_t blocks = unwinding->cfg->block_count, registers = unwinding->cfg->function->register_count;
-    if (blocks * registers > MOST_CELLS) return unwind_refuse(unwinding, 0, "it is too long");
-    unwinding->live = arena_calloc(unwinding->arena, blocks * registers + 1, 1);
-    unsigned char *scratch = arena_calloc(unwinding->arena, registers + 1, 1);
-    if (!unwinding->live || !scratch) return unwind_refuse(unwinding, 0, "memory is out");
-    for (bool changes = true; changes;) {
-        changes = false;
-        for (uint32_t b = unwinding->cfg->block_count; b-- > 0;)
-            changes |= update_block(unwinding, b, scratch);
-    }
-    return true;
-}
-
-static bool is_live(const struct unwinding *unwinding, uint32_t block, int32_t reg)
-{
-    return unwinding->live[(size_t)block * unwinding->cfg->function->register_count + (uint32_t)reg];
-}
-
-/* --- steps
- * ---------------------------------------------------------------------------------------------------- */
 
 /* Fills writers: of the loop, an instruction that writes the register, or UINT32_MAX. */
 static bool find_writers(struct unwinding *unwinding, int32_t loop)
@@ -244,9 +186,9 @@ bool unwind_find_steps(struct unwinding *unwinding, int32_t number, bool is_pass
     if (!find_writers(unwinding, number)) return false;
     for (int32_t reg = 0; reg < (int32_t)unwinding->cfg->function->register_count; reg++) {
         if (unwinding->writers[reg] == UINT32_MAX) continue;
-        if (is_live(unwinding, loop->header, reg)) {
+        if (liveness_of(&unwinding->liveness, loop->header, reg)) {
             if (!find_carried(unwinding, number, reg, loop)) return false;
-        } else if (is_passed && is_live(unwinding, loop->latch + 1, reg)) {
+        } else if (is_passed && liveness_of(&unwinding->liveness, loop->latch + 1, reg)) {
             if (!find_result(unwinding, number, reg, loop)) return false;
         }
     }
