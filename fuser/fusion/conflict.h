@@ -19,7 +19,7 @@ enum conflict_class {
 };
 struct conflict_witness { /* a concrete pair of threads, bz by bx tz ty tx, and a byte that both touch */
     int32_t p[6], q[6];
-    int64_t byte; /* from the start of the array */
+    int64_t byte; /* from where the pointer of p's access leads: the same where other launches lie alike */
 };
 struct conflict {
     enum conflict_class class;

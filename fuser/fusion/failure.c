@@ -11,13 +11,12 @@ static const char *array_name(const struct bound_launch *launch, const struct ac
                               size_t size)
 {
     const struct access_base *base = &launch->summary->bases[access->base];
-    uint32_t array = launch->bindings[access->base].array;
     if (base->kind == ACCESS_BASE_VARIABLE)
         snprintf(text, size, "variable %s", base->variable);
     else if (base->kind == ACCESS_BASE_ARGUMENT)
-        snprintf(text, size, "array %u (its argument at byte %u)", array, base->pointer);
+        snprintf(text, size, "the array of its argument at byte %u", base->pointer);
     else
-        snprintf(text, size, "array %u", array);
+        snprintf(text, size, "an array");
     return text;
 }
 
@@ -55,7 +54,7 @@ static bool find_witness(struct frame *frame, const struct placed_access *a, con
     return found;
 }
 
-/* The text, from what the failure has. */
+/* The text, from what the failure has. No array's number: other launches may lie alike, on other arrays. */
 static void write_reason(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
                          const struct access *b, struct frame_failure *failure)
 {
@@ -73,7 +72,7 @@ static void write_reason(const struct bound_launch *p, const struct access *a, c
         snprintf(
             rest, room,
             " from another thread: e.g. block (%d,%d,%d) thread (%d,%d,%d) of %s and block (%d,%d,%d) thread "
-            "(%d,%d,%d) of %s, at byte %lld",
+            "(%d,%d,%d) of %s, %lld bytes behind that pointer",
             s[2], s[1], s[0], s[5], s[4], s[3], p->summary->function->name, t[2], t[1], t[0], t[5], t[4],
             t[3], q->summary->function->name, (long long)failure->witness.byte);
     else if (unbounded)

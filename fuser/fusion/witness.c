@@ -60,6 +60,8 @@ bool witness_find(__isl_take isl_map *pairs, const struct bound_launch *p, const
     bool found = least && isl_point_is_void(least) == isl_bool_false;
     if (found) witness->byte = coordinate(least, 0);
     isl_point_free(least);
-    return found && witness_touches(p, a, witness->p, witness->byte) &&
-           witness_touches(q, b, witness->q, witness->byte);
+    found = found && witness_touches(p, a, witness->p, witness->byte) &&
+            witness_touches(q, b, witness->q, witness->byte);
+    witness->byte -= p->bindings[a->base].offset;
+    return found;
 }

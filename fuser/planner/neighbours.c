@@ -222,11 +222,12 @@ static json_t *conflict_json(const struct neighbours *pair)
                         q = pairs_launch(pair->search->pairs, pair->first + 1);
     if (!p.summary->access_count || !q.summary->access_count) return json_null();
     bool is_seen = conflict->has_witness;
-    json_t *json = json_pack(
-        "{s:i,s:o,s:o}", "array", (int)p.bindings[p.summary->accesses[conflict->access_p].base].array,
-        "first", side_json(&p, conflict->access_p, is_seen ? conflict->witness.p : NULL), "second",
-        side_json(&q, conflict->access_q, is_seen ? conflict->witness.q : NULL));
-    if (is_seen) json_object_set_new(json, "byte", json_integer(conflict->witness.byte));
+    const struct array_binding *binding = &p.bindings[p.summary->accesses[conflict->access_p].base];
+    json_t *json =
+        json_pack("{s:i,s:o,s:o}", "array", (int)binding->array, "first",
+                  side_json(&p, conflict->access_p, is_seen ? conflict->witness.p : NULL), "second",
+                  side_json(&q, conflict->access_q, is_seen ? conflict->witness.q : NULL));
+    if (is_seen) json_object_set_new(json, "byte", json_integer(binding->offset + conflict->witness.byte));
     return json;
 }
 

@@ -262,6 +262,15 @@ static void shrink(struct search *search, struct search_memo *memo, uint32_t can
     file_draft(&draft, memo, candidate);
 }
 
+/* Of a group that is refused. What takes too long, or spills as much as several members hold, is cut in half: what is
+ * compiled for nothing takes longest. */
+static uint32_t members_to_keep(const struct search_group *planned)
+{
+    enum { MUCH = 256 }; /* bytes of a thread */
+    bool is_far = planned->code.error == compiler_too_long || planned->code.spill_bytes >= MUCH;
+    return is_far ? (planned->member_count + 1) / 2 : planned->member_count - 1;
+}
+
 void search_compile(struct search *search, struct search_group *planned)
 {
     if (search->compiled++ == SEARCH_MOST_COMPILED) {
@@ -277,9 +286,7 @@ void search_compile(struct search *search, struct search_group *planned)
         return;
     }
     planned->refusal = is_there ? planned->code.error : "out of memory";
-    planned->cut = planned->member_steps[planned->member_count - 1];
-    if (planned->code.error == compiler_too_long) /* half of it may not */
-        planned->cut = planned->member_steps[(planned->member_count + 1) / 2];
+    planned->cut = planned->member_steps[members_to_keep(planned)];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
     planned->projected = worth_of(search, planned, worth_saved(search, planned, planned->group));
