@@ -32,5 +32,13 @@ kill -KILL "$victim"
 wait $plan || fail "with a worker killed: $(cat "$work/err")"
 diff -r "$work/one.kfplan" "$work/killed.kfplan" >&2 || fail "with a worker killed: another plan"
 
+# The launches of an even step lie to each other as those of an odd one, but on swapped arrays: a reason holds for both.
+swapped=$top_builddir/tests/bench/jacobi
+expect 0 within "$kfuse" record $emulate -o "$work/app.kftrace" -- "$swapped" --mirror 1 --steps 9
+rm -rf "$work"/*.kfplan
+planned one --jobs 1
+if grep -E '"reason": "[^"]*array [0-9]' "$work/one.kfplan/plan.json" >&2; then fail 'a reason that holds for other arrays names one'; fi
+for jobs in 2 3 4; do planned jobs-$jobs --jobs $jobs; done
+
 expect 2 "$kfuse" plan --jobs 0 "$work/app.kftrace"
 says '0: at least one core is used'
