@@ -82,7 +82,8 @@ static char *number_text(enum form form, const struct frame *frame, uint32_t mem
 }
 
 /* Two conditions: the first thread's number is less than the second one's, or more. */
-static bool add_numbers(struct overlap_apart *apart, struct memo *memo, const char *first, const char *second)
+static bool add_numbers(struct overlap_apart *apart, struct memo *memo, const char *first, const char *second,
+                        bool is_block)
 {
     for (int more = 0; first && second && more < 2; more++) {
         char *text = NULL;
@@ -92,7 +93,7 @@ static bool add_numbers(struct overlap_apart *apart, struct memo *memo, const ch
         struct {
             struct hash128 before, text;
             uint64_t is_block;
-        } name = {apart->name, hash_bytes(text, strlen(text)), apart->block_count == apart->count};
+        } name = {apart->name, hash_bytes(text, strlen(text)), is_block};
         apart->name = hash_bytes(&name, sizeof name);
         isl_map *condition = memo_read(memo, text);
         free(text);
@@ -107,11 +108,11 @@ static bool add_all(struct overlap_apart *apart, const struct frame *frame, uint
 {
     const struct access_summary *a = frame->members[p].summary, *b = frame->members[q].summary;
     for (int d = 0; d < (form == FORM_LINEAR ? 1 : 3); d++) {
-        bool is_one = a->grid[d] * a->block[d] == 1 && b->grid[d] * b->block[d] == 1;
+        bool is_one = a->grid[d] == 1 && a->block[d] == 1 && b->grid[d] == 1 && b->block[d] == 1;
         if (form == FORM_GLOBAL && is_one) continue;
         char *first = number_text(form, frame, p, 0, d, is_block),
              *second = number_text(form, frame, q, 1, d, is_block);
-        bool done = add_numbers(apart, frame->memo, first, second);
+        bool done = add_numbers(apart, frame->memo, first, second, is_block);
         free(first);
         free(second);
         if (!done) return false;
