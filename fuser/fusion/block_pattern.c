@@ -290,6 +290,45 @@ static bool find_counters(struct pattern *pattern, __isl_keep isl_map *bytes)
     return true;
 }
 
+static bool involves(const struct pattern_form *form, unsigned dimension)
+{
+    return form->of[dimension] != 0;
+}
+
+/* The condition bounds this dimension alone, and holds where it is 0. */
+static bool holds_at_first(const struct pattern_condition *condition, unsigned dimension)
+{
+    for (unsigned d = 0; d < PATTERN_DIMENSIONS; d++)
+        if (d != dimension && condition->form.of[d]) return false;
+    return !condition->is_equality && condition->form.constant >= 0;
+}
+
+/* What the piece touches in any iteration, it touches in the first. */
+static bool repeats(const struct pattern_piece *piece, unsigned counter)
+{
+    if (involves(&piece->byte, counter)) return false;
+    for (uint32_t k = 0; k < piece->division_count; k++)
+        if (involves(&piece->divisions[k].numerator, counter)) return false;
+    for (uint32_t c = 0; c < piece->condition_count; c++) {
+        const struct pattern_condition *condition = &piece->conditions[c];
+        if (involves(&condition->form, counter) && !holds_at_first(condition, counter)) return false;
+    }
+    return true;
+}
+
+/* A thread's bytes are looked at once: an element that a loop adds to is the same in every iteration. */
+static void drop_repeats(struct pattern *pattern)
+{
+    pattern->instances = pattern->points;
+    for (unsigned d = 6; d < pattern->dimensions; d++) {
+        bool all = true;
+        for (uint32_t p = 0; p < pattern->piece_count; p++) all &= repeats(&pattern->pieces[p], d);
+        if (!all) continue;
+        pattern->points /= (uint64_t)pattern->last[d - 6] + 1;
+        pattern->last[d - 6] = 0;
+    }
+}
+
 /* --- steps -----------------------------------------------------------------------------------------------
  */
 
@@ -349,6 +388,7 @@ bool pattern_open(struct pattern *pattern, struct arena *arena, __isl_keep isl_m
     if (dimensions < 6 || dimensions > 6 + PATTERN_COUNTERS || isl_map_n_basic_map(bytes) < 1) return false;
     pattern->dimensions = (unsigned)dimensions;
     if (!find_counters(pattern, bytes) || !read_pieces(pattern, arena, bytes)) return false;
+    drop_repeats(pattern);
     return find_steps(pattern);
 }
 

@@ -51,6 +51,7 @@ struct pattern {
     int64_t step[3];                /* of the byte, from block to block: bz by bx */
     bool is_any[3];                 /* it has blocks of one number: pattern_set_step may choose the step */
     uint64_t points;                /* threads and counters to look at in a block */
+    uint64_t instances;             /* of a block, at most: points, and what only does the same again */
 };
 
 /* bytes: { F[bz, by, bx, tz, ty, tx, counters] -> [first byte] }, borrowed. False where it is no such

@@ -304,7 +304,7 @@ static bool is_worthwhile(const struct tiling *tiling, uint32_t last)
     uint64_t loaded = 0, stored = 0;
     for (uint32_t i = 0; i < tiling->uses.count; i++) {
         const struct tile_use *use = &tiling->uses.list[i];
-        uint64_t bytes = use->pattern.points * use->placed->access->width;
+        uint64_t bytes = use->pattern.instances * use->placed->access->width;
         if (is_in_tile(use, last)) *(use->is_store ? &stored : &loaded) += bytes;
     }
     return 4 * loaded >= stored;
