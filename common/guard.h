@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Guards: the conditions under which a group is legal, as a flat list of checks over the launches that have
- * arrived (design: section 3). The planner writes them; replay evaluates each as soon as the launch it names
- * has arrived. A check never fails loudly: false means that the originals run. Offsets are into a launch's
+ * arrived. The planner writes them; replay evaluates each as soon as the launch it names has arrived. A check
+ * never fails loudly: false means that the originals run. Offsets are into a launch's
  * parameter buffer. */
 #ifndef KFUSE_COMMON_GUARD_H
 #define KFUSE_COMMON_GUARD_H

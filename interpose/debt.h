@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Debts (design: section 9): ranges that a fused kernel has not stored though its members write them (struct
+ * Debts (doc/replay.md): ranges that a fused kernel has not stored though its members write them (struct
  * plan_stale), and how the program comes to see nothing of it. Each use of such a form is one debt: the
  * ranges, and the recipe, the members that write them, with their arguments. A debt is
  *  - dropped, when a later use writes its ranges whole, reading nothing of them before, or when they are

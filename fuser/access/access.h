@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What one launch reads and writes in global memory, as isl relations (design: section 5). A launch is analysed with
+ * What one launch reads and writes in global memory, as isl relations. A launch is analysed with
  * its concrete grid, block and integer arguments; the pointers in its arguments stay symbolic bases.
  *
  * Instance spaces: { L[bz, by, bx, tz, ty, tx, i0, i1, ...] }: block, thread, and the counters (from 0) of the loops around the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a legal group to a compiled kernel (design: section 7): CUDA C whose member bodies are inline assembly
+ * From a legal group to a compiled kernel: CUDA C whose member bodies are inline assembly
  * with registers renamed, compiled by NVRTC (loaded with dlopen, so that a missing one is a message, not a
  * crash). */
 #ifndef KFUSE_FUSER_CODEGEN_CODEGEN_H

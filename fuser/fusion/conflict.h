@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Conflicts between two launches p (earlier) and q: the relation { thread of p -> thread of q : they touch
- * the same byte and one writes } decides which fusion is legal (design: section 5, the table). */
+ * the same byte and one writes } decides which fusion is legal (doc/fusion.md has the kinds). */
 #ifndef KFUSE_FUSER_FUSION_CONFLICT_H
 #define KFUSE_FUSER_FUSION_CONFLICT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Halo fusion (seed 000, "complex fusion"; design: section 5): what a block of a later member needs of an
- * earlier one is computed by that block, its neighbours' part once more. Internal to fuser/fusion.
+ * Halo fusion (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section
+ * II: complex fusion): what a block of a later member needs of an earlier one is computed by that block, its
+ * neighbours' part once more. Internal to fuser/fusion.
  *
  * The rules, for members p before q:
  * 1. A load of q is served from the tiles of the stores that write last what it reads, each byte by one of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Renaming (seed 000, II-B, "expandable arrays"; design: section 5): what a group writes goes into a second
- * buffer, so that nothing that it still reads is overwritten. Internal to fuser/fusion.
+ * Renaming (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section
+ * II-B: expandable arrays): what a group writes goes into a second buffer, so that nothing that it still reads
+ * is overwritten. Internal to fuser/fusion.
  *
  * The unit is a range of an array (array_range.h). r is the first member that writes into it. What members
  * before r read of the range, and r itself, is the old contents; what r and later members write, and later

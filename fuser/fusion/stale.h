@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lazy stores (design: section 9): ranges that a fused kernel may leave stale, since nothing in the group
+ * Lazy stores (doc/fusion.md): ranges that a fused kernel may leave stale, since nothing in the group
  * loads them from memory, and how they are made again if somebody wants them after all: by the recipe, the
  * members that write them, launched as the program launched them.
  *

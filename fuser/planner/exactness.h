@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Why a kernel that is carried as PTX computes the bits that the program's own kernel does (design: section
- * 7). The reference is the machine code that the program runs: the image's code for the device, or what the
+ * Why a kernel that is carried as PTX computes the bits that the program's own kernel does (doc/exactness.md).
+ * The reference is the machine code that the program runs: the image's code for the device, or what the
  * driver's compiler makes of the image's PTX where it holds none. Decided once a kernel; what is compiled is
  * compiled once a module. */
 #ifndef KFUSE_FUSER_PLANNER_EXACTNESS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which groups leave which ranges stale (design: section 9; fuser/fusion/stale.h). What can be left is
+ * Which groups leave which ranges stale (doc/fusion.md; fuser/fusion/stale.h). What can be left is
  * played through the recorded program as replay would do it: a use incurs a debt; a later use that writes the
  * same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or overwrites
  * what their recipe reads, has it paid. A range that is wanted too often is stored after all. Launches in

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a trace to a plan folder (design: section 6). Needs no GPU. Deterministic: same trace, same options,
+ * From a trace to a plan folder (doc/planning.md). Needs no GPU. Deterministic: same trace, same options,
  * same measurements, same bytes.
  *
  * plan.json, for people and for `kfuse report` and `kfuse explain`:

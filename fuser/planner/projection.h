@@ -2,8 +2,9 @@
  * Projected time of a group. Model: a launch costs a fixed time on the device (its floor: the shortest
  * recorded kernel) and a gap to the launch before it; the rest of its time is in proportion to the bytes that
  * its threads move. Fusing keeps one floor, drops the gaps, and saves the share of the traffic that no longer
- * moves. (Seed 000, section V, projects from bytes over bandwidth; a share of the measured time is right also
- * for kernels that the caches or latency bound.) */
+ * moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
+ * project from bytes over bandwidth; a share of the measured time is right also for kernels that the caches or
+ * latency bound.) */
 #ifndef KFUSE_FUSER_PLANNER_PROJECTION_H
 #define KFUSE_FUSER_PLANNER_PROJECTION_H
 

@@ -3,7 +3,7 @@
  * other through the driver API, like any CUDA program: knows nothing of kfuse. Prints a line for everything
  * that a program could have seen: program NUMBER / read OPERATION HASH / end aN HASH / done NUMBER, or error
  * OPERATION CALL RESULT, the last one. --any-nan: what looks like a NaN in double precision has the same HASH
- * as any other (see "Exactness" in ARCHITECTURE.md); "bits HASH" of the bytes as they are follows. */
+ * as any other (see the limits in doc/exactness.md); "bits HASH" of the bytes as they are follows. */
 #include "common/hash.h"
 #include "tests/referee/held.h"
 #include "tests/referee/script.h"
