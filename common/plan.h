@@ -4,9 +4,9 @@
  * refuses it whole on any mismatch of version, hash, device or driver. See kfuse-plan(5).
  *
  * A group's pattern is a list of steps: consecutive launches of one stream. The patterns of all groups form one
- * automaton: a trie over steps, in which two groups share a node as long as their steps, masks and guards are equal.
- * When the last step has arrived and its guards hold, replay issues: the passed-over launches marked BEFORE, in
- * order; the group's kernel; those marked AFTER, in order. */
+ * automaton: a trie over steps, in which two groups share a node as long as their steps, masks and guards are
+ * equal. When the last step has arrived and its guards hold, replay issues: the passed-over launches marked
+ * BEFORE, in order; the group's kernel; those marked AFTER, in order. */
 #ifndef KFUSE_COMMON_PLAN_H
 #define KFUSE_COMMON_PLAN_H
 
@@ -53,8 +53,8 @@ struct plan_variable {       /* of a kernel's module */
     uint32_t name, reserved; /* offset in strings */
 };
 
-/* An address that a kernel makes of its arguments: the pointer at offset pointer, and factors times signed integers
- * of size 4 or 8. */
+/* An address that a kernel makes of its arguments: the pointer at offset pointer, and factors times signed
+ * integers of size 4 or 8. */
 struct plan_sum {
     uint32_t pointer, term_count;
     struct plan_term {
@@ -91,8 +91,8 @@ enum plan_effect_kind {
     PLAN_TOUCH_READ,   /* what one step reads through one pointer */
     PLAN_TOUCH_WRITTEN /* what it writes, and perhaps reads */
 };
-/* Bytes [p+from, p+to) around those that are written, or touched. is_exact: none outside; else any of the allocation.
- * All that a group's launches touch is listed, those that it passes over included. */
+/* Bytes [p+from, p+to) around those that are written, or touched. is_exact: none outside; else any of the
+ * allocation. All that a group's launches touch is listed, those that it passes over included. */
 struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;
@@ -102,21 +102,23 @@ enum plan_rename_flags {
     /* the kernel writes the bytes of a box only; else it writes every byte of the range */
     PLAN_RENAME_PARTIAL = 1,
 };
-/* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to the next. */
+/* Rows of width bytes, row_pitch from one to the next; layers of so many rows, layer_rows rows from one to
+ * the next. */
 struct plan_box {
     uint64_t from; /* its first byte, from the range's */
     uint64_t width, row_pitch;
     uint32_t rows, layers, layer_rows, reserved;
 };
-/* A range that a fused kernel reads in one buffer and writes in another, so that whatever it reads is what was there
- * before it: [p+from, p+from+bytes) around the pointer p in a step's word. Two distances of 8 bytes lie at
- * destination_offset in the fused kernel's parameters: what is added to an address in the range to come to the buffer
- * that has the old contents, then to the one that gets the new ones. One of the two is the range itself, distance 0.
- * Ranges of one variant are disjoint: replay looks, and runs the members where they are not.
- * What is said to be written is written at every use that fits, whatever the data: those bytes alone are copied back
- * from the second buffer, since anyone may write the others meanwhile. Of the others the same are read at every use; the
- * second buffer begins as a copy of the range, and again whenever anything but this variant was in between. No member
- * has atomics, fences or volatile accesses: nothing on the device can wait for what is written. */
+/* A range that a fused kernel reads in one buffer and writes in another, so that whatever it reads is what
+ * was there before it: [p+from, p+from+bytes) around the pointer p in a step's word. Two distances of 8 bytes
+ * lie at destination_offset in the fused kernel's parameters: what is added to an address in the range to
+ * come to the buffer that has the old contents, then to the one that gets the new ones. One of the two is the
+ * range itself, distance 0. Ranges of one variant are disjoint: replay looks, and runs the members where they
+ * are not. What is said to be written is written at every use that fits, whatever the data: those bytes alone
+ * are copied back from the second buffer, since anyone may write the others meanwhile. Of the others the same
+ * are read at every use; the second buffer begins as a copy of the range, and again whenever anything but
+ * this variant was in between. No member has atomics, fences or volatile accesses: nothing on the device can
+ * wait for what is written. */
 struct plan_rename {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;
@@ -128,10 +130,10 @@ struct plan_rename {
 enum plan_stale_flags {
     PLAN_STALE_COMPLETE = 1, /* the members write every byte of the range; else the same ones at every use */
 };
-/* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has it made
- * again, by the launches of the recipe, should anybody want it. Whatever the group's launches read of it, they have
- * written before. The recipe writes nothing else; what it reads outside of such ranges is after the
- * group as it was when its members read it. */
+/* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has
+ * it made again, by the launches of the rematerialisation, should anybody want it. Whatever the group's
+ * launches read of it, they have written before. The rematerialisation writes nothing else; what it reads
+ * outside of such ranges is after the group as it was when its members read it. */
 struct plan_stale {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;
@@ -139,8 +141,8 @@ struct plan_stale {
     uint32_t flags /* plan_stale_flags */, reserved;
 };
 
-/* One compiled form of a group; replay takes the first whose guards hold. One that leaves ranges stale is followed by
- * one that stores them, with the same guards, for when they must not be stale. */
+/* One compiled form of a group; replay takes the first whose guards hold. One that leaves ranges stale is
+ * followed by one that stores them, with the same guards, for when they must not be stale. */
 struct plan_variant {
     uint32_t first_guard, guard_count;
     uint64_t code; /* offset in code of a fatbin with machine code and PTX */
@@ -152,7 +154,8 @@ struct plan_variant {
     uint32_t registers;
     uint32_t first_rename, rename_count; /* at most PLAN_RENAMES_LIMIT */
     uint32_t first_stale, stale_count;   /* at most PLAN_STALES_LIMIT */
-    uint32_t recipe, reserved; /* steps of the group, a bit each: members that write what is stale */
+    uint32_t rematerialisation,
+        reserved; /* steps of the group, a bit each: members that write what is stale */
 };
 
 enum plan_group_flags {
@@ -206,9 +209,10 @@ struct plan {
     const unsigned char *code;
     size_t size;
 };
-/* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the kernel's
- * variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums, the same. Guards,
- * parameters, effects, renames and stale ranges name words; masks cover the parameter buffer alone. */
+/* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the
+ * kernel's variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums,
+ * the same. Guards, parameters, effects, renames and stale ranges name words; masks cover the parameter
+ * buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {
     uint32_t count = plan->kernels[step->kernel].variable_count + plan->kernels[step->kernel].sum_count;
@@ -236,9 +240,9 @@ static inline uint64_t plan_sum_of(const struct plan_sum *sum, const unsigned ch
     return address;
 }
 
-/* Maps DIRECTORY/plan.bin and checks every offset, count and index in it, and that plan.json beside it, if there, is
- * unedited. False with a message in error (file, what
- * is wrong, what to do). Device and driver are left to the caller. */
+/* Maps DIRECTORY/plan.bin and checks every offset, count and index in it, and that plan.json beside it, if
+ * there, is unedited. False with a message in error (file, what is wrong, what to do). Device and driver are
+ * left to the caller. */
 bool plan_map(struct plan *plan, const char *directory, char *error, size_t error_size);
 /* The same for a plan whose code is to run: only what nobody else can have written (trusted.h). */
 bool plan_map_trusted(struct plan *plan, const char *directory, char *error, size_t error_size);

@@ -304,11 +304,12 @@ static bool is_stale(const struct plan *plan, const struct plan_group *group, co
 }
 
 /* Members, of a group whose steps have a bit each. */
-static bool is_recipe(const struct plan *plan, const struct plan_group *group, uint32_t recipe)
+static bool is_rematerialisation(const struct plan *plan, const struct plan_group *group,
+                                 uint32_t rematerialisation)
 {
-    if (!recipe || group->step_count > 32) return false;
+    if (!rematerialisation || group->step_count > 32) return false;
     for (uint32_t i = 0; i < 32; i++) {
-        if (!(recipe >> i & 1)) continue;
+        if (!(rematerialisation >> i & 1)) continue;
         if (i >= group->step_count || plan->steps[group->first_step + i].role != PLAN_MEMBER) return false;
     }
     return true;
@@ -323,10 +324,11 @@ static bool check_stales(struct check *check, const struct plan_group *group, ui
     if (count > PLAN_STALES_LIMIT || !take_range(first, count, plan->header->stales.count, &check->stales))
         return reject(check, "variant %u has stale ranges outside their table", index);
     if (!count)
-        return (!variant->recipe && !variant->reserved) ||
-               reject(check, "variant %u has a recipe for nothing", index);
+        return (!variant->rematerialisation && !variant->reserved) ||
+               reject(check, "variant %u has a rematerialisation for nothing", index);
     bool has_next = index + 1 < group->first_variant + group->variant_count;
-    if (variant->rename_count || variant->reserved || !is_recipe(plan, group, variant->recipe) || !has_next ||
+    if (variant->rename_count || variant->reserved ||
+        !is_rematerialisation(plan, group, variant->rematerialisation) || !has_next ||
         plan->variants[index + 1].stale_count)
         return reject(check, "variant %u leaves ranges stale for which there is no help", index);
     for (uint32_t i = first; i < first + count; i++)

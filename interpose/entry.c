@@ -207,7 +207,7 @@ struct entry_target entry_prepare(unsigned index)
     if (!entry_is_resolved()) entry_resolve();
     if (entry_class(entry) == ENTRY_IS_FLUSH) {
         if (index >= ENTRY_COUNT)
-            queue_owe_nothing("the program calls an entry point that is not known here");
+            queue_defer_nothing("the program calls an entry point that is not known here");
         shim_wall(entry);
         is_gated = gate_begin();
         if (is_gated) verify_notice(entry);
@@ -239,7 +239,7 @@ static void *unknown_stub(void *real, const char *name)
     pthread_mutex_unlock(&entries.lock);
     if (stub) return stub;
     shim_latch("the driver has more unknown entry points than there are stubs");
-    queue_owe_nothing("some calls are not seen");
+    queue_defer_nothing("some calls are not seen");
     return real;
 }
 

@@ -60,7 +60,7 @@ static void check_table(const CUuuid *id)
     if (setting_is_on("KFUSE_PROFILED")) return;
     if (!record_is_on())
         shim_latch_format("a library uses the driver's export table %s, which nobody knows", text);
-    queue_owe_nothing("a library may work with the device by ways that nobody knows");
+    queue_defer_nothing("a library may work with the device by ways that nobody knows");
 }
 
 HOOK(cuGetExportTable, const void **table, const CUuuid *id)

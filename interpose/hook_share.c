@@ -5,19 +5,19 @@
 #include "interpose/queue.h"
 #include "interpose/verify.h"
 
-/* Held launches may pass the call; what is owed is paid. */
+/* Held launches may pass the call; what is pending is materialised. */
 #define LEND(symbol, reason, arguments, ...)                                                                 \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter();                                                                                        \
-        queue_owe_nothing(reason);                                                                           \
+        queue_defer_nothing(reason);                                                                         \
         return REAL(symbol) arguments;                                                                       \
     }
 #define SHARE(symbol, arguments, ...)                                                                        \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter();                                                                                        \
-        queue_owe_nothing("the program shares device memory with others");                                   \
+        queue_defer_nothing("the program shares device memory with others");                                 \
         shim_enter_flush();                                                                                  \
         record_wall(#symbol, NULL, true);                                                                    \
         GATE;                                                                                                \
@@ -29,10 +29,10 @@
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter();                                                                                        \
-        bool is_owing = debt_is_on();                                                                        \
-        queue_owe_nothing("the program makes a stream of its own");                                          \
+        bool is_pending = deferred_is_pending();                                                             \
+        queue_defer_nothing("the program makes a stream of its own");                                        \
         CUresult result = REAL(symbol) arguments;                                                            \
-        if (is_owing && result == CUDA_SUCCESS) queue_new_stream(*stream);                                   \
+        if (is_pending && result == CUDA_SUCCESS) queue_new_stream(*stream);                                 \
         return result;                                                                                       \
     }
 STREAM(cuStreamCreate, (stream, flags), CUstream *stream, unsigned flags)

@@ -23,7 +23,7 @@ void issue_restore_now(void)
 void issue_original(const struct held *held)
 {
     issue_restore();
-    debt_pay_all();
+    deferred_materialise_all();
     held_launch(held);
 }
 
@@ -87,21 +87,21 @@ static bool is_fit(void)
     return rename_fits(&use);
 }
 
-static struct debt_use matched_debt(void)
+static struct deferred_use deferred_of_matched(void)
 {
-    return (struct debt_use){
+    return (struct deferred_use){
         .group = (uint32_t)queue.state.group, .held = queue.held, .arguments = queue.arguments};
 }
 
 /* Leaves what it does not store stale. */
 static CUresult issue_lazy(void)
 {
-    const struct debt_use use = matched_debt();
+    const struct deferred_use use = deferred_of_matched();
     issue_restore();
     CUresult result = issue_fused();
     if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
-        if (!debt_is_on()) queue.has_waited = false;
-        debt_incur(&use);
+        if (!deferred_is_pending()) queue.has_waited = false;
+        deferred_add(&use);
     }
     return result;
 }
@@ -123,12 +123,12 @@ static CUresult issue_renamed(void)
     return CUDA_SUCCESS;
 }
 
-/* Memory is compared afterwards. Nothing else is owed. */
+/* Memory is compared afterwards. Nothing else is deferred. */
 static CUresult issue_restored(void)
 {
     CUresult result = issue_renamed();
     issue_restore();
-    if (debt_is_on()) debt_make_last();
+    if (deferred_is_pending()) deferred_rematerialise_last();
     return result;
 }
 
@@ -156,11 +156,11 @@ void issue_disable(uint32_t group, const char *reason)
               queue.plan->strings + queue.plan->groups[group].name, reason);
 }
 
-/* What is owed stays so: a reader that would not be seen shows in the program's results. */
+/* What is pending stays so: a reader that would not be seen shows in the program's results. */
 static void spoil_last(void)
 {
     bool is_pushed = queue_push_context();
-    debt_spoil_last();
+    deferred_spoil_last();
     queue_pop_context(is_pushed);
 }
 
@@ -176,10 +176,10 @@ static bool issue_verified(uint32_t index)
                                    .run_members = issue_members,
                                    .run_fused = issue_restored};
     issue_restore();
-    debt_pay_all(); /* not between two looks at memory */
+    deferred_materialise_all(); /* not between two looks at memory */
     enum verify_outcome outcome = verify_run(&use);
-    if (debt_is_on() && outcome == VERIFY_SAME) spoil_last();
-    if (outcome != VERIFY_SAME) debt_forget();
+    if (deferred_is_pending() && outcome == VERIFY_SAME) spoil_last();
+    if (outcome != VERIFY_SAME) deferred_forget();
     if (outcome == VERIFY_IMPOSSIBLE) issue_disable(index, verify_reason(index));
     return outcome == VERIFY_SAME;
 }
@@ -201,18 +201,18 @@ static bool issue_unverified(uint32_t index)
 }
 
 /* Of the form that leaves ranges stale the next one stores them. */
-static void choose_form(const struct debt_use *use)
+static void choose_form(const struct deferred_use *use)
 {
-    if (matched_variant()->stale_count && !debt_fits(use)) queue.state.variant++;
+    if (matched_variant()->stale_count && !deferred_fits(use)) queue.state.variant++;
 }
 
 /* The group whose pattern the first launches complete. */
 void issue_group(void)
 {
     uint32_t index = (uint32_t)queue.state.group;
-    const struct debt_use use = matched_debt();
+    const struct deferred_use use = deferred_of_matched();
     choose_form(&use);
-    debt_meet(&use);
+    deferred_resolve(&use);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
     if (!is_fit()) {
@@ -235,12 +235,12 @@ void issue_group(void)
 /* The first launch goes to the driver, by itself. */
 void issue_meet_alone(bool is_known)
 {
-    const struct debt_use use = matched_debt();
+    const struct deferred_use use = deferred_of_matched();
     issue_restore();
     if (is_known)
-        debt_meet(&use);
+        deferred_resolve(&use);
     else
-        debt_pay_all();
+        deferred_materialise_all();
 }
 
 void issue_bystander(void)

@@ -5,12 +5,12 @@
  * What is compared: the plan with the group and the plan without it, by the device's clock. Uses of a group
  * come in stretches of at least 8, of a length that varies, so that it cannot keep step with the program. In
  * a FUSED stretch all is as always. In an ORIGINAL one launches that may begin the group's pattern go to the
- * driver at once, as launches outside of the plan do: what is away is restored, what is owed is paid. They
- * are matched all the same (queue.c, watch), so that uses are counted by the same rules. Events are recorded
- * in the stream behind the first and the last use of a stretch; the time between them, over the uses, is the
- * period of a use. Whatever a use brings lies in it: holding, recipes, copies back, what the program does
- * in between. What the change from one stretch to the other brings (a copy back that the program
- * did not cause) lies before the end of a first use, and is not counted.
+ * driver at once, as launches outside of the plan do: what is away is restored, what is pending is
+ * materialised. They are matched all the same (queue.c, watch), so that uses are counted by the same rules.
+ * Events are recorded in the stream behind the first and the last use of a stretch; the time between them,
+ * over the uses, is the period of a use. Whatever a use brings lies in it: holding, rematerialisations,
+ * copies back, what the program does in between. What the change from one stretch to the other brings (a copy
+ * back that the program did not cause) lies before the end of a first use, and is not counted.
  *
  * A device that is far behind the host runs a stretch of originals from what it has in store, however long
  * the host takes for their launches. So the period is what the host took, where that is more, in a
@@ -25,8 +25,8 @@
  * capture. A group whose rounds end so time and again is measured no more in this run.
  *
  * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
- * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows. What is not
- * expected to gain costs nothing meanwhile, and what loses no more.
+ * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows. What
+ * is not expected to gain costs nothing meanwhile, and what loses no more.
  *
  * The verdict (common/gain.h): a trimmed mean of the rounds' gains with its interval of 95% by Student's t.
  * Below zero, with 3 rounds at least: the group loses, and is off for the rest of the run, and in later runs

@@ -72,7 +72,7 @@ static void publish(void)
 {
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
-    bool is_wanted = debt_is_on() || is_watching();
+    bool is_wanted = deferred_is_pending() || is_watching();
     if (is_wanted && !shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
     if (oldest == before) return;
     if (before || !oldest) {
@@ -235,7 +235,7 @@ static void end_watching(void)
     set_watched(0);
 }
 
-/* In any thread: the launches go to the context in which they were made. What is owed stays so. */
+/* In any thread: the launches go to the context in which they were made. What is pending stays so. */
 static void drain_held(void)
 {
     if (!announced()) return;
@@ -251,27 +251,27 @@ static void drain(void)
     drain_held();
 }
 
-/* What has been paid is there for who is ordered behind the use by the host alone: by a wait that was over
- * after it. Then nothing that waits for the host stands before the recipe. */
-static void await_paid(void)
+/* What has been materialised is there for who is ordered behind the use by the host alone: by a wait that was
+ * over after it. Then nothing that waits for the host stands before the rematerialisation. */
+static void await_materialised(void)
 {
     if (queue.has_waited) shim_remember_error(REAL(cuCtxSynchronize)());
 }
 
-static void pay(bool others)
+static void materialise(bool others)
 {
-    if (!debt_is_on()) return;
+    if (!deferred_is_pending()) return;
     bool is_pushed = queue_push_context();
-    debt_pay_all();
-    if (others || is_pushed) await_paid();
+    deferred_materialise_all();
+    if (others || is_pushed) await_materialised();
     queue_pop_context(is_pushed);
 }
 
 /* From here on memory is as the program has made it; others: also for other streams and processes. */
-static void drain_and_pay(bool others)
+static void drain_and_materialise(bool others)
 {
     drain();
-    pay(others);
+    materialise(others);
 }
 
 /* --- holding --- */
@@ -345,7 +345,7 @@ static void begin_watching(void)
     set_watched(queue.count);
     queue.watched_ns = shim_now_ns();
     drain_held();
-    pay(false);
+    materialise(false);
 }
 
 static uint64_t oldest(void)
@@ -390,7 +390,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
         return WATCH_HOLD;
     }
     drain_held();
-    pay(false);
+    materialise(false);
     queue.count = queue.watched;
     if (!append(shape, kernel, index)) {
         end_watching();
@@ -414,23 +414,23 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
-        drain_and_pay(false);
+        drain_and_materialise(false);
         return false;
     }
     if (is_first && !take_next()) {
         drop(1);
-        drain_and_pay(false);
+        drain_and_materialise(false);
         return false;
     }
     if (!is_holdable(shape->stream, is_first)) {
         if (!--queue.count) match_start(&queue.state);
-        drain_and_pay(false);
+        drain_and_materialise(false);
         return false;
     }
     if (!settle(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
         drop(1);
-        drain_and_pay(false);
+        drain_and_materialise(false);
         return false;
     }
     if (measure_watches() && queue.count == 1 &&
@@ -460,7 +460,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
-    if (may_hold && !oldest() && !debt_is_on() && !is_watching())
+    if (may_hold && !oldest() && !deferred_is_pending() && !is_watching())
         may_hold = may_start(shape, (uint32_t)index);
     if (!may_hold) {
         if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
@@ -486,7 +486,7 @@ static void forget_attention(void)
     atomic_signal_fence(memory_order_seq_cst);
     if (token_try(&queue.token)) {
         end_watching();
-        if (!announced() && !debt_is_on()) shim_attention_clear(ATTENTION_QUEUE);
+        if (!announced() && !deferred_is_pending()) shim_attention_clear(ATTENTION_QUEUE);
         token_give(&queue.token);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -497,7 +497,7 @@ static void forget_attention(void)
 static bool is_idle(void)
 {
     if (has_token) return true;
-    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || debt_is_on()) return false;
+    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending()) return false;
     forget_attention();
     return true;
 }
@@ -507,7 +507,7 @@ void queue_flush(void)
     measure_note_wait();
     if (is_idle()) return;
     enter();
-    drain_and_pay(false);
+    drain_and_materialise(false);
     publish();
     leave();
     forget_attention();
@@ -526,19 +526,19 @@ void queue_mark(void)
 void queue_wait(void)
 {
     measure_note_wait();
-    if (debt_is_on()) queue.has_waited = true;
+    if (deferred_is_pending()) queue.has_waited = true;
     queue_mark();
 }
 
-void queue_touch(const struct debt_touch *touches, uint32_t count)
+void queue_touch(const struct deferred_touch *touches, uint32_t count)
 {
     measure_note_wait();
     if (is_idle()) return;
     enter();
     drain();
-    bool is_pushed = queue_push_context(), has_paid = false;
-    for (uint32_t i = 0; i < count; i++) has_paid |= debt_meet_touch(&touches[i], !is_pushed);
-    if (has_paid && is_pushed) await_paid();
+    bool is_pushed = queue_push_context(), has_materialised = false;
+    for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
+    if (has_materialised && is_pushed) await_materialised();
     queue_pop_context(is_pushed);
     publish();
     leave();
@@ -562,17 +562,18 @@ void queue_finish(void)
     log_write(LOG_WARNING, "queue", "at exit another thread is still in the driver with what was held");
 }
 
-void queue_owe_nothing(const char *reason)
+void queue_defer_nothing(const char *reason)
 {
-    if (has_token || debt_is_forbidden()) return;
+    if (has_token || deferred_is_forbidden()) return;
     enter();
-    debt_forbid(reason);
-    if (debt_is_on()) drain_and_pay(true);
+    deferred_forbid(reason);
+    if (deferred_is_pending()) drain_and_materialise(true);
     publish();
     leave();
 }
 
-/* An event that the program has recorded before may order the stream behind a use, not behind its recipe. */
+/* An event that the program has recorded before may order the stream behind a use, not behind its
+ * rematerialisation. */
 void queue_new_stream(CUstream stream)
 {
     CUevent event;
@@ -588,7 +589,7 @@ void queue_new_thread(void)
     queue_knows_thread = true;
     if (!atomic_flag_test_and_set(&has_one)) return;
     atomic_store(&queue.has_threads, true);
-    queue_owe_nothing("a second thread works with the device");
+    queue_defer_nothing("a second thread works with the device");
 }
 
 /* --- start --- */
@@ -622,7 +623,8 @@ bool queue_start(const struct plan *plan)
 {
     static const struct timer_source source = {oldest, release};
     queue.match = match_create(plan);
-    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) || !debt_start(plan))
+    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
+        !deferred_start(plan))
         return false;
     queue.plan = plan;
     queue.view = (struct guard_view){
@@ -639,7 +641,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     if (!copy) return false;
     memcpy(copy, code, variants * sizeof *copy);
     enter();
-    drain_and_pay(false); /* states count paths of groups that were on */
+    drain_and_materialise(false); /* states count paths of groups that were on */
     publish();
     queue.context = context;
     queue.groups[group].code = copy;
@@ -648,9 +650,10 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
         if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
             queue.groups[group].passes_over = true;
     queue.groups[group].is_on = true;
-    debt_look_around();
+    deferred_look_around();
     match_enable(queue.match, group, true);
-    if (!queue_is_bystander(group)) starts_switch(group, true); /* one matters only where something is owed */
+    if (!queue_is_bystander(group))
+        starts_switch(group, true); /* one matters only where a store is pending */
     atomic_fetch_add(&queue.groups_on, 1);
     leave();
     return true;
@@ -669,7 +672,7 @@ bool queue_give_back(void)
 {
     if (has_token || !shadow_bytes() || track_is_capturing()) return false;
     enter();
-    drain_and_pay(false);
+    drain_and_materialise(false);
     for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
         if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
         issue_disable(i, "the program needs the memory of its second buffers");
@@ -698,12 +701,12 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    if (has_token || (!shadow_bytes() && !debt_is_on() && !measure_has_events())) return;
+    if (has_token || (!shadow_bytes() && !deferred_is_pending() && !measure_has_events())) return;
     enter();
     measure_context_gone();
     rename_forget();
     shadow_forget();
-    debt_forget();
+    deferred_forget();
     publish();
     leave();
 }
@@ -723,6 +726,6 @@ void queue_fork_child(void)
     measure_fork_child();
     rename_forget();
     shadow_forget();
-    debt_forget();
+    deferred_forget();
     timer_fork_child();
 }

@@ -44,7 +44,7 @@
 #ifndef KFUSE_INTERPOSE_QUEUE_H
 #define KFUSE_INTERPOSE_QUEUE_H
 
-#include "interpose/debt.h"
+#include "interpose/deferred.h"
 #include "interpose/entry.h"
 #include "interpose/record.h"
 
@@ -64,21 +64,22 @@ uint64_t queue_group_uses(uint32_t group);
  * is held or has been issued in a group. False: everything earlier is in the driver, and the caller launches.
  */
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
-/* Issues everything that is held, restores what is away, and pays what is owed (debt.h). */
+/* Issues everything that is held, restores what is away, and materialises what is pending (deferred.h). */
 void queue_flush(void);
-/* The same before a call that only waits or asks (queue_wait) or marks (queue_mark): what is owed stays so.
+/* The same before a call that only waits or asks (queue_wait) or marks (queue_mark): what is pending stays so.
  */
 void queue_wait(void);
 void queue_mark(void);
-/* The same before a call that touches no other memory: debts that it has nothing to do with stay. */
-void queue_touch(const struct debt_touch *touches, uint32_t count);
-/* From now on nothing is left stale, and what is owed is paid, and waited for. */
-void queue_owe_nothing(const char *reason);
-/* The first one that the program makes when something is owed; after queue_owe_nothing, in the queue's
+/* The same before a call that touches no other memory: deferred stores that it has nothing to do with stay.
+ */
+void queue_touch(const struct deferred_touch *touches, uint32_t count);
+/* From now on nothing is left stale, and what is pending is materialised, and waited for. */
+void queue_defer_nothing(const char *reason);
+/* The first one that the program makes when a store is pending; after queue_defer_nothing, in the queue's
  * context. */
 void queue_new_stream(CUstream stream);
 /* At launches, and before calls that read or write memory: two threads' calls are in no order, and one may be
- * in the middle of its call while the other's launches come to owe what it touches. So no two threads owe. */
+ * in the middle of its call while the other's launches defer what it touches. So no two threads defer stores. */
 extern __thread bool queue_knows_thread;
 void queue_new_thread(void);
 static inline void queue_meet_thread(void)

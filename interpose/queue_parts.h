@@ -36,7 +36,7 @@ struct queue {
     uint64_t tickets;
     uint64_t renamed;        /* ticket of the last use that renamed, while rename_is_on */
     _Atomic uint64_t oldest; /* as announced says */
-    _Atomic bool has_waited; /* the host, since something is owed */
+    _Atomic bool has_waited; /* the host, since a store is pending */
     int32_t balance;         /* what holding has brought of late, in launches */
     uint32_t pause;          /* launches that the next pause lasts, or 0: the shortest */
     _Atomic uint32_t paused; /* launches that may not begin a pattern any more */

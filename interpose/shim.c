@@ -126,8 +126,8 @@ void shim_mark(void)
 
 void shim_copy(uint64_t to, uint64_t from, uint64_t bytes)
 {
-    const struct debt_touch touches[] = {{.address = from, .bytes = from ? bytes : 0},
-                                         {.address = to, .bytes = bytes, .is_written = true}};
+    const struct deferred_touch touches[] = {{.address = from, .bytes = from ? bytes : 0},
+                                             {.address = to, .bytes = bytes, .is_written = true}};
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2);
 }
@@ -138,7 +138,7 @@ void shim_free(uint64_t address)
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (!shim_has_attention(ATTENTION_QUEUE)) return;
     if (track_memory_plain(NULL, address, &start, &size) && start == address)
-        queue_touch(&(struct debt_touch){start, size, .is_written = true, .is_freed = true}, 1);
+        queue_touch(&(struct deferred_touch){start, size, .is_written = true, .is_freed = true}, 1);
     else
         queue_flush();
 }
@@ -330,10 +330,12 @@ static unsigned long long total(enum shim_counter counter)
 static void write_stats(void)
 {
     static const char *const names[COUNT_KINDS] = {
-        [COUNT_LAUNCHES] = "launches",  [COUNT_ISSUED] = "issued",   [COUNT_FUSED] = "fused",
-        [COUNT_HELD] = "held",          [COUNT_DRAINED] = "drained", [COUNT_TIMER] = "timer_releases",
-        [COUNT_REFUSED] = "refused",    [COUNT_RENAMED] = "renamed", [COUNT_RESTORES] = "restores",
-        [COUNT_STALE] = "stale",        [COUNT_PAID] = "paid",       [COUNT_STRETCHES] = "measured_stretches",
+        [COUNT_LAUNCHES] = "launches",  [COUNT_ISSUED] = "issued",
+        [COUNT_FUSED] = "fused",        [COUNT_HELD] = "held",
+        [COUNT_DRAINED] = "drained",    [COUNT_TIMER] = "timer_releases",
+        [COUNT_REFUSED] = "refused",    [COUNT_RENAMED] = "renamed",
+        [COUNT_RESTORES] = "restores",  [COUNT_STALE] = "stale",
+        [COUNT_MATERIALISED] = "paid",  [COUNT_STRETCHES] = "measured_stretches",
         [COUNT_LOSERS] = "switched_off"};
     char *text = NULL;
     size_t size = 0;

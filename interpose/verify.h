@@ -10,8 +10,9 @@
  * 4. the members run, as the program launched them; the write set is copied to the host: result
  * 5. before is put back; the fused kernel runs; the write set is compared with result
  * 6. equal: all goes on from there. Different, or any error: result is put back, and the group is off
- * 7. gate_open. What the fused form leaves stale was made for the comparison; it is owed all the same, and its bytes
- * are replaced by their complement (debt_spoil_last): a later reader that nobody notices shows in the results
+ * 7. gate_open. What the fused form leaves stale was made for the comparison; it is pending all the same, and
+ * its bytes are replaced by their complement (deferred_spoil_last): a later reader that nobody notices shows
+ * in the results
  *
  * The members' inputs are what they were for both runs: whatever they read and nobody writes has not changed,
  * and what they write has been put back. Memory that the group was given pointers to but must not write is

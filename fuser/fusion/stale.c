@@ -171,10 +171,10 @@ void stale_settle(const struct group *group, struct stale *stale)
     bool has_changed = true;
     while (has_changed) {
         has_changed = false;
-        stale->recipe = 0;
+        stale->rematerialisation = 0;
         for (uint32_t m = 0; m < group->member_count; m++) {
             if (!writes_stale(stale, group, m)) continue;
-            stale->recipe |= 1u << m;
+            stale->rematerialisation |= 1u << m;
             if (!may_be_repeated(stale, group, m)) has_changed |= store_all_of(stale, group, m);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lazy stores (doc/fusion.md): ranges that a fused kernel may leave stale, since nothing in the group
- * loads them from memory, and how they are made again if somebody wants them after all: by the recipe, the
- * members that write them, launched as the program launched them.
+ * Deferred stores (doc/fusion.md): ranges that a fused kernel may leave stale, since nothing in the group
+ * loads them from memory, and how they are made again if somebody wants them after all: by the
+ * rematerialisation, the members that write them, launched as the program launched them.
  *
  * The unit is a range of an array (array_range.h). The rules:
  * 1. No member has atomics. Each base of the range is a pointer among the arguments and has a hull.
@@ -9,11 +9,11 @@
  * group with these arguments writes the same bytes.
  * 3. Members load some of it, and none takes it from memory: it has its value in a register or from shared
  * memory, put there by a store of the group. (What no member loads is a result.) So whatever a member of the
- * recipe reads of stale ranges, the recipe has written before.
- * 4. A member of the recipe writes stale ranges only, and what it reads of others neither it nor a later
- * member writes.
- * Whether anybody is likely to want the range is the planner's to know (fuser/planner/lazy.h); that nobody
- * sees it stale is replay's (interpose/debt.h). Not yet: groups that rename, or whose loops are unwound. */
+ * rematerialisation reads of stale ranges, the rematerialisation has written before.
+ * 4. A member of the rematerialisation writes stale ranges only, and what it reads of others neither it nor a
+ * later member writes. Whether anybody is likely to want the range is the planner's to know
+ * (fuser/planner/lazy.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups that
+ * rename, or whose loops are unwound. */
 #ifndef KFUSE_FUSER_FUSION_STALE_H
 #define KFUSE_FUSER_FUSION_STALE_H
 
@@ -32,12 +32,13 @@ struct stale_range {
 struct stale {
     struct stale_range ranges[STALE_MOST];
     uint32_t count;
-    uint32_t recipe; /* members, a bit each; none: nothing may be left stale */
+    uint32_t rematerialisation; /* members, a bit each; none: nothing may be left stale */
 };
 
 /* What can be left stale at most. The members' summaries and bindings must still be there. */
 void stale_find(struct memo *memo, const struct group *group, struct stale *stale);
-/* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the recipe. */
+/* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the
+ * rematerialisation. */
 void stale_settle(const struct group *group, struct stale *stale);
 /* What this member writes is to be stored; then as stale_settle. False when it leaves nothing stale. */
 bool stale_store(const struct group *group, struct stale *stale, uint32_t member);

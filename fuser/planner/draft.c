@@ -31,7 +31,7 @@ const char *draft_why_no_step(struct search *search, uint32_t launch)
     return draft_obstacle(search, launch, &base);
 }
 
-/* What no member may be may wait for the host: debt.h. */
+/* What no member may be may wait for the host: deferred.h. */
 bool draft_may_stand_by(struct search *search, uint32_t launch)
 {
     return !draft_why_no_step(search, launch) && !search_class(search, launch)->no_member;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Debts as the recorded program would have them: see lazy.h. */
+ * Deferred stores as the recorded program would have them: see lazy.h. */
 #include "fuser/planner/lazy.h"
 
 #include "fuser/planner/ahead.h"
@@ -8,16 +8,20 @@
 
 #include <string.h>
 
-enum { DEBTS_MOST = 32, BYSTANDERS_MOST = 64, PAID_SHARE = 8 }; /* one debt in so many may be paid */
+enum {
+    STORES_MOST = 32,
+    BYSTANDERS_MOST = 64,
+    MATERIALISED_SHARE = 8
+}; /* one in so many may be materialised */
 
-struct debt { /* of one use */
+struct deferred_store { /* of one use */
     struct search_group *group;
     uint32_t first; /* launch */
 };
 struct playing {
     struct search *search;
-    struct debt debts[DEBTS_MOST];
-    uint32_t debt_count;
+    struct deferred_store stores[STORES_MOST];
+    uint32_t deferred_count;
     uint32_t now; /* the launch, or the first of the use, that is being made; LAZY_NONE: another event */
     uint32_t bystanders[BYSTANDERS_MOST], bystander_count; /* launches, of different situations */
     struct hash128 keys[BYSTANDERS_MOST];
@@ -39,16 +43,17 @@ static bool meet(const struct array_range *a, const struct array_range *b)
     return a->array == b->array && a->from < b->to && b->from < a->to;
 }
 
-static struct bound_launch member_of(struct search *search, const struct debt *debt, uint32_t member)
+static struct bound_launch member_of(struct search *search, const struct deferred_store *store,
+                                     uint32_t member)
 {
-    return pairs_launch(search->pairs, debt->first + debt->group->member_steps[member]);
+    return pairs_launch(search->pairs, store->first + store->group->member_steps[member]);
 }
 
 /* Where the range lies in this use. */
-static struct array_range stale_at(struct search *search, const struct debt *debt, uint32_t index)
+static struct array_range stale_at(struct search *search, const struct deferred_store *store, uint32_t index)
 {
-    const struct stale_range *stale = &debt->group->lazy->stale.ranges[index];
-    struct bound_launch writer = member_of(search, debt, stale->range.writer);
+    const struct stale_range *stale = &store->group->lazy->stale.ranges[index];
+    struct bound_launch writer = member_of(search, store, stale->range.writer);
     uint32_t base = 0;
     while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
            writer.summary->bases[base].argument_offset != stale->argument_offset)
@@ -59,12 +64,13 @@ static struct array_range stale_at(struct search *search, const struct debt *deb
     return range;
 }
 
-/* What its recipe reads, but for what it has written itself, meets the range. */
-static bool is_needed(struct search *search, const struct debt *debt, const struct array_range *range)
+/* What its rematerialisation reads, but for what it has written itself, meets the range. */
+static bool is_needed(struct search *search, const struct deferred_store *store,
+                      const struct array_range *range)
 {
-    for (uint32_t m = 0; m < debt->group->member_count; m++) {
-        if (!(debt->group->lazy->stale.recipe >> m & 1)) continue;
-        struct bound_launch member = member_of(search, debt, m);
+    for (uint32_t m = 0; m < store->group->member_count; m++) {
+        if (!(store->group->lazy->stale.rematerialisation >> m & 1)) continue;
+        struct bound_launch member = member_of(search, store, m);
         for (uint32_t b = 0; b < member.summary->base_count; b++) {
             struct array_range reach = reach_of(&member, b);
             if (member.summary->bases[b].is_read && meet(&reach, range)) return true;
@@ -74,14 +80,14 @@ static bool is_needed(struct search *search, const struct debt *debt, const stru
 }
 
 /* Notes which ranges are wanted. */
-static bool is_touched(struct search *search, const struct debt *debt, const struct array_range *range,
-                       bool is_written)
+static bool is_touched(struct search *search, const struct deferred_store *store,
+                       const struct array_range *range, bool is_written)
 {
-    struct search_lazy *lazy = debt->group->lazy;
-    bool is = false, is_input = is_written && is_needed(search, debt, range);
+    struct search_lazy *lazy = store->group->lazy;
+    bool is = false, is_input = is_written && is_needed(search, store, range);
     for (uint32_t i = 0; i < lazy->stale.count; i++) {
         if (!lazy->stale.ranges[i].is_stale) continue;
-        struct array_range stale = stale_at(search, debt, i);
+        struct array_range stale = stale_at(search, store, i);
         if (!is_input && !meet(&stale, range)) continue;
         lazy->wanted[i]++;
         is = true;
@@ -94,44 +100,46 @@ static bool contains(const struct array_range *outer, const struct array_range *
     return outer->array == inner->array && outer->from <= inner->from && inner->to <= outer->to;
 }
 
-/* --- debts --- */
+/* --- deferred stores --- */
 
-static void pay(struct playing *playing, uint32_t index)
+static void materialise(struct playing *playing, uint32_t index)
 {
-    playing->debts[index].group->lazy->paid++;
-    playing->debts[index] = playing->debts[--playing->debt_count];
+    playing->stores[index].group->lazy->materialised++;
+    playing->stores[index] = playing->stores[--playing->deferred_count];
 }
 
 static void drop(struct playing *playing, uint32_t index)
 {
-    playing->debts[index] = playing->debts[--playing->debt_count];
+    playing->stores[index] = playing->stores[--playing->deferred_count];
 }
 
-static void pay_all(struct playing *playing)
+static void materialise_all(struct playing *playing)
 {
-    while (playing->debt_count) {
-        const struct debt *debt = &playing->debts[0];
-        for (uint32_t i = 0; i < debt->group->lazy->stale.count; i++) debt->group->lazy->wanted[i]++;
-        pay(playing, 0);
+    while (playing->deferred_count) {
+        const struct deferred_store *store = &playing->stores[0];
+        for (uint32_t i = 0; i < store->group->lazy->stale.count; i++) store->group->lazy->wanted[i]++;
+        materialise(playing, 0);
     }
 }
 
-static void pay_touched(struct playing *playing, const struct array_range *range, bool is_written)
+static void materialise_touched(struct playing *playing, const struct array_range *range, bool is_written)
 {
-    for (uint32_t i = playing->debt_count; i-- > 0;) {
-        const struct debt *debt = &playing->debts[i];
-        if (!is_touched(playing->search, debt, range, is_written)) continue;
-        if (is_written && is_needed(playing->search, debt, range)) debt->group->lazy->spoiler = playing->now;
-        pay(playing, i);
+    for (uint32_t i = playing->deferred_count; i-- > 0;) {
+        const struct deferred_store *store = &playing->stores[i];
+        if (!is_touched(playing->search, store, range, is_written)) continue;
+        if (is_written && is_needed(playing->search, store, range))
+            store->group->lazy->spoiler = playing->now;
+        materialise(playing, i);
     }
 }
 
-/* All that the debt has stale lies in the range. */
-static bool is_covered(struct search *search, const struct debt *debt, const struct array_range *range)
+/* All that it has stale lies in the range. */
+static bool is_covered(struct search *search, const struct deferred_store *store,
+                       const struct array_range *range)
 {
-    for (uint32_t i = 0; i < debt->group->lazy->stale.count; i++) {
-        if (!debt->group->lazy->stale.ranges[i].is_stale) continue;
-        struct array_range stale = stale_at(search, debt, i);
+    for (uint32_t i = 0; i < store->group->lazy->stale.count; i++) {
+        if (!store->group->lazy->stale.ranges[i].is_stale) continue;
+        struct array_range stale = stale_at(search, store, i);
         if (!contains(range, &stale)) return false;
     }
     return true;
@@ -139,22 +147,23 @@ static bool is_covered(struct search *search, const struct debt *debt, const str
 
 static void drop_covered(struct playing *playing, const struct array_range *range)
 {
-    for (uint32_t i = playing->debt_count; i-- > 0;)
-        if (is_covered(playing->search, &playing->debts[i], range)) drop(playing, i);
+    for (uint32_t i = playing->deferred_count; i-- > 0;)
+        if (is_covered(playing->search, &playing->stores[i], range)) drop(playing, i);
 }
 
-/* The use writes what the debt has stale, and reads nothing of it before. */
-static bool is_overwritten(struct search *search, const struct debt *debt, const struct debt *use)
+/* The use writes what the deferred store has stale, and reads nothing of it before. */
+static bool is_overwritten(struct search *search, const struct deferred_store *store,
+                           const struct deferred_store *use)
 {
-    const struct stale *stale = &debt->group->lazy->stale, *again = &use->group->lazy->stale;
+    const struct stale *stale = &store->group->lazy->stale, *again = &use->group->lazy->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         if (!stale->ranges[i].is_stale) continue;
-        struct array_range range = stale_at(search, debt, i);
+        struct array_range range = stale_at(search, store, i);
         bool is = false;
         for (uint32_t j = 0; j < again->count && !is; j++) {
             if (!again->ranges[j].is_stale) continue;
             struct array_range other = stale_at(search, use, j);
-            bool is_same = debt->group == use->group && i == j && contains(&range, &other);
+            bool is_same = store->group == use->group && i == j && contains(&range, &other);
             is = (is_same || again->ranges[j].is_complete) && contains(&other, &range);
         }
         if (!is) return false;
@@ -170,11 +179,11 @@ static void touch_launch(struct playing *playing, uint32_t launch)
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct access_base *base = &bound.summary->bases[b];
         struct array_range reach = reach_of(&bound, b);
-        if (base->is_read || base->is_written) pay_touched(playing, &reach, base->is_written);
+        if (base->is_read || base->is_written) materialise_touched(playing, &reach, base->is_written);
     }
 }
 
-/* What has spoiled the debt before stands a little before this use. */
+/* What has spoiled the deferred store before stands a little before this use. */
 static void note_prefix(const struct playing *playing, struct search_lazy *lazy, uint32_t first)
 {
     const struct program_launch *launches = playing->search->program->launches;
@@ -189,15 +198,15 @@ static void note_prefix(const struct playing *playing, struct search_lazy *lazy,
 
 static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
 {
-    const struct debt use = {group, first};
-    for (uint32_t i = playing->debt_count; i-- > 0;)
-        if (group->lazy && is_overwritten(playing->search, &playing->debts[i], &use)) drop(playing, i);
+    const struct deferred_store use = {group, first};
+    for (uint32_t i = playing->deferred_count; i-- > 0;)
+        if (group->lazy && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
     for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
     if (!group->lazy) return;
     note_prefix(playing, group->lazy, first);
-    if (playing->debt_count == DEBTS_MOST) pay(playing, 0);
-    playing->debts[playing->debt_count++] = use;
-    group->lazy->incurred++;
+    if (playing->deferred_count == STORES_MOST) materialise(playing, 0);
+    playing->stores[playing->deferred_count++] = use;
+    group->lazy->deferrals++;
 }
 
 static void note_bystander(struct playing *playing, uint32_t launch)
@@ -213,13 +222,13 @@ static void note_bystander(struct playing *playing, uint32_t launch)
 
 static void make_launch(struct playing *playing, uint32_t launch)
 {
-    if (!playing->debt_count) return;
+    if (!playing->deferred_count) return;
     if (!draft_may_stand_by(playing->search, launch)) {
-        pay_all(playing);
+        materialise_all(playing);
         return;
     }
     touch_launch(playing, launch);
-    if (playing->debt_count) note_bystander(playing, launch);
+    if (playing->deferred_count) note_bystander(playing, launch);
 }
 
 static void make_event(struct playing *playing, const struct program_event *event)
@@ -227,12 +236,12 @@ static void make_event(struct playing *playing, const struct program_event *even
     struct array_range range = {.array = event->array, .from = event->from, .to = event->to};
     playing->now = LAZY_NONE;
     if (event->kind == PROGRAM_UNKNOWN) {
-        pay_all(playing);
+        materialise_all(playing);
         return;
     }
     if (event->kind == PROGRAM_FREES) range.from = INT64_MIN, range.to = INT64_MAX;
     if (event->kind == PROGRAM_FREES) drop_covered(playing, &range);
-    pay_touched(playing, &range, event->kind != PROGRAM_READS);
+    materialise_touched(playing, &range, event->kind != PROGRAM_READS);
 }
 
 static void reset(struct search *search)
@@ -240,7 +249,7 @@ static void reset(struct search *search)
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_lazy *lazy = search->groups[i]->lazy;
         if (!lazy) continue;
-        lazy->incurred = lazy->paid = 0;
+        lazy->deferrals = lazy->materialised = 0;
         lazy->spoiler = LAZY_NONE;
         lazy->prefix = 0;
         memset(lazy->wanted, 0, sizeof lazy->wanted);
@@ -252,7 +261,7 @@ static void play(struct playing *playing)
     struct search *search = playing->search;
     const struct program *program = search->program;
     uint32_t event = 0;
-    playing->debt_count = playing->bystander_count = 0;
+    playing->deferred_count = playing->bystander_count = 0;
     reset(search);
     for (uint32_t i = 0; i < program->launch_count;) {
         while (event < program->event_count && program->events[event].before <= i)
@@ -271,12 +280,13 @@ static void play(struct playing *playing)
 
 /* --- what is left stale --- */
 
-/* A launch that comes after the fused kernel changes what a member of the recipe has read. */
+/* A launch that comes after the fused kernel changes what a member of the rematerialisation has read. */
 static void keep_inputs(const struct search_group *group, struct stale *stale,
                         const struct array_range *written)
 {
     for (uint32_t m = 0; m < group->member_count; m++)
-        for (uint32_t b = 0; stale->recipe >> m & 1 && b < group->bound[m].summary->base_count; b++) {
+        for (uint32_t b = 0; stale->rematerialisation >> m & 1 && b < group->bound[m].summary->base_count;
+             b++) {
             struct array_range reach = reach_of(&group->bound[m], b);
             if (group->bound[m].summary->bases[b].is_read && meet(&reach, written))
                 stale_store(group->group, stale, m);
@@ -309,7 +319,7 @@ static void spare_passed(struct search *search, const struct search_group *group
 static bool form(struct search *search, struct search_group *group)
 {
     struct search_lazy *lazy = group->lazy;
-    if (!lazy->stale.recipe) {
+    if (!lazy->stale.rematerialisation) {
         group->lazy = NULL;
         return true;
     }
@@ -359,27 +369,27 @@ static bool begin(struct search *search, struct search_group *group)
     return form(search, group);
 }
 
-static double recipe_ns(struct search *search, const struct search_group *group)
+static double rematerialisation_ns(struct search *search, const struct search_group *group)
 {
     double sum = 0;
     for (uint32_t m = 0; m < group->member_count; m++)
-        if (group->lazy->stale.recipe >> m & 1)
+        if (group->lazy->stale.rematerialisation >> m & 1)
             sum += (double)search_launch_time(search, group->launches[group->member_steps[m]]);
     return sum;
 }
 
-static bool pays(struct search *search, struct search_group *group)
+static bool is_profitable(struct search *search, struct search_group *group)
 {
     struct search_lazy *lazy = group->lazy;
     lazy->projected = search_projected(search, group, lazy->group);
     double gain = group->projected.fused_ns - lazy->projected.fused_ns;
-    double cost = (double)lazy->paid * recipe_ns(search, group);
-    if (lazy->incurred) lazy->projected.fused_ns += cost / (double)lazy->incurred;
+    double cost = (double)lazy->materialised * rematerialisation_ns(search, group);
+    if (lazy->deferrals) lazy->projected.fused_ns += cost / (double)lazy->deferrals;
     if (search->options->keeps_losing) return true;
     double loading = search->program->is_whole_run ? search->projection.load_ns : 0;
-    double all = gain * (double)lazy->incurred - cost - loading;
-    return all > search->options->margin * group->projected.fused_ns * (double)lazy->incurred &&
-           lazy->paid * PAID_SHARE <= lazy->incurred;
+    double all = gain * (double)lazy->deferrals - cost - loading;
+    return all > search->options->margin * group->projected.fused_ns * (double)lazy->deferrals &&
+           lazy->materialised * MATERIALISED_SHARE <= lazy->deferrals;
 }
 
 /* The range that is wanted most is stored. */
@@ -406,14 +416,14 @@ static bool improve(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->is_kept || !group->lazy || pays(search, group)) continue;
+        if (!group->is_kept || !group->lazy || is_profitable(search, group)) continue;
         *has_changed = true;
         if (!store_more(search, group)) return false;
     }
     return true;
 }
 
-/* Launches before a group become steps of it where that spares debts. */
+/* Launches before a group become steps of it where fewer stores are materialised so. */
 static bool lengthen(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0, count = search->group_count; i < count && !*has_changed; i++) {

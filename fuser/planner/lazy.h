@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which groups leave which ranges stale (doc/fusion.md; fuser/fusion/stale.h). What can be left is
- * played through the recorded program as replay would do it: a use incurs a debt; a later use that writes the
- * same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or overwrites
- * what their recipe reads, has it paid. A range that is wanted too often is stored after all. Launches in
- * between that belong to no group are *bystanders*: the plan lists what they touch, so that replay knows that
- * they leave debts alone. Not where the program uses more than the default stream: see interpose/debt.h. */
+ * Which groups leave which ranges stale (doc/fusion.md; fuser/fusion/stale.h). What can be left is played
+ * through the recorded program as replay would do it. A use makes a deferred store. A later use that writes
+ * the same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or
+ * overwrites what their rematerialisation reads, has it materialised. A range that is wanted too often is
+ * stored after all. Launches in between that belong to no group are *bystanders*: the plan lists what they
+ * touch, so that replay knows that they leave deferred stores alone. Not where the program uses more than the
+ * default stream: see interpose/deferred.h. */
 #ifndef KFUSE_FUSER_PLANNER_LAZY_H
 #define KFUSE_FUSER_PLANNER_LAZY_H
 
@@ -15,10 +16,11 @@ struct search_lazy {
     struct stale stale;
     struct group *group; /* without the stores */
     struct codegen_result code;
-    struct projected projected; /* of one use, debts that are paid included */
-    uint64_t incurred, paid;    /* debts, in the recorded program */
+    struct projected projected;       /* of one use, rematerialisations included */
+    uint64_t deferrals, materialised; /* in the recorded program */
     uint32_t wanted[STALE_MOST];
-    uint32_t spoiler;           /* the launch that has last overwritten what the recipe reads, or LAZY_NONE */
+    uint32_t
+        spoiler; /* the launch that has last overwritten what the rematerialisation reads, or LAZY_NONE */
     uint32_t prefix, prefix_at; /* launches from there to the next use, in one window, at most; that use */
     bool prefix_is_tried;
 };

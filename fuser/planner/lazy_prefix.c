@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches that stand right before a group, and overwrite what the recipe of its use before reads: as further
- * steps of the group, issued before the fused kernel, they wait until the group has arrived, whose use drops
- * that debt. */
+ * Launches that stand right before a group, and overwrite what the rematerialisation of its use before reads:
+ * as further steps of the group, issued before the fused kernel, they wait until the group has arrived, whose
+ * use drops that deferred store. */
 #include "fuser/planner/lazy.h"
 
 #include "fuser/planner/group_code.h"
@@ -50,8 +50,8 @@ static struct search_group *lengthen(struct search *search, const struct search_
     return longer->name && longer->bound ? longer : NULL;
 }
 
-/* Replay issues the prefix when the debt of the use before has been dropped: nothing in it may see that. What
- * it touches of what this use leaves stale is stored instead (spare_passed). */
+/* Replay issues the prefix when the deferred store of the use before has been dropped: nothing in it may see
+ * that. What it touches of what this use leaves stale is stored instead (spare_passed). */
 static bool may_wait_for_group(struct search *search, uint32_t first, uint32_t length)
 {
     for (uint32_t i = first - length; i < first; i++)

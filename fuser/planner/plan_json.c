@@ -212,7 +212,7 @@ static json_t *stale_json(const struct search *search, const struct search_group
             texts, json_string(arena_printf(
                        search->arena, "array %u, %lld bytes from byte %lld on: members 0x%x make it again",
                        range->range.array, (long long)(range->range.to - range->range.from),
-                       (long long)range->range.from, stale->recipe)));
+                       (long long)range->range.from, stale->rematerialisation)));
     }
     return texts;
 }
@@ -325,7 +325,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "renamed", renames_json(search, planned));
     json_object_set_new(group, "stale", stale_json(search, planned));
     json_object_set_new(group, "made_again",
-                        json_integer((json_int_t)(planned->lazy ? planned->lazy->paid : 0)));
+                        json_integer((json_int_t)(planned->lazy ? planned->lazy->materialised : 0)));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
     return group;

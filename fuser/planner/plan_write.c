@@ -131,16 +131,16 @@ static void add_stales(struct plan_builder *builder, const struct search_group *
 }
 
 /* Members as steps. */
-static uint32_t recipe_of(const struct search_group *group)
+static uint32_t rematerialisation_of(const struct search_group *group)
 {
     uint32_t steps = 0;
     for (uint32_t m = 0; m < group->member_count; m++)
-        if (group->lazy->stale.recipe >> m & 1) steps |= 1u << group->member_steps[m];
+        if (group->lazy->stale.rematerialisation >> m & 1) steps |= 1u << group->member_steps[m];
     return steps;
 }
 
 static bool add_variant(struct search *search, struct plan_builder *builder, const struct search_group *group,
-                        const struct codegen_result *code, uint32_t recipe)
+                        const struct codegen_result *code, uint32_t rematerialisation)
 {
     struct plan_parameter *parameters =
         arena_calloc(search->arena, code->parameter_count + 1, sizeof *parameters);
@@ -161,7 +161,7 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
     struct plan_variant variant = {.parameter_bytes = code->parameter_bytes,
                                    .registers = code->registers,
                                    .dynamic_shared = code->dynamic_shared,
-                                   .recipe = recipe};
+                                   .rematerialisation = rematerialisation};
     memcpy(variant.grid, group->group->grid, sizeof variant.grid);
     memcpy(variant.block, group->group->block, sizeof variant.block);
     plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, count, NULL, 0);
@@ -174,7 +174,7 @@ static bool add_variants(struct search *search, struct plan_builder *builder,
 {
     const struct search_lazy *lazy = group->lazy;
     if (lazy) {
-        if (!add_variant(search, builder, group, &lazy->code, recipe_of(group))) return false;
+        if (!add_variant(search, builder, group, &lazy->code, rematerialisation_of(group))) return false;
         add_stales(builder, group);
     }
     if (!add_variant(search, builder, group, &group->code, 0)) return false;

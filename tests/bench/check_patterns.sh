@@ -4,7 +4,7 @@
 # with --vary under the plan of the run without. Results are those of the program alone. PATTERNS (environment): these alone.
 # shellcheck shell=sh disable=SC2086,SC2154,SC2034
 . "$top_srcdir/tests/tools/functions.sh"
-export KFUSE_HOLD_US=10000000 # the machine may be busy, so what pays is not asked
+export KFUSE_HOLD_US=10000000 # the machine may be busy, so whether holding gains is not asked
 plan_options="--keep-losing --store-all"
 check_count() { # PATTERN EXPECTATION
     fused=$(stat_of fused)

@@ -30,7 +30,7 @@ stale '' 8 1
 stale sbo 8 1   # what is read is stored
 stale bse 8 1   # waits see nothing
 stale bZ 3 3    # both overwritten, but not at once
-stale t 3 3     # a group that must pay again and again stores everything
+stale t 3 3     # a group whose stores are materialised again and again stores everything
 stale u 3 3
 stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
@@ -97,7 +97,7 @@ run_options='--verify=2'
 record_and_plan "$lazy" --then sbs
 stale sbs 8 1
 
-# spoiled at each use: bytes that the recipe does not write stay what they are
+# spoiled at each use: bytes that the rematerialisation does not write stay what they are
 export KFUSE_SPOIL_STALE=1
 run_options=
 for form in plain both update ends peek before; do
@@ -114,7 +114,7 @@ run_options='--verify=1'
 record_and_plan "$lazy" --form arena --then s
 original "$lazy" --form arena --then tA
 run_planned "$lazy" --form arena --then tA
-grep '^verified ' "$work/stats" | grep -v ' mismatches 0 ' && fail 'a group that is verified while something is owed seems wrong'
+grep '^verified ' "$work/stats" | grep -v ' mismatches 0 ' && fail 'a group that is verified while a store is pending seems wrong'
 
 # only what is worth it: t1 is read, t2 is not
 run_options=

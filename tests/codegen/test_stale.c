@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which ranges a group may leave stale, and by which recipe. */
+ * Which ranges a group may leave stale, and by which rematerialisation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ enum { N = 1000, ROW_BYTES = 4 * N };
 
 enum { NONE = -1 };
 /* array NONE: nothing may be stale; else that one alone, made again by these members. */
-static void expect(struct scene scene, int array, uint32_t recipe, bool is_complete)
+static void expect(struct scene scene, int array, uint32_t rematerialisation, bool is_complete)
 {
     struct scene_run run;
     struct stale stale;
@@ -46,7 +46,7 @@ static void expect(struct scene scene, int array, uint32_t recipe, bool is_compl
     scene_open(&run, &scene);
     if (run.group->refusal) fail_msg("%s", run.group->refusal);
     stale_find(&run.memo, run.group, &stale);
-    assert_int_equal(stale.recipe, recipe);
+    assert_int_equal(stale.rematerialisation, rematerialisation);
     for (uint32_t i = 0; i < stale.count; i++) {
         const struct stale_range *range = &stale.ranges[i];
         if (!range->is_stale) continue;
@@ -90,7 +90,7 @@ static void what_data_decide_is_stored(void **state)
     expect((struct scene){{FROM("where_positive", 1, 0), IN_PLACE(1)}, ROWS}, NONE, 0, false);
 }
 
-static void inputs_of_the_recipe(void **state)
+static void inputs_of_the_rematerialisation(void **state)
 {
     (void)state;
     expect((struct scene){{FROM("scale", 1, 0), IN_PLACE(0), FROM("square", 2, 1)}, ROWS}, NONE, 0, false);
@@ -112,7 +112,7 @@ static void the_group_without_the_stores(void **state)
     assert_int_equal(lazy->drops[lazy->drop_count - 1].member, 0);
     assert_int_equal(lazy->bytes_saved, run.group->bytes_saved + ROW_BYTES);
     assert_true(stale_store(run.group, &stale, 0));
-    assert_int_equal(stale.recipe, 0);
+    assert_int_equal(stale.rematerialisation, 0);
     assert_false(stale_store(run.group, &stale, 0));
     scene_close(&run);
 }
@@ -125,7 +125,7 @@ int main(void)
         cmocka_unit_test(results_are_stored),
         cmocka_unit_test(what_is_loaded_from_memory_is_stored),
         cmocka_unit_test(what_data_decide_is_stored),
-        cmocka_unit_test(inputs_of_the_recipe),
+        cmocka_unit_test(inputs_of_the_rematerialisation),
         cmocka_unit_test(the_group_without_the_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

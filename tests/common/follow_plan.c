@@ -84,8 +84,8 @@ static uint64_t follow(const struct plan *plan)
                 memcpy(&pointer, words[stale->step] + stale->offset, sizeof pointer);
                 sum += pointer + (uint64_t)stale->from + stale->bytes;
             }
-            for (uint32_t r = 0; variant->recipe >> r; r++)
-                if (variant->recipe >> r & 1) sum += sizes[r];
+            for (uint32_t r = 0; variant->rematerialisation >> r; r++)
+                if (variant->rematerialisation >> r & 1) sum += sizes[r];
             if (variant->stale_count) sum += plan->variants[group->first_variant + v + 1].code;
             free(fused);
         }

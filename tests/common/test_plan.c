@@ -86,7 +86,7 @@ static struct plan_builder *build_sample(struct arena *arena)
     plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
     struct plan_variant lazy = variant;
-    lazy.recipe = 2;
+    lazy.rematerialisation = 2;
     plan_build_variant(builder, &lazy, "kfuse_add_scale_lazy", ptx, sizeof ptx, parameters, 1, NULL, 0);
     plan_build_stale(builder,
                      &(struct plan_stale){.step = 1, .from = -8, .bytes = 64, .flags = PLAN_STALE_COMPLETE});
@@ -420,14 +420,14 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(stales, plan_stale, 0, flags, 2),
         FIELD(stales, plan_stale, 0, reserved, 1),
         FIELD(variants, plan_variant, 3, first_stale, 1),
-        FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a recipe */
+        FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a rematerialisation */
         FIELD(variants, plan_variant, 3, stale_count, 2),
-        FIELD(variants, plan_variant, 3, recipe, 0),
-        FIELD(variants, plan_variant, 3, recipe, 1), /* no member */
-        FIELD(variants, plan_variant, 3, recipe, 4), /* no step */
+        FIELD(variants, plan_variant, 3, rematerialisation, 0),
+        FIELD(variants, plan_variant, 3, rematerialisation, 1), /* no member */
+        FIELD(variants, plan_variant, 3, rematerialisation, 4), /* no step */
         FIELD(variants, plan_variant, 3, reserved, 1),
         FIELD(variants, plan_variant, 4, stale_count, 1),
-        FIELD(variants, plan_variant, 4, recipe, 2),
+        FIELD(variants, plan_variant, 4, rematerialisation, 2),
         FIELD(groups, plan_group, 2, variant_count, 1), /* none that stores everything */
         FIELD(groups, plan_group, 2, flags, PLAN_BYSTANDER),
         FIELD(groups, plan_group, 3, flags, 0), /* no form */

@@ -191,7 +191,7 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
     snprintf(code, sizeof code, ".version 8.0 // code of %s", pattern->name);
     if (pattern->bit == FIXTURE_LAZY) {
         struct plan_variant lazy = variant;
-        lazy.recipe = 1;
+        lazy.rematerialisation = 1;
         plan_build_variant(builder, &lazy, "lazy:8,4,8", code, strlen(code) + 1, pattern->parameters,
                            pattern->parameter_count, NULL, 0);
         plan_build_stale(builder, &(struct plan_stale){.bytes = 256, .flags = PLAN_STALE_COMPLETE});

@@ -394,7 +394,7 @@ static void plan_short(void)
 }
 
 /* What a fused kernel has left stale is made before an original looks at it. */
-static void pays_what_is_owed(void)
+static void materialises_what_is_pending(void)
 {
     CUdeviceptr array;
     start_program();
@@ -559,7 +559,7 @@ int main(int argc, char **argv)
         {"a verdict is under way", waits_as_originals, plan_promises_nothing, after_waiting},
         {"launches that take long", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
-        {"what is owed is paid first", pays_what_is_owed, plan_lazy, NULL},
+        {"what is pending is materialised first", materialises_what_is_pending, plan_lazy, NULL},
         {"a second thread", a_second_thread, plan_always, NULL},
         {"the context goes", the_context_goes, plan_always, NULL},
         {"a fork in the middle of a pattern", forks, plan_always, NULL},

@@ -33,7 +33,7 @@ static void draw_steps(struct random *random, struct kernel_theme *theme)
 }
 
 /* Every third row of programs has no stream of its own: a process that has made one, and a trace with one,
- * leave nothing stale any more (interpose/debt.h), and a batch of programs is one of both. */
+ * leave nothing stale any more (interpose/deferred.h), and a batch of programs is one of both. */
 enum { STREAMLESS_ROW = 40 };
 
 static bool is_streamless(const struct generator *generator)
