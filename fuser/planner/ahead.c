@@ -16,6 +16,7 @@ static uint32_t worker_count(const struct search *search)
 void ahead_end(struct search *search)
 {
     crew_end(&search->crew);
+    search->crew_compiles = false;
 }
 
 /* --- starts --- */
@@ -104,45 +105,68 @@ void ahead_search(struct search *search)
 
 /* --- groups to compile --- */
 
+struct compile { /* what may start in a situation */
+    struct search_memo *memo;
+    uint32_t candidate;
+    bool is_used; /* as things stand */
+    double gain;  /* over the run; of a use, where it is not used */
+};
 struct compiles {
     struct search *search;
-    struct search_group **groups;
+    struct compile *list;
     uint32_t count;
 };
 
+/* As the search does, if it comes to use the group. */
 static void compile(void *context, uint32_t task)
 {
     const struct compiles *compiles = context;
-    search_compile(compiles->search, compiles->groups[task]);
+    const struct compile *compile = &compiles->list[task];
+    for (;;) {
+        struct search_group *group = search_candidate(compiles->search, compile->memo, compile->candidate);
+        if (!group || group->is_compiled) return;
+        search_compile(compiles->search, group);
+    }
 }
 
-static int compare_gains(const void *a, const void *b, void *context)
+/* Those in use first. */
+static int compare_gains(const void *a, const void *b)
 {
-    const struct search_group *first = *(struct search_group *const *)a,
-                              *second = *(struct search_group *const *)b;
-    double gains[2] = {worth_gain(context, first) * (double)first->uses,
-                       worth_gain(context, second) * (double)second->uses};
-    return (gains[0] < gains[1]) - (gains[0] > gains[1]);
+    const struct compile *first = a, *second = b;
+    if (first->is_used != second->is_used) return first->is_used ? -1 : 1;
+    return (first->gain < second->gain) - (first->gain > second->gain);
+}
+
+/* Some that are not used may be once others are refused. */
+static void list_compiles(struct compiles *compiles, const struct search_group *next, uint32_t most_unused)
+{
+    struct search *search = compiles->search;
+    uint32_t used = 0;
+    for (struct search_memo *memo = search->memo; memo; memo = memo->hh.next)
+        for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
+            struct search_group *group = memo->groups[candidate];
+            if (!group || group->is_compiled || group->refusal || group == next) continue;
+            double gain = worth_gain(search, group) * (double)(group->uses ? group->uses : 1);
+            compiles->list[compiles->count++] = (struct compile){memo, candidate, group->uses > 0, gain};
+            used += group->uses > 0;
+        }
+    qsort(compiles->list, compiles->count, sizeof *compiles->list, compare_gains);
+    if (compiles->count > used + most_unused) compiles->count = used + most_unused;
 }
 
 void ahead_compile(struct search *search, const struct search_group *next)
 {
     uint32_t workers = worker_count(search);
     struct compiles compiles = {.search = search};
-    if (!workers || next->is_ahead) return;
+    if (!workers || (search->crew_compiles && crew_is_busy(&search->crew))) return;
     crew_end(&search->crew);
-    compiles.groups = calloc(search->group_count + 1, sizeof(struct search_group *));
-    for (uint32_t i = 0; compiles.groups && i < search->group_count; i++) {
-        struct search_group *group = search->groups[i];
-        if (!group->uses || group->is_compiled || group == next) continue;
-        group->is_ahead = true;
-        compiles.groups[compiles.count++] = group;
-    }
-    if (compiles.count) {
-        qsort_r(compiles.groups, compiles.count, sizeof(struct search_group *), compare_gains, search);
+    search->crew_compiles = true;
+    compiles.list = calloc(SEARCH_CANDIDATES * (size_t)HASH_COUNT(search->memo) + 1, sizeof *compiles.list);
+    if (!compiles.list) return;
+    list_compiles(&compiles, next, 4 * workers);
+    if (compiles.count)
         crew_start(&search->crew, search->pairs->answers, workers, compiles.count, compile, &compiles);
-    }
-    free(compiles.groups);
+    free(compiles.list);
 }
 
 void ahead_look(struct search *search, uint32_t count, void (*look_at)(void *context, uint32_t number),

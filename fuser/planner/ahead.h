@@ -9,8 +9,8 @@
 
 /* A crew looks at what may start at the launches. */
 void ahead_search(struct search *search);
-/* Before this group is compiled: a crew compiles it and others that are in use, if it is not at it already.
- */
+/* Before this group is compiled: a crew compiles others that may be used, and where one is refused, what is left of it,
+ * unless it is at that already. */
 void ahead_compile(struct search *search, const struct search_group *next);
 /* A crew calls look_at with each of so many numbers. */
 void ahead_look(struct search *search, uint32_t count, void (*look_at)(void *context, uint32_t number),

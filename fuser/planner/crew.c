@@ -42,6 +42,14 @@ void crew_start(struct crew *crew, struct answers *answers, uint32_t workers, ui
     }
 }
 
+bool crew_is_busy(struct crew *crew)
+{
+    for (uint32_t i = crew->count; i-- > 0;)
+        if (waitpid(crew->processes[i], NULL, WNOHANG) != 0)
+            crew->processes[i] = crew->processes[--crew->count];
+    return crew->count > 0;
+}
+
 void crew_end(struct crew *crew)
 {
     for (uint32_t i = 0; i < crew->count; i++) kill(crew->processes[i], SIGKILL);

@@ -16,6 +16,8 @@ struct crew {
  * done. They die with the process that started them. */
 void crew_start(struct crew *crew, struct answers *answers, uint32_t workers, uint32_t tasks,
                 void (*work)(void *context, uint32_t task), void *context);
+/* Whether some worker is not done yet. */
+bool crew_is_busy(struct crew *crew);
 /* Ends the workers, done or not. */
 void crew_end(struct crew *crew);
 /* The cores that this process may use. */
