@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PASS_SECONDS = 300, SETTINGS_MOST = 8 };
+enum { PASS_SECONDS = 300, PLAN_SECONDS_MOST = 240, SETTINGS_MOST = 8 };
 
 struct setting {
     const char *name, *value;
@@ -316,6 +316,14 @@ static void strip_libraries(struct batch *batch, const char *trace)
         batch_fail(batch, &batch->programs[i], "record: the trace lacks the module without PTX");
 }
 
+/* One program in a thousand takes minutes. Where time is out the rest of the batch stays without groups, and
+ * is judged in vain. */
+static char *plan_seconds(struct batch *batch)
+{
+    uint32_t seconds = 30 + 4 * batch->count;
+    return arena_printf(batch->arena, "%u", seconds < PLAN_SECONDS_MOST ? seconds : PLAN_SECONDS_MOST);
+}
+
 static bool make_plan(const struct judge *judge, struct batch *batch, const char *trace, const char *plan)
 {
     const char *out, *err;
@@ -324,8 +332,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
                          "plan",
                          "--quiet",
                          "--keep-losing",
-                         "--seconds", /* one program in a thousand takes minutes */
-                         "30",
+                         "--seconds",
+                         plan_seconds(batch),
                          "-o",
                          (char *)plan,
                          (char *)trace,
