@@ -476,6 +476,14 @@ static void finish_pointers(struct writer *writer)
     if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
 }
 
+/* A kernel that was to have fences may have come out without a store. */
+static bool keeps_place(const struct writer *writer)
+{
+    const char *text = writer->text.bytes;
+    return writer->kernel->sight >= SIGHT_FLAG || strstr(text, "((volatile ") ||
+           strstr(text, "__threadfence");
+}
+
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index)
 {
@@ -506,7 +514,7 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
         finish_pointers(&writer);
         draw_scalars(&writer);
     }
-    kernel->keeps_place = kernel->sight >= SIGHT_VOLATILE || strstr(writer.text.bytes, "((volatile ");
+    kernel->keeps_place = keeps_place(&writer);
     if (!kernel->name)
         kernel->name = arena_printf(arena, "p%uk%u%s", program, index, kernel->keeps_place ? "_stays" : "");
     static _Thread_local struct text head;
