@@ -153,6 +153,14 @@ bool kernel_looks_at_bits(const struct kernel *kernel)
     return false;
 }
 
+/* NULL: it is an assignment. */
+static const char *storing_function(const struct writer *writer, const struct kernel_access *access)
+{
+    if (access->is_volatile || kernel_is_vector(writer, access)) return NULL;
+    if (writer->kernel->sight == SIGHT_RELEASE) return "release";
+    return writer->theme->has_calls && random_chance(writer->random, 30) ? "put" : NULL;
+}
+
 void kernel_write_store(struct writer *writer, const struct kernel_access *access)
 {
     if (!access) return;
@@ -170,11 +178,10 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
     if (writer->kernel->shape == KERNEL_BLOCK) kernel_say(writer, "if (in) ");
     kernel_write_guard(writer, access);
     kernel_write_trips(writer, access);
-    bool is_put = writer->theme->has_calls && !access->is_volatile && !kernel_is_vector(writer, access) &&
-                  random_chance(writer->random, 30);
-    if (is_put) kernel_say(writer, "put(&");
+    const char *function = storing_function(writer, access);
+    if (function) kernel_say(writer, "%s(&", function);
     kernel_write_element(writer, access);
-    if (is_put)
+    if (function)
         kernel_say(writer, ", (%s)%s(v%u%s));\n", type->name, stored, value,
                    says_counter(writer, access) ? " + j" : "");
     else if (kernel_is_vector(writer, access) && type->size == 16)
@@ -476,12 +483,12 @@ static void finish_pointers(struct writer *writer)
     if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
 }
 
-/* A kernel that was to have fences may have come out without a store. */
+/* A kernel that was to have fences or releases may have come out without a store. */
 static bool keeps_place(const struct writer *writer)
 {
     const char *text = writer->text.bytes;
     return writer->kernel->sight >= SIGHT_FLAG || strstr(text, "((volatile ") ||
-           strstr(text, "__threadfence");
+           strstr(text, "__threadfence") || strstr(text, "release(");
 }
 
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,

@@ -92,6 +92,7 @@ enum kernel_sight { /* what the analysis sees of a kernel, and what else there i
                     SIGHT_DEBUG,    /* of one that was compiled for debugging */
                     SIGHT_VOLATILE, /* all its accesses */
                     SIGHT_FENCE,    /* before it stores */
+                    SIGHT_RELEASE,  /* its stores are releases */
                     SIGHT_FLAG,     /* one thread sets a flag that the host polls */
                     SIGHT_CLOCK     /* one thread reads a clock */
 };
@@ -198,8 +199,8 @@ const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
 
 /* Functions that kernels of a program may call, as CUDA C. */
 extern const char kernel_called[];
-/* What those of SIGHT_CALL call. */
-extern const char kernel_called_by_pointer[];
+/* What those of SIGHT_CALL call, and those of SIGHT_RELEASE. */
+extern const char kernel_called_by_pointer[], kernel_released[];
 /* Whether an array of its own module, and no argument. */
 bool kernel_is_variable(const struct kernel_pointer *pointer);
 /* What kernels of double precision store goes through one_nan(), which is one of these two: -1 in place of a

@@ -116,19 +116,32 @@ void kernel_draw_sight(struct writer *writer)
     } else if (letter == 'U' && writer->theme->may_wait) {
         kernel->sight = (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_VARIABLE, SIGHT_CALL);
     } else if (letter == 'U') {
-        kernel->sight = (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_TABLE, SIGHT_VARIABLE,
-                                                     SIGHT_VARIABLE, SIGHT_CALL, SIGHT_CALL, SIGHT_BARE,
-                                                     SIGHT_BARE, SIGHT_DEBUG, SIGHT_VOLATILE, SIGHT_FENCE);
+        kernel->sight = (enum kernel_sight)random_of(
+            random, SIGHT_TABLE, SIGHT_TABLE, SIGHT_VARIABLE, SIGHT_VARIABLE, SIGHT_CALL, SIGHT_CALL,
+            SIGHT_BARE, SIGHT_BARE, SIGHT_DEBUG, SIGHT_VOLATILE, SIGHT_FENCE, SIGHT_RELEASE);
         if (kernel->sight == SIGHT_BARE || kernel->sight == SIGHT_DEBUG) become_line(kernel);
     } else if (!kernel->scene && random_chance(random, writer->theme->unseen)) {
-        kernel->sight =
-            (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_VARIABLE, SIGHT_CALL, SIGHT_FENCE);
+        kernel->sight = (enum kernel_sight)random_of(random, SIGHT_TABLE, SIGHT_VARIABLE, SIGHT_CALL,
+                                                     SIGHT_FENCE, SIGHT_RELEASE);
     }
 }
 
 const char kernel_called_by_pointer[] =
     "template <typename T> __device__ __noinline__ T one_way(const T *from) { return *from; }\n"
     "template <typename T> __device__ __noinline__ T other_way(const T *from) { return *from + (T)1; }\n";
+
+const char kernel_released[] =
+    "template <typename T> __device__ __forceinline__ void release(T *to, T value)\n{\n"
+    "union { T value; long long d; int w; short h; char b; } as; as.d = 0; as.value = value;\n"
+    "if (sizeof value == 8) asm volatile(\"st.release.gpu.b64 [%0], %1;\" ::\"l\"(to), \"l\"(as.d) : "
+    "\"memory\");\n"
+    "if (sizeof value == 4) asm volatile(\"st.release.gpu.b32 [%0], %1;\" ::\"l\"(to), \"r\"(as.w) : "
+    "\"memory\");\n"
+    "if (sizeof value == 2) asm volatile(\"st.release.gpu.b16 [%0], %1;\" ::\"l\"(to), \"h\"(as.h) : "
+    "\"memory\");\n"
+    "if (sizeof value == 1) asm volatile(\"st.release.gpu.b8 [%0], %1;\" ::\"l\"(to), \"r\"((int)as.b) : "
+    "\"memory\");\n"
+    "}\n";
 
 static const struct kernel_type pointer_type = {"void *", 8}, clock_type = {"long long", 8};
 
@@ -178,20 +191,34 @@ static void write_library(struct writer *writer, const char *text)
     strcpy(kernel->scalars, "n");
 }
 
-/* What it has in common with the others is that the host may rely on what was done before it. */
+/* What it has in common with the others is that the host may rely on what was done before it. A way is a
+ * statement, or PTX that sets the flag, or PTX that is done until the flag is no more than its value. */
 static void write_flag(struct writer *writer)
 {
     static const char *const ways[] = {
         "__threadfence_system(); *p0 = v;\n",
         "__threadfence(); *p0 = v;\n",
         "*(volatile int *)p0 = v;\n",
-        "asm volatile(\"st.release.gpu.global.u32 [%0], %1;\" ::\"l\"(p0), \"r\"(v) : \"memory\");\n",
-        "asm volatile(\"red.relaxed.sys.global.max.s32 [%0], %1;\" ::\"l\"(p0), \"r\"(v) : \"memory\");\n",
-        "int w; do asm volatile(\"ld.relaxed.gpu.global.s32 %0, [%1];\" : \"=r\"(w) : \"l\"(p0) : "
-        "\"memory\");\n"
-        "while (w > v);\n*p0 = v;\n"};
+        "st.release.gpu.global.u32 [%0], %1;",
+        "st.release.gpu.global.u32 [%0], %1;",
+        "red.release.gpu.global.max.s32 [%0], %1;",
+        "{ .reg .s32 w; atom.release.gpu.global.max.s32 w, [%0], %1; }",
+        "red.relaxed.sys.global.max.s32 [%0], %1;",
+        "st.relaxed.sys.global.u32 [%0], %1;",
+        "ld.relaxed.gpu.global.s32 %0, [%1];",
+        "atom.relaxed.gpu.global.max.s32 %0, [%1], 0;",
+    };
     struct kernel *kernel = writer->kernel;
-    kernel_say(writer, "%s", ways[random_below(writer->random, sizeof ways / sizeof *ways)]);
+    const char *way = ways[random_below(writer->random, sizeof ways / sizeof *ways)];
+    if (strchr(way, '='))
+        kernel_say(writer, "%s", way);
+    else if (strstr(way, "%0, [%1]"))
+        kernel_say(writer,
+                   "int w; do asm volatile(\"%s\" : \"=r\"(w) : \"l\"(p0) : \"memory\");\n"
+                   "while (w > v);\n*p0 = v;\n",
+                   way);
+    else
+        kernel_say(writer, "asm volatile(\"%s\" ::\"l\"(p0), \"r\"(v) : \"memory\");\n", way);
     kernel->pointers[0] = (struct kernel_pointer){.type = kernel_int_type(), .variable = 'f'};
     kernel->accesses[0] = (struct kernel_access){.map = MAP_OWN};
     kernel->accesses[1] = (struct kernel_access){.map = MAP_OWN, .is_write = true};
