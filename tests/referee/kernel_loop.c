@@ -96,23 +96,52 @@ static const struct kernel_scene beside[] = {
     {{"L { r0= w1= }", "L { r1+ w0= }"}, false, FIT_LONG},
     {{"L { r0= w1= }", "L { r1+ w1= }"}, false, FIT_LONG},
     {{"L r1= { r0= w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
-    {{"L { r0= w1= }", "L r2= { r1+ w2= }"}, false, FIT_LONG},
     {{"L [ r0= w1= w1_ }", "L { r1+ w2= }"}, false, FIT_LONG},
-    {{"L { r0= w1= }", "L [ r1+ r2_ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= } w1=", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= } w4=", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= c w1= }", "L { r1+ w2= }"}, false, FIT_LONG},
     {{"L { r0= w1= }", "L { r1+ c w2= } w4="}, false, FIT_LONG},
 };
 
+/* Columns beside each other too, but one turn of a loop touches what another one writes: they have an order.
+ */
+static const struct kernel_scene turns[] = {
+    {{"L { r0= w1= }", "L [ r1+ r2_ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L [ r1= r1+ r2_ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L [ r2_ w2= r1+ w3= }"}, false, FIT_LONG},
+    {{"L ( r0= w1= }", "L ( r1+ r2' w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L ( r1+ r2' w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ r2' w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= }", "L [ r2= r3_ w3= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= }", "L [ r2+ r3_ w3= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L [ r1+ w2= r3_ w3=? }"}, false, FIT_LONG},
+    {{"L { r0= r3= w1= }", "L [ r1+ r0= r2_ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= w4= }", "L [ r1+ r4+ r2_ w2= }"}, false, FIT_LONG},
+    {{"L ( r0= w1= }", "L ( r1+ w2= r3' w3= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ r3' w3= w2= }"}, false, FIT_LONG},
+    /* both write it */
+    {{"L { r0= w1= }", "L [ r1+ w2= w2_ }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= w2'? }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= } { r0= w2= }"}, false, FIT_LONG},
+    /* turns of two loops */
+    {{"L { r0= w1= }", "L { r1+ w2= } { r2= w3= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ w2= } [ r2_ w3= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L { r1+ r2= w3= } { r0= w2= }"}, false, FIT_LONG},
+    /* and what is done before */
+    {{"L { r0= w1= }", "L r2= { r1+ w2= }"}, false, FIT_LONG},
+    {{"L { r0= w1= }", "L r2= r3= { r1+ w2= }"}, false, FIT_LONG},
+};
+
 const struct kernel_scene *kernel_draw_loops(struct random *random, struct kernel_theme *theme)
 {
     theme->has_loops = true;
-    theme->is_unrolled = random_chance(random, 40);
-    theme->levels = random_of(random, 3, 4, 5, 6, 8, 9);
     uint32_t kind = random_below(random, 100);
-    if (kind < 34) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
-    if (kind < 68) return &beside[random_below(random, sizeof beside / sizeof *beside)];
+    theme->is_unrolled = random_chance(random, kind < 18 ? 12 : 45);
+    theme->levels =
+        theme->is_unrolled ? random_of(random, 4, 5, 6, 8, 9, 9) : random_of(random, 3, 4, 5, 6, 8, 9);
+    if (kind < 18) return &turns[random_below(random, sizeof turns / sizeof *turns)];
+    if (kind < 48) return &beside[random_below(random, sizeof beside / sizeof *beside)];
+    if (kind < 76) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 

@@ -104,7 +104,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
 {
     enum { COUNT = sizeof scenes / sizeof *scenes, SHARES = sizeof shares / sizeof *shares, ONE_IN = 8 };
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
-    if (random_chance(random, 36)) return kernel_draw_loops(random, theme);
+    if (random_chance(random, 40)) return kernel_draw_loops(random, theme);
     uint32_t drawn = random_below(random, COUNT * ONE_IN);
     return drawn / COUNT == 0 ? &shares[drawn % SHARES] : &scenes[drawn % COUNT];
 }
