@@ -73,6 +73,9 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=W", "B r2= h1 w3="}, false, FIT_WARPS},
     /* threads alone */
     {{"L r0= w1=", "L r2= w1=%", "L r1= w3="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r0= r2= w1=%"}, true, FIT_ANY},
+    {{"L r0= w1= w3=", "L r1= r2= w3=% w4=", "L r3= w5="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r1= w2=", "L r2= r3= w1=%"}, true, FIT_ANY},
     {{"L r0| w1|", "L r1| w2|"}, false, FIT_ANY},
     {{"L r0= w1=", "L r1o# w2="}, false, FIT_ANY},
     {{"T r0= w1=", "L r1= w2="}, false, FIT_ANY},
