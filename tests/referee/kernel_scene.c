@@ -121,6 +121,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     theme->block = (uint32_t)random_of(random, 32, 64, 96, 128, 256);
     if (scene->fit == FIT_CROOKED) theme->block = (uint32_t)random_of(random, 96, 96, 160, 256);
     if (scene->fit == FIT_WARPS && theme->block < 64) theme->block = 96;
+    if (scene->fit == FIT_LONG && theme->block > 128) theme->block = 64;
     int32_t block = (int32_t)theme->block;
     if (scene->fit == FIT_WHOLE)
         theme->length = block * random_of(random, 1, 2, 3);
