@@ -343,6 +343,37 @@ static enum overlap test_apart(const struct touch *a, const struct touch *b,
     return result;
 }
 
+static int32_t coordinate(__isl_keep isl_point *point, int dimension)
+{
+    return (int32_t)known_or(isl_point_get_coordinate_val(point, isl_dim_set, dimension), 0);
+}
+
+/* Takes the relation. */
+static bool sample(__isl_take isl_map *shared, int32_t *thread_a, int32_t *thread_b)
+{
+    isl_point *point = isl_set_sample_point(isl_map_wrap(shared));
+    bool found = point && isl_point_is_void(point) == isl_bool_false;
+    for (int d = 0; found && d < ACCESS_THREAD_DIMENSIONS; d++) {
+        thread_a[d] = coordinate(point, d);
+        thread_b[d] = coordinate(point, ACCESS_THREAD_DIMENSIONS + d);
+    }
+    isl_point_free(point);
+    return found;
+}
+
+bool overlap_sample_apart(const struct touch *a, const struct touch *b, const struct overlap_apart *apart,
+                          int32_t thread_a[ACCESS_THREAD_DIMENSIONS],
+                          int32_t thread_b[ACCESS_THREAD_DIMENSIONS])
+{
+    isl_map *shared = sharing(a, b);
+    bool found = false;
+    for (uint32_t i = 0; shared && i < apart->count && !found; i++)
+        found = sample(isl_map_intersect(isl_map_copy(shared), isl_map_copy(apart->conditions[i])), thread_a,
+                       thread_b);
+    isl_map_free(shared);
+    return found;
+}
+
 static enum overlap ask(struct memo *memo, const struct touch *a, const struct touch *b,
                         const struct overlap_apart *apart, enum overlap reach)
 {

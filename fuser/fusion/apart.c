@@ -9,8 +9,9 @@
 enum form {
     FORM_NONE,
     FORM_ANY,
-    FORM_GLOBAL, /* a number a dimension: block times extent plus thread */
-    FORM_LINEAR, /* the number of the thread in the launch */
+    FORM_COORDINATES, /* block and thread, a number a dimension */
+    FORM_GLOBAL,      /* a number a dimension: block times extent plus thread */
+    FORM_LINEAR,      /* the number of the thread in the launch */
 };
 
 /* A thread that runs others in turn has the number of the first. */
@@ -24,7 +25,7 @@ static enum form form_of(const struct frame *frame, uint32_t p, uint32_t q)
 {
     enum remap_kind a = frame->remaps[p].kind, b = frame->remaps[q].kind;
     enum form first = forms[a], second = forms[b];
-    if (a == REMAP_SAME && b == REMAP_SAME) return FORM_NONE;
+    if (a == REMAP_SAME && b == REMAP_SAME) return FORM_COORDINATES;
     if (first == FORM_ANY || second == FORM_ANY) return first == FORM_ANY ? second : first;
     return first == second ? first : FORM_NONE;
 }
@@ -38,6 +39,10 @@ static void write_thread(FILE *text, enum form form, const struct frame *frame, 
     const struct access_summary *summary = frame->members[member].summary;
     const char *block = block_names[side], *thread = thread_names[side];
     bool repeats = frame->remaps[member].kind == REMAP_STRIDE;
+    if (form == FORM_COORDINATES) {
+        fprintf(text, "%s%c", thread, "xyz"[d]);
+        return;
+    }
     if (form == FORM_GLOBAL) {
         fprintf(text, "%u %s%c + %s%c", summary->block[d], block, "xyz"[d], thread, "xyz"[d]);
         return;
@@ -56,7 +61,7 @@ static void write_block(FILE *text, enum form form, const struct frame *frame, u
     uint64_t extent = form == FORM_LINEAR ? remap_threads(one, frame->block) : frame->block[d];
     if (form == FORM_LINEAR && remap_keeps_blocks(summary, frame->grid, frame->block)) {
         remap_write_linear(text, block_names[side], thread_names[side], summary->grid, one);
-    } else if (form == FORM_GLOBAL && summary->block[d] == frame->block[d]) {
+    } else if (form == FORM_COORDINATES || (form == FORM_GLOBAL && summary->block[d] == frame->block[d])) {
         fprintf(text, "%s%c", block_names[side], "xyz"[d]);
     } else {
         fprintf(text, "floor((");
@@ -109,7 +114,7 @@ static bool add_all(struct overlap_apart *apart, const struct frame *frame, uint
     const struct access_summary *a = frame->members[p].summary, *b = frame->members[q].summary;
     for (int d = 0; d < (form == FORM_LINEAR ? 1 : 3); d++) {
         bool is_one = a->grid[d] == 1 && a->block[d] == 1 && b->grid[d] == 1 && b->block[d] == 1;
-        if (form == FORM_GLOBAL && is_one) continue;
+        if (form != FORM_LINEAR && is_one) continue;
         char *first = number_text(form, frame, p, 0, d, is_block),
              *second = number_text(form, frame, q, 1, d, is_block);
         bool done = add_numbers(apart, frame->memo, first, second, is_block);
@@ -120,9 +125,9 @@ static bool add_all(struct overlap_apart *apart, const struct frame *frame, uint
     return true;
 }
 
-bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q)
+static bool open_by(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q,
+                    enum form form)
 {
-    enum form form = form_of(frame, p, q);
     *apart = (struct overlap_apart){0};
     if (form == FORM_NONE) return false;
     bool done = add_all(apart, frame, p, q, form, true);
@@ -130,6 +135,17 @@ bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t
     if (done && add_all(apart, frame, p, q, form, false)) return true;
     apart_close(apart);
     return false;
+}
+
+bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q)
+{
+    enum form form = form_of(frame, p, q);
+    return open_by(apart, frame, p, q, form == FORM_COORDINATES ? FORM_NONE : form);
+}
+
+bool apart_open_members(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q)
+{
+    return open_by(apart, frame, p, q, form_of(frame, p, q));
 }
 
 void apart_close(struct overlap_apart *apart)

@@ -9,6 +9,9 @@
 
 /* Both members are placed. False where their remaps have no such numbers, or isl gives up. Release with apart_close. */
 bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q);
+/* The same, and where the frame's coordinates are those of both members, by these: threads of the frame tell as much then,
+ * and are simpler to ask about, unless two of the members' are looked for. */
+bool apart_open_members(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q);
 void apart_close(struct overlap_apart *apart);
 
 #endif

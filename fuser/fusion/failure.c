@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Describes the conflict that stands in the way of a frame: kernels, array, lines of PTX, a pair of threads.
  */
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/apart.h"
 #include "fuser/fusion/witness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { DESCRIBE_OPERATIONS = 200000 }; /* of isl */
 
 static const char *array_name(const struct bound_launch *launch, const struct access *access, char *text,
                               size_t size)
@@ -33,21 +35,40 @@ static const char *access_verb(const struct access *access)
     return "touches";
 }
 
+/* By the relation between the members' threads, which can take isl long. */
+static bool find_composed(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+                          const struct touch *touch_a, const struct touch *touch_b,
+                          struct conflict_witness *witness)
+{
+    struct quota quota = quota_begin(frame->ctx, DESCRIBE_OPERATIONS);
+    isl_map *pairs = overlap_relation(touch_a, touch_b);
+    isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
+                                            isl_map_copy(frame->maps[b->member]));
+    bool found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
+                              &frame->members[b->member], b->access, witness);
+    quota_end(&quota);
+    return found;
+}
+
 /* The threads of both launches that share a byte and do not fall into one fused thread. */
 static bool find_witness(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
                          struct frame_failure *failure)
 {
-    isl_map *bytes_a = overlap_thread_bytes(&frame->members[a->member], a->access);
-    isl_map *bytes_b = overlap_thread_bytes(&frame->members[b->member], b->access);
+    struct conflict_witness *witness = &failure->witness;
+    const struct bound_launch *p = &frame->members[a->member], *q = &frame->members[b->member];
+    isl_map *bytes_a = overlap_thread_bytes(p, a->access), *bytes_b = overlap_thread_bytes(q, b->access);
+    struct overlap_apart apart;
     bool found = false;
     if (bytes_a && bytes_b) {
         struct touch touch_a = touch_of(frame->memo, bytes_a, a->access->width),
                      touch_b = touch_of(frame->memo, bytes_b, b->access->width);
-        isl_map *pairs = overlap_relation(&touch_a, &touch_b);
-        isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
-                                                isl_map_copy(frame->maps[b->member]));
-        found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
-                             &frame->members[b->member], b->access, &failure->witness);
+        if (apart_open_members(&apart, frame, a->member, b->member)) {
+            found = overlap_sample_apart(&touch_a, &touch_b, &apart, witness->p, witness->q) &&
+                    witness_complete(p, a->access, q, b->access, witness);
+            apart_close(&apart);
+        } else {
+            found = find_composed(frame, a, b, &touch_a, &touch_b, witness);
+        }
     }
     isl_map_free(bytes_a);
     isl_map_free(bytes_b);

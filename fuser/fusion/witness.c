@@ -54,7 +54,12 @@ bool witness_touches(const struct bound_launch *launch, const struct access *acc
 bool witness_find(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
                   const struct bound_launch *q, const struct access *b, struct conflict_witness *witness)
 {
-    if (!sample_threads(pairs, witness)) return false;
+    return sample_threads(pairs, witness) && witness_complete(p, a, q, b, witness);
+}
+
+bool witness_complete(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                      const struct access *b, struct conflict_witness *witness)
+{
     isl_set *bytes_p = bytes_of_thread(p, a, witness->p), *bytes_q = bytes_of_thread(q, b, witness->q);
     isl_point *least = isl_set_sample_point(isl_set_lexmin(isl_set_intersect(bytes_p, bytes_q)));
     bool found = least && isl_point_is_void(least) == isl_bool_false;

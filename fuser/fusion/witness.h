@@ -10,6 +10,9 @@
  * threads, do not both touch that byte. */
 bool witness_find(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
                   const struct bound_launch *q, const struct access *b, struct conflict_witness *witness);
+/* The same of two threads that are known: the byte. */
+bool witness_complete(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
+                      const struct access *b, struct conflict_witness *witness);
 /* Whether the thread touches the byte of the array by this access, as its relation says. */
 bool witness_touches(const struct bound_launch *launch, const struct access *access, const int32_t thread[6],
                      int64_t byte);
