@@ -35,7 +35,7 @@ bicgk gemvt_tiles: loops joined with those of members before: 8 values pass in r
 gemver fused copy_matrix, ger: joined loops, 8 values in registers, 8 stores left out
 gemver fused ger, ger: joined loops, 8 values in registers, 8 stores left out
 gemver fused ger, copy: joined loops
-gemver apart add_tiles, gemv: add_tiles writes array 8 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
+gemver apart add_tiles, gemv: add_tiles writes array 8 in block (1,0,0) thread (0,0,0), gemv reads it in block (2,0,0) thread (0,3,0), both byte 128 (element 32 of 4 bytes)
 gemver apart gemvt_tiles, add_tiles: gemvt_tiles writes array 10 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 gemver fused copy, gemvt_tiles: joined loops
 gemver ger: loops joined with those of members before: 8 values pass in registers
@@ -45,7 +45,7 @@ bicgk-rows apart gemv, gemvt_tiles: blocks stay whole, of other shapes: a warp c
 bicgk-rows apart gemvt_tiles, add_tiles: gemvt_tiles writes array 6 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 atax apart gemv, gemvt_tiles: gemv writes array 2 in block (30,0,0) thread (0,0,0), gemvt_tiles reads it in block (0,1,0) thread (0,0,0), both byte 960 (element 240 of 4 bytes)
 atax apart gemvt_tiles, add_tiles: gemvt_tiles writes array 4 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
-sgemvt apart add_tiles, gemv: add_tiles writes array 3 in block (0,0,0) thread (31,0,0), gemv reads it in block (0,0,0) thread (31,7,0), both byte 124 (element 31 of 4 bytes)
+sgemvt apart add_tiles, gemv: add_tiles writes array 3 in block (1,0,0) thread (0,0,0), gemv reads it in block (2,0,0) thread (0,3,0), both byte 128 (element 32 of 4 bytes)
 sgemvt apart gemvt_tiles, add_tiles: gemvt_tiles writes array 5 in block (0,0,0) thread (0,1,0), add_tiles reads it in block (1,0,0) thread (0,0,0), both byte 128 (element 32 of 4 bytes)
 sgemvt fused copy, gemvt_tiles: inner-thread
 sgemvt group copy+gemvt_tiles
