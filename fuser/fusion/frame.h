@@ -77,7 +77,7 @@ enum { FRAME_REASON_BYTES = 512, FRAME_HAZARDS_MOST = 8 };
 struct frame_hazard { /* two accesses that must not meet as they do */
     uint32_t p, q, access_p, access_q;
 };
-struct frame_failure { /* of the first way that was tried: the conflict that is not within one thread */
+struct frame_failure { /* of the first attempt: the conflict that is not within one thread */
     uint32_t p, q, access_p, access_q;
     bool has_witness, is_unknown;
     struct conflict_witness witness;

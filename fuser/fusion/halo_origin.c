@@ -13,7 +13,7 @@ struct search {
     struct halo *halo;
     struct halo_load *load; /* that asks, in the end */
     bool through_copies;
-    bool is_trial; /* there is another way: what fails is no hazard */
+    bool is_trial; /* there is another attempt: what fails is no hazard */
 };
 
 static bool refuse(const struct search *search, const struct placed_access *store,

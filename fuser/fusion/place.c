@@ -73,7 +73,7 @@ static bool place_members(struct frame *frame, struct frame_failure *failure)
 struct shape {
     uint32_t grid[3], block[3];
 };
-struct frame_way {
+struct frame_attempt {
     enum overlap reach;
     bool has_shares;
 };
@@ -132,11 +132,11 @@ static uint32_t candidate_shapes(const struct bound_launch *members, uint32_t me
 
 /* How many times fewer threads than the largest member the shape may have. What has whole blocks runs in
  * their shape, or in none. */
-static uint32_t most_times_fewer(const struct frame_way *way, const struct shape *shape,
+static uint32_t most_times_fewer(const struct frame_attempt *attempt, const struct shape *shape,
                                  const struct bound_launch *members, uint32_t member_count)
 {
-    if (way->reach == OVERLAP_SAME) return 16;
-    for (uint32_t member = 0; way->has_shares && member < member_count; member++)
+    if (attempt->reach == OVERLAP_SAME) return 16;
+    for (uint32_t member = 0; attempt->has_shares && member < member_count; member++)
         if (members[member].summary->whole_block &&
             remap_shapes_equal(members[member].summary, shape->grid, shape->block))
             return SHARE_PASSES;
@@ -155,15 +155,15 @@ static bool wastes_device(const struct shape *shape, const struct bound_launch *
     return false;
 }
 
-static bool find_in_shape(struct frame *frame, const struct frame_way *way, struct memo *memo,
+static bool find_in_shape(struct frame *frame, const struct frame_attempt *attempt, struct memo *memo,
                           struct arena *arena, const struct bound_launch *members, uint32_t member_count,
                           const struct shape *shape, struct frame_failure *failure)
 {
-    uint32_t times = most_times_fewer(way, shape, members, member_count);
+    uint32_t times = most_times_fewer(attempt, shape, members, member_count);
     if (wastes_device(shape, members, member_count, times)) return false;
     if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) return false;
-    frame->reach = way->reach;
-    frame->has_shares = way->has_shares;
+    frame->reach = attempt->reach;
+    frame->has_shares = attempt->has_shares;
     struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
     bool placed = place_members(frame, failure);
     quota_end(&quota);
@@ -171,15 +171,15 @@ static bool find_in_shape(struct frame *frame, const struct frame_way *way, stru
     return placed;
 }
 
-static bool find_by_ways(struct frame *frame, const struct frame_way *ways, uint32_t way_count,
-                         struct memo *memo, struct arena *arena, const struct bound_launch *members,
-                         uint32_t member_count, struct frame_failure *failure)
+static bool find_first(struct frame *frame, const struct frame_attempt *attempts, uint32_t attempt_count,
+                       struct memo *memo, struct arena *arena, const struct bound_launch *members,
+                       uint32_t member_count, struct frame_failure *failure)
 {
     struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
     uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
     memset(failure, 0, sizeof *failure);
-    for (uint32_t i = 0; i < way_count * count; i++)
-        if (find_in_shape(frame, &ways[i / count], memo, arena, members, member_count, &shapes[i % count],
+    for (uint32_t i = 0; i < attempt_count * count; i++)
+        if (find_in_shape(frame, &attempts[i / count], memo, arena, members, member_count, &shapes[i % count],
                           failure))
             return true;
     return false;
@@ -188,8 +188,8 @@ static bool find_by_ways(struct frame *frame, const struct frame_way *ways, uint
 bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure)
 {
-    static const struct frame_way ways[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
-    if (find_by_ways(frame, ways, 2, memo, arena, members, member_count, failure)) return true;
+    static const struct frame_attempt attempts[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
+    if (find_first(frame, attempts, 2, memo, arena, members, member_count, failure)) return true;
     if (!failure->reason[0]) failure_describe_shapes(memo, members, member_count, failure);
     return false;
 }
@@ -197,7 +197,7 @@ bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
 bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
                        const struct bound_launch *members, uint32_t member_count)
 {
-    static const struct frame_way way = {OVERLAP_BLOCK, true};
+    static const struct frame_attempt attempt = {OVERLAP_BLOCK, true};
     struct frame_failure failure;
-    return find_by_ways(frame, &way, 1, memo, arena, members, member_count, &failure);
+    return find_first(frame, &attempt, 1, memo, arena, members, member_count, &failure);
 }

@@ -197,7 +197,7 @@ static bool add_view(struct group *group, const struct array_range *range, const
     return true;
 }
 
-/* Renames the range in which two accesses conflict; false where that is no way, or would not part them. */
+/* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
 static bool part(struct group *group, struct memo *memo, const struct frame_hazard *hazard)
 {
     const struct bound_launch *p = &group->members[hazard->p], *q = &group->members[hazard->q];
@@ -247,11 +247,11 @@ bool rename_find(struct group *group, struct frame *frame, struct memo *memo, st
     group->refusal = halo.reason[0]
                          ? arena_printf(group->arena, "%s; no halo fusion: %s", failure->reason, halo.reason)
                          : arena_strdup(group->arena, failure->reason);
-    for (int way = 0; way < 2; way++) {
-        const struct frame_failure *next = way ? failure : &halo;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        const struct frame_failure *next = attempt ? failure : &halo;
         for (uint32_t tries = 0; tries < RENAME_MOST && part_all(group, memo, next); tries++) {
             if (find_any(group, frame, memo, &again, &halo_again)) return true;
-            next = way ? &again : &halo_again;
+            next = attempt ? &again : &halo_again;
         }
         group->members = members;
         group->rename_count = 0;

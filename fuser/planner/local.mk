@@ -19,5 +19,5 @@ planner_sources = \
 	fuser/planner/search.c fuser/planner/search.h fuser/planner/search_memo.h \
 	fuser/planner/shift.c fuser/planner/shift.h \
 	fuser/planner/verdict.c fuser/planner/verdict.h \
-	fuser/planner/way.c \
+	fuser/planner/choice.c \
 	fuser/planner/worth.c fuser/planner/worth.h

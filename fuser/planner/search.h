@@ -2,9 +2,9 @@
  * The search. For every launch, the group that starts there and gains most (worth.h) is grown greedily: it
  * sees launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair is
  * then decided whole. Where that is a halo fusion, there is a second candidate without. Equal situations are
- * decided once (search.c). Which of these groups a way through the program takes is then exact: dynamic
- * programming over the launches (way.c). Groups that do not pay over the whole run are dropped, the others
- * compiled, those that gain most first; after each the way is chosen anew. */
+ * decided once (search.c). Which of these groups are chosen is then exact: dynamic programming over the
+ * launches (choice.c). Groups that do not pay over the whole run are dropped, the others compiled, those that
+ * gain most first; after each they are chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
@@ -66,7 +66,7 @@ struct search {
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     double *gain_from;                    /* launch -> most that it and those after it can gain, ns */
     struct search_group *
-        *start_of;          /* launch -> the group that starts here on the best way from here, or NULL */
+        *start_of;          /* launch -> the group that starts here in the best choice from here, or NULL */
     const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;

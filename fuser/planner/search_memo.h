@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What search.c (which groups there are) and way.c (which of them are taken) share. */
+ * What search.c (which groups there are) and choice.c (which of them are taken) share. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_MEMO_H
 #define KFUSE_FUSER_PLANNER_SEARCH_MEMO_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the search wants to know of members as a group, in bytes, so that a worker can tell it (ahead.h): the
- * group itself is decided again where it is needed, which is for those alone that a way takes. */
+ * group itself is decided again where it is needed, which is for those alone that are chosen. */
 #ifndef KFUSE_FUSER_PLANNER_VERDICT_H
 #define KFUSE_FUSER_PLANNER_VERDICT_H
 

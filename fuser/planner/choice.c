@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The way through the program that gains most, by dynamic programming, chosen anew as groups are dropped, cut
- * and compiled. */
+ * The groups that gain most over the program, by dynamic programming over its launches, chosen anew as groups
+ * are dropped, cut and compiled. */
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* gain_from[i]: the most that groups of launch i and those after it gain. Of equal ways the first group wins.
- */
+/* gain_from[i]: the most that groups of launch i and those after it gain. Of equal choices the first group
+ * wins. */
 static bool weigh(struct search *search)
 {
     const double equal = 1 - 1e-9;
@@ -112,7 +112,7 @@ static const char *why_it_loses(const struct search *search, const struct search
     return worth_loading(search, worth_gain(search, group), group->uses) ? NULL : search_used_too_rarely;
 }
 
-/* The way through the program that gains most; uses of groups are counted anew. */
+/* The groups that gain most over the program; their uses are counted anew. */
 static bool choose(struct search *search)
 {
     struct program *program = search->program;
