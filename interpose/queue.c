@@ -84,7 +84,7 @@ static void publish(void)
     if (!timer_held()) hold_nothing();
 }
 
-/* --- whether holding pays --- */
+/* --- whether holding is profitable --- */
 
 enum { LOOKS_AWAY = 1000 }; /* of the timer */
 enum { BALANCE_LIMIT = 256, TIMER_LOSS = 8, SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 1000000 };

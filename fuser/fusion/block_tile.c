@@ -279,8 +279,7 @@ static bool is_in_tile(const struct tile_use *use, uint32_t last)
     return use->is_store ? use->placed->member <= last : use->is_served;
 }
 
-/* --- whether it pays -------------------------------------------------------------------------------------
- */
+/* --- whether it is profitable --- */
 
 static uint64_t resident_threads(const struct tiling *tiling, uint64_t shared)
 {
@@ -299,7 +298,7 @@ static bool is_affordable(const struct tiling *tiling, uint64_t without, uint64_
 }
 
 /* What is stored there for nothing costs time: a block loads a quarter of what it stores, at least. */
-static bool is_worthwhile(const struct tiling *tiling, uint32_t last)
+static bool is_profitable(const struct tiling *tiling, uint32_t last)
 {
     uint64_t loaded = 0, stored = 0;
     for (uint32_t i = 0; i < tiling->uses.count; i++) {
@@ -429,7 +428,7 @@ static bool try_array(struct tiling *tiling)
     struct quota quota = quota_begin(tiling->frame->ctx, TILE_OPERATIONS);
     bool found = without < GROUP_MOST_DYNAMIC && collect_uses(tiling) && find_classes(tiling) &&
                  settle(tiling, &tile, &last, (uint32_t)(GROUP_MOST_DYNAMIC - without)) &&
-                 is_worthwhile(tiling, last) &&
+                 is_profitable(tiling, last) &&
                  is_affordable(tiling, without, without + group_tile_bytes(&tile));
     quota_end(&quota);
     return !found || add_tile(tiling, &tile, last);

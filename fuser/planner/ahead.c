@@ -3,7 +3,7 @@
 #include "fuser/planner/ahead.h"
 
 #include "fuser/planner/search_memo.h"
-#include "fuser/planner/worth.h"
+#include "fuser/planner/profit.h"
 
 #include <stdlib.h>
 
@@ -146,7 +146,7 @@ static void list_compiles(struct compiles *compiles, const struct search_group *
         for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
             struct search_group *group = memo->groups[candidate];
             if (!group || group->is_compiled || group->refusal || group == next) continue;
-            double gain = worth_gain(search, group) * (double)(group->uses ? group->uses : 1);
+            double gain = profit_of(search, group) * (double)(group->uses ? group->uses : 1);
             compiles->list[compiles->count++] = (struct compile){memo, candidate, group->uses > 0, gain};
             used += group->uses > 0;
         }

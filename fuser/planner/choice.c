@@ -5,7 +5,7 @@
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
-#include "fuser/planner/worth.h"
+#include "fuser/planner/profit.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool weigh(struct search *search)
         gain_from[i] = gain_from[i + 1];
         for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
             struct search_group *group = search_candidate(search, search->memo_of[i], candidate);
-            double taken = group ? worth_gain(search, group) + gain_from[i + group->step_count] : 0;
+            double taken = group ? profit_of(search, group) + gain_from[i + group->step_count] : 0;
             bool is_better = search->start_of[i] ? taken > gain_from[i] : taken >= gain_from[i] * equal;
             if (!group || !is_better) continue;
             search->start_of[i] = group;
@@ -76,7 +76,7 @@ static void use_group(struct search *search, struct search_group *group, uint32_
 /* Holding the first members while the host prepares the last one must not cost more than it gains. Unfused, a
  * use of the group ends when the host has made all its launches and the last one has run, or when the device
  * has run them all, whichever is later; fused, the host makes one launch after the last arrival. */
-static bool holding_pays(const struct search *search, const struct search_group *group)
+static bool holding_is_profitable(const struct search *search, const struct search_group *group)
 {
     double gaps = 0;
     for (uint32_t i = 1; i < group->step_count; i++)
@@ -107,9 +107,10 @@ static const char copied_too_often[] =
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
     if (search->options->keeps_losing) return NULL;
-    if (group->copying_ns > 0 && !worth_enough(search, &group->projected)) return copied_too_often;
-    if (!holding_pays(search, group)) return waits_too_long;
-    return worth_loading(search, worth_gain(search, group), group->uses) ? NULL : search_used_too_rarely;
+    if (group->copying_ns > 0 && !profit_is_enough(search, &group->projected)) return copied_too_often;
+    if (!holding_is_profitable(search, group)) return waits_too_long;
+    return profit_covers_loading(search, profit_of(search, group), group->uses) ? NULL
+                                                                                : search_used_too_rarely;
 }
 
 /* The groups that gain most over the program; their uses are counted anew. */
@@ -151,8 +152,8 @@ static bool drop_least(struct search *search)
         struct search_group *group = search->groups[i];
         const char *why = group->uses ? why_it_loses(search, group) : NULL;
         if (!why) continue;
-        if (least && worth_gain(search, group) * (double)group->uses >=
-                         worth_gain(search, least) * (double)least->uses)
+        if (least &&
+            profit_of(search, group) * (double)group->uses >= profit_of(search, least) * (double)least->uses)
             continue;
         least = group;
         refusal = why;
@@ -173,7 +174,7 @@ static bool compile_most(struct search *search)
         struct search_group *group = search->groups[i];
         if (!group->uses || group->is_compiled) continue;
         if (!most ||
-            worth_gain(search, group) * (double)group->uses > worth_gain(search, most) * (double)most->uses)
+            profit_of(search, group) * (double)group->uses > profit_of(search, most) * (double)most->uses)
             most = group;
     }
     if (most) ahead_compile(search, most);

@@ -186,8 +186,8 @@ static const char repeats_itself[] =
     "the program repeats itself there, and what is written into a second buffer pays from one repetition to "
     "the next";
 
-/* Where ranges are renamed it is the chain of uses that pays: a group ends where the program repeats itself.
- */
+/* Where ranges are renamed it is the chain of uses that is profitable: a group ends where the program repeats
+ * itself. */
 void draft_grow(struct draft *draft)
 {
     struct search *search = draft->search;

@@ -20,4 +20,4 @@ planner_sources = \
 	fuser/planner/shift.c fuser/planner/shift.h \
 	fuser/planner/verdict.c fuser/planner/verdict.h \
 	fuser/planner/choice.c \
-	fuser/planner/worth.c fuser/planner/worth.h
+	fuser/planner/profit.c fuser/planner/profit.h

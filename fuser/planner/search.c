@@ -5,7 +5,7 @@
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
-#include "fuser/planner/worth.h"
+#include "fuser/planner/profit.h"
 
 #include <string.h>
 
@@ -53,9 +53,9 @@ static const char *why_nothing(struct search *search)
 static const char *decide_whole(struct search *search, struct search_group *planned, int64_t *bytes_saved)
 {
     static const char gains_little[] = "the projected gain is below the margin";
-    struct projected most = worth_of(search, planned, *bytes_saved);
-    if (!worth_enough(search, &most)) return gains_little;
-    if (!worth_loading(search, most.original_ns - most.fused_ns, worth_most_uses(search, planned)))
+    struct projected most = profit_project(search, planned, *bytes_saved);
+    if (!profit_is_enough(search, &most)) return gains_little;
+    if (!profit_covers_loading(search, most.original_ns - most.fused_ns, profit_most_uses(search, planned)))
         return search_used_too_rarely;
     const char *measured = measurements_refusal(search, planned, most.original_ns);
     if (measured) return measured;
@@ -71,7 +71,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
     *bytes_saved = verdict->may_save_more ? INT64_MAX : verdict->bytes_saved;
-    return worth_enough(search, &planned->projected) ? NULL : gains_little;
+    return profit_is_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
 /* The draft as it is, as a group; NULL with the draft's reason. */
@@ -132,8 +132,8 @@ static void cut_to_legal(struct draft *draft)
     keep_members(draft, legal);
 }
 
-/* Decides the draft whole, then without its last member, and so on, until one pays; on from a halo fusion
- * while that gains, as fewer members may need no border. Not compiled yet. */
+/* Decides the draft whole, then without its last member, and so on, until one is profitable; on from a halo
+ * fusion while that gains, as fewer members may need no border. Not compiled yet. */
 static struct search_group *settle(struct draft *draft)
 {
     struct search *search = draft->search;
@@ -146,7 +146,7 @@ static struct search_group *settle(struct draft *draft)
             break;
         }
         struct search_group *planned = settle_whole(draft, &bytes_saved);
-        bool is_better = planned && (!best || worth_gain(search, planned) > worth_gain(search, best));
+        bool is_better = planned && (!best || profit_of(search, planned) > profit_of(search, best));
         struct search_group *worse = is_better ? best : planned;
         if (worse) release_group(worse);
         if (best && !is_better) break;
@@ -289,8 +289,8 @@ void search_compile(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[members_to_keep(planned)];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = worth_of(search, planned, worth_saved(search, planned, planned->group));
-    if (!worth_enough(search, &planned->projected))
+    planned->projected = profit_project(search, planned, profit_saved_bytes(search, planned, planned->group));
+    if (!profit_is_enough(search, &planned->projected))
         planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The search. For every launch, the group that starts there and gains most (worth.h) is grown greedily: it
- * sees launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair is
- * then decided whole. Where that is a halo fusion, there is a second candidate without. Equal situations are
- * decided once (search.c). Which of these groups are chosen is then exact: dynamic programming over the
- * launches (choice.c). Groups that do not pay over the whole run are dropped, the others compiled, those that
- * gain most first; after each they are chosen anew. */
+ * The search. For every launch, the group that starts there and gains most (profit.h) is grown greedily: it
+ * sees launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair
+ * is then decided whole. Where that is a halo fusion, there is a second candidate without. Equal situations
+ * are decided once (search.c). Which of these groups are chosen is then exact: dynamic programming over the
+ * launches (choice.c). Groups that are not profitable over the whole run are dropped, the others compiled,
+ * those that gain most first; after each they are chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
@@ -42,7 +42,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */
     uint32_t cut;             /* refused: the step before which the smaller group in its place ends */
-    bool is_dropped;          /* does not pay over the run: no smaller group in its place */
+    bool is_dropped;          /* not profitable over the run: no smaller group in its place */
     bool is_kept;             /* in the plan */
     struct search_lazy *lazy; /* the form that leaves ranges stale, or NULL: lazy.h */
 };

@@ -2,7 +2,7 @@
  * See verdict.h. A search counts each verdict once, whoever found it. */
 #include "fuser/planner/verdict.h"
 
-#include "fuser/planner/worth.h"
+#include "fuser/planner/profit.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ bool verdict_carry_out(struct search *search, struct search_group *planned)
     uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
     if (planned->group) return true;
     planned->group = pairs_group(search->pairs, members, planned->bound, count);
-    if (planned->group && !planned->group->refusal) worth_choose_block_tiles(search, planned);
+    if (planned->group && !planned->group->refusal) profit_choose_block_tiles(search, planned);
     return planned->group && !planned->group->refusal;
 }
 
@@ -35,7 +35,7 @@ double verdict_copying_ns(const struct search *search, const struct verdict *ver
     struct group_rename renames[RENAME_MOST];
     memcpy(renames, verdict->renames, sizeof renames);
     const struct group group = {.renames = renames, .rename_count = verdict->rename_count};
-    return worth_copying_ns(search, &group, restores, chains);
+    return profit_copying_ns(search, &group, restores, chains);
 }
 
 /* As this process finds; false when memory is out, or time is over. */
@@ -57,7 +57,7 @@ static bool judge(struct search *search, const struct search_group *planned, str
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
     verdict->bytes_saved = group->bytes_saved;
-    verdict->projected = worth_of(search, &tried, worth_saved(search, &tried, group));
+    verdict->projected = profit_project(search, &tried, profit_saved_bytes(search, &tried, group));
     return true;
 }
 

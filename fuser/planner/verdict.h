@@ -23,7 +23,7 @@ struct verdict {
 
 /* Of the planned group's members. Owned by the search; NULL when memory is out, or time is over. */
 const struct verdict *verdict_of(struct search *search, const struct search_group *planned);
-/* As worth_copying_ns. */
+/* As profit_copying_ns. */
 double verdict_copying_ns(const struct search *search, const struct verdict *verdict, uint64_t restores,
                           uint64_t chains);
 /* Sets planned->group, whose verdict is that it is legal. False when memory is out, or time is over. */

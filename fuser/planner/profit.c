@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The projection (projection.h) of a group from what the trace and its analysis say of its members. */
-#include "fuser/planner/worth.h"
+#include "fuser/planner/profit.h"
 
 #include "fuser/fusion/traffic.h"
 
@@ -172,7 +172,8 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
     return kernel;
 }
 
-int64_t worth_saved(struct search *search, const struct search_group *planned, const struct group *group)
+int64_t profit_saved_bytes(struct search *search, const struct search_group *planned,
+                           const struct group *group)
 {
     uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
     struct projection_kernel kernel = kernel_of(search, planned);
@@ -180,8 +181,8 @@ int64_t worth_saved(struct search *search, const struct search_group *planned, c
     return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
 }
 
-double worth_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
-                        uint64_t chains)
+double profit_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
+                         uint64_t chains)
 {
     double sum = 0;
     for (uint32_t i = 0; i < group->rename_count; i++) {
@@ -193,7 +194,8 @@ double worth_copying_ns(const struct search *search, const struct group *group, 
     return sum;
 }
 
-struct projected worth_of(struct search *search, const struct search_group *planned, int64_t bytes_saved)
+struct projected profit_project(struct search *search, const struct search_group *planned,
+                                int64_t bytes_saved)
 {
     uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
     for (uint32_t m = 0; m < planned->member_count; m++)
@@ -222,11 +224,12 @@ static double resident_ns(struct search *search, const struct search_group *plan
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = kernel_of(search, planned);
-    kernel.share_saved = traffic ? (double)worth_saved(search, planned, planned->group) / (double)traffic : 0;
+    kernel.share_saved =
+        traffic ? (double)profit_saved_bytes(search, planned, planned->group) / (double)traffic : 0;
     return projection_group(&search->projection, times, planned->member_count, &kernel).fused_ns;
 }
 
-void worth_choose_block_tiles(struct search *search, const struct search_group *planned)
+void profit_choose_block_tiles(struct search *search, const struct search_group *planned)
 {
     struct group *group = planned->group;
     uint32_t most = search->program->device.shared_per_block_optin;
@@ -242,16 +245,16 @@ void worth_choose_block_tiles(struct search *search, const struct search_group *
 struct projected search_projected(struct search *search, const struct search_group *planned,
                                   const struct group *group)
 {
-    return worth_of(search, planned, worth_saved(search, planned, group));
+    return profit_project(search, planned, profit_saved_bytes(search, planned, group));
 }
 
-bool worth_enough(const struct search *search, const struct projected *projected)
+bool profit_is_enough(const struct search *search, const struct projected *projected)
 {
     return search->options->keeps_losing ||
            projected->original_ns - projected->fused_ns > search->options->margin * projected->original_ns;
 }
 
-double worth_gain(const struct search *search, const struct search_group *group)
+double profit_of(const struct search *search, const struct search_group *group)
 {
     const double little_ns = 1e-3;
     double gain = group ? group->projected.original_ns - group->projected.fused_ns : 0;
@@ -259,13 +262,13 @@ double worth_gain(const struct search *search, const struct search_group *group)
     return gain > least ? gain : least;
 }
 
-bool worth_loading(const struct search *search, double gain, uint64_t uses)
+bool profit_covers_loading(const struct search *search, double gain, uint64_t uses)
 {
     return search->options->keeps_losing || !search->program->is_whole_run ||
            gain * (double)uses > search->projection.load_ns;
 }
 
-uint64_t worth_most_uses(const struct search *search, const struct search_group *planned)
+uint64_t profit_most_uses(const struct search *search, const struct search_group *planned)
 {
     uint64_t most = UINT64_MAX;
     for (uint32_t m = 0; m < planned->member_count; m++) {
