@@ -51,8 +51,8 @@ libfuser_la_SOURCES += \
 	fuser/access/shifts.c \
 	fuser/access/sources.c \
 	fuser/access/uniform.c fuser/access/uniform.h \
-	fuser/access/unwind.c fuser/access/unwind.h \
-	fuser/access/unwind_values.c \
+	fuser/access/expansion.c fuser/access/expansion.h \
+	fuser/access/expansion_values.c \
 	fuser/access/value.c
 
 # several launches together
@@ -114,7 +114,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/source.c fuser/codegen/source.h \
 	fuser/codegen/tile_code.c fuser/codegen/tile_code.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
-	fuser/codegen/turn_code.c \
+	fuser/codegen/iteration_code.c \
 	fuser/codegen/variables.c
 
 # kernels as C for people

@@ -561,7 +561,7 @@ static void settle_branches(struct analysis *analysis)
     analysis->summary->branches = branches;
 }
 
-/* How often threads go round the outermost loops. */
+/* How often threads iterate the outermost loops. */
 static void find_rounds(struct analysis *analysis)
 {
     struct access_summary *summary = analysis->summary;
@@ -630,9 +630,10 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
                                     input->most_operations ? input->most_operations : ANALYSIS_ALL_OPERATIONS,
                                 .trusts_device_variables = trust};
 
-    *summary = (struct access_summary){.arena = summary->arena,
-                                       .function = input->function,
-                                       .unwound = arena_calloc(summary->arena, 1, sizeof *summary->unwound)};
+    *summary =
+        (struct access_summary){.arena = summary->arena,
+                                .function = input->function,
+                                .expansion = arena_calloc(summary->arena, 1, sizeof *summary->expansion)};
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;

@@ -146,9 +146,9 @@ struct access_summary {
     bool *is_idle;
     enum access_branch *branches; /* by instruction; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
-    /* a loop with a barrier of the block, in which loads may stand early for the next turn */
+    /* a loop with a barrier of the block, in which loads may stand early for the next iteration */
     bool has_pipeline;
-    struct unwound **unwound; /* a place for what unwind.h finds */
+    struct expansion **expansion; /* a place for what expansion.h finds */
 };
 
 /* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have

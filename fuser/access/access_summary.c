@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is found of a launch, as a thing by itself: released, and asked. */
 #include "fuser/access/analysis.h"
-#include "fuser/access/unwind.h"
+#include "fuser/access/expansion.h"
 
 void access_summary_clear(struct access_summary *summary)
 {
@@ -17,10 +17,10 @@ void access_summary_clear(struct access_summary *summary)
     summary->access_count = summary->base_count = 0;
 }
 
-static void free_unwound(struct unwound *unwound)
+static void free_expansion(struct expansion *expansion)
 {
-    if (!unwound) return;
-    struct access_summary *summary = &unwound->summary;
+    if (!expansion) return;
+    struct access_summary *summary = &expansion->summary;
     for (uint32_t i = 0; i < summary->access_count; i++) isl_map_free(summary->accesses[i].relation);
     isl_set_free(summary->threads);
     isl_set_free(summary->effective);
@@ -29,7 +29,7 @@ static void free_unwound(struct unwound *unwound)
 void access_summary_free(struct access_summary *summary)
 {
     if (!summary) return;
-    if (summary->unwound) free_unwound(*summary->unwound);
+    if (summary->expansion) free_expansion(*summary->expansion);
     access_summary_clear(summary);
     arena_free(summary->arena);
 }

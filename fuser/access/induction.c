@@ -250,7 +250,7 @@ static const struct value *converted_value(struct analysis *analysis, uint32_t p
     return NULL;
 }
 
-/* --- an index that is another one's an iteration late, as where planes take turns --- */
+/* --- an index that is another one's an iteration late, as where planes alternate --- */
 
 /* In the first iteration what it starts with, in each later one the other value, moved. */
 static const struct value *late_value(struct analysis *analysis, const struct value *initial,

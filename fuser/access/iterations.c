@@ -2,7 +2,7 @@
  * The walk over a function, loop by loop, which finds the iterations of each.
  *
  * A loop is walked twice. First its counter is unbounded and integers are taken not to wrap: that gives, for
- * each instance, whether it goes round once more, and so the iterations that are reached before one does not.
+ * each instance, whether it iterates once more, and so the iterations that are reached before one does not.
  * Then it is walked with just these iterations and every proof is made; if the iterations come out the same,
  * they are the right ones (by induction on the counter: what is computed in iteration i depends on iterations
  * up to i only). */
@@ -19,7 +19,7 @@ static isl_set *all_iterations(struct analysis *analysis, int32_t loop)
                                    affine_value(analysis, wide_power(ANALYSIS_COUNTER_BITS)));
 }
 
-/* Those of `all` before which every iteration went round once more; not exact where that depends on data. */
+/* Those of `all` before which every iteration was followed by another; not exact where that depends on data. */
 static struct instances reached_iterations(struct analysis *analysis, int32_t loop, isl_set *all)
 {
     uint32_t header = analysis->forest->loops[loop].header;
@@ -146,7 +146,7 @@ static bool walk_loop(struct analysis *analysis, int32_t loop, struct instances 
         guess.is_exact = false;
     }
     bool walked = prove(analysis, loop, all, &guess, &confirmed);
-    /* A wrong guess: nothing is known about how often it goes round. */
+    /* A wrong guess: nothing is known about how often it iterates. */
     if (walked && !confirmed && !was_optimistic) walked = walk_once(analysis, loop, isl_set_copy(all));
     if (!entry.is_exact)
         mark_inexact(analysis, loop, entry.culprit);

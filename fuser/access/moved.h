@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches of one kernel that do the same, each in another place of its arrays: a row further on at every
- * turn of a loop of the host, say. What is asked of members has the same answer for both, where all distances
- * within an array are the same. */
+ * iteration of a loop of the host, say. What is asked of members has the same answer for both, where all
+ * distances within an array are the same. */
 #ifndef KFUSE_FUSER_ACCESS_MOVED_H
 #define KFUSE_FUSER_ACCESS_MOVED_H
 

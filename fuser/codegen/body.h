@@ -71,7 +71,8 @@ struct body {
     bool is_apart; /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
                       m1_tid_x .. */
     bool is_wide;  /* stores only where the variable `own` is 1 */
-    const struct unwound *unwound; /* runs one turn of its loops: the variable `gz` says which; or NULL */
+    const struct expansion
+        *expansion; /* runs one iteration of its loops: the variable `gz` says which; or NULL */
     bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
     struct body_table *tables;
     uint32_t table_count;

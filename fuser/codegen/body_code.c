@@ -59,8 +59,8 @@ static const char *name_special(void *context, enum ptx_special special)
     if (special > PTX_SPECIAL_NCTAID_Z || !writer->body->specials[special]) return NULL;
     if (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z)
         snprintf(writer->text, sizeof writer->text, "%u", summary->block[special - PTX_SPECIAL_NTID_X]);
-    else if (special == PTX_SPECIAL_NCTAID_Z && writer->body->unwound)
-        snprintf(writer->text, sizeof writer->text, "1"); /* summary->grid has the turns */
+    else if (special == PTX_SPECIAL_NCTAID_Z && writer->body->expansion)
+        snprintf(writer->text, sizeof writer->text, "1"); /* summary->grid has the iterations */
     else if (special >= PTX_SPECIAL_NCTAID_X)
         snprintf(writer->text, sizeof writer->text, "%u", summary->grid[special - PTX_SPECIAL_NCTAID_X]);
     else
@@ -182,7 +182,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fprintf(writer->out, "%s\"r\"(m%u_runs)", separator, body->member);
         separator = ", ";
     }
-    if (body->unwound) {
+    if (body->expansion) {
         fprintf(writer->out, "%s\"r\"(gz)", separator);
         separator = ", ";
     }

@@ -34,10 +34,10 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
 /* Ends the statement behind its inputs. */
 void body_code_close(const struct body_writer *writer, const char *separator);
 
-/* --- turn_code.c */
-/* Of an unwound member: writes what comes before the instruction where a loop begins; true where it wrote
+/* --- iteration_code.c */
+/* Of an expanded member: writes what comes before the instruction where a loop begins; true where it wrote
  * what stands in its place. */
-bool turn_code_write(struct body_writer *writer, uint32_t index);
+bool iteration_code_write(struct body_writer *writer, uint32_t index);
 
 /* --- body_write.c */
 void body_code_declarations(struct body_writer *writer);
@@ -48,7 +48,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index);
 /* Of a branch that the member's body may write as it is known to go. */
 enum access_branch body_code_branch(const struct body *body, uint32_t instruction);
 const struct group_exit *body_code_exit(const struct body *body, uint32_t instruction);
-/* The register that has what the value was so many turns before. */
+/* The register that has what the value was so many iterations before. */
 const char *body_code_old(struct arena *arena, const struct body_value *value, uint32_t distance);
 
 #endif

@@ -97,7 +97,7 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
     }
     if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
-    if (body->unwound) {
+    if (body->expansion) {
         body_code_line(writer, ".reg .b32 %%m%u_turn;", body->member);
         body_code_line(writer, "mov.b32 %%m%u_turn, " OPERAND "%u;", body->member, operand++);
     }
@@ -280,8 +280,8 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     body_code_print(writer, &instruction, guard);
 }
 
-/* Where a forwarded value is: an operand, or the register of a turn before, or one that was copied from an
- * operand. */
+/* Where a forwarded value is: an operand, or the register of an iteration before, or one that was copied from
+ * an operand. */
 static const char *value_text(struct body_writer *writer, const struct body *source, uint32_t index,
                               const struct group_forward *forward)
 {
@@ -470,7 +470,7 @@ static void write_code(struct body_writer *writer)
         for (uint32_t label = 0; label < function->label_count; label++)
             if (function->labels[label].instruction == i)
                 body_code_line(writer, "m%u_L%u:", writer->body->member, label);
-        if (i < function->instruction_count && !(writer->body->unwound && turn_code_write(writer, i)))
+        if (i < function->instruction_count && !(writer->body->expansion && iteration_code_write(writer, i)))
             body_code_instruction(writer, i);
     }
     body_code_line(writer, "m%u_end:", writer->body->member);

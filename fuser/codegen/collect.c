@@ -276,7 +276,7 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     body->member = member;
     body->kernel = kernel;
     body->function = group->members[member].summary->function;
-    body->unwound = group_unwound_of(group, member);
+    body->expansion = group_expansion_of(group, member);
     if (body->function->unreadable) return body_refuse(body, NULL, body->function->unreadable);
     body->registers = arena_calloc(arena, body->function->register_count + 1, sizeof(char *));
     body->round = arena_calloc(arena, body->function->instruction_count + 1, sizeof(bool));

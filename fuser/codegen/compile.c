@@ -219,7 +219,7 @@ static bool has_approximations(const struct group *group)
 static const char *check_code(const struct codegen_request *request, struct codegen_result *result)
 {
     bool approximates = has_approximations(request->group);
-    bool is_counted = result->may_contract && !request->group->unwound;
+    bool is_counted = result->may_contract && !request->group->expansions;
     if (result->may_contract && !is_counted) /* the compiler unrolls the members' loops as it likes */
         result->unproven =
             "iterations of its members' loops are taken apart, so that their machine code is no measure";

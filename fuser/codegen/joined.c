@@ -2,7 +2,7 @@
  * Members whose loops are joined, as one statement: segment by segment (struct group_join). A way from one
  * segment to a later one leaves the number of the block that it leads to in the register `at`; what lies
  * between does not run, and the segment of that block begins with it. In a loop the predicate `in` says that
- * the member goes round again; `turn` counts, for those that lag. */
+ * the member iterates again; `turn` counts, for those that lag. */
 #include "fuser/codegen/body_code.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static uint32_t target_of(const struct ptx_cfg *cfg, const struct ptx_instructio
     return at < cfg->function->instruction_count ? cfg->block_of[at] : exit_block(cfg);
 }
 
-/* A way to this block stays in the segment, and in the turn. */
+/* A path to this block stays in the segment, and in the iteration. */
 static bool stays(const struct group_joined *own, uint32_t target, uint32_t segment)
 {
     return target != exit_block(own->cfg) && own->segments[target] == segment &&
@@ -55,7 +55,7 @@ static bool is_idle(const struct joined *joined, uint32_t block)
 /* --- ways from block to block ----------------------------------------------------------------------------
  */
 
-/* To another segment, or in a loop's to the next turn. */
+/* To another segment, or in a loop's to the next iteration. */
 static void write_leap(struct joined *joined, const char *guard, uint32_t segment, uint32_t target)
 {
     if (is_idle(joined, target)) return;
@@ -255,7 +255,7 @@ static bool has_pragma(const struct group_join *join, uint32_t loop)
     return false;
 }
 
-/* How many turns back the value is used. */
+/* How many iterations back the value is used. */
 static uint32_t history_of(const struct joined *joined, const struct body_value *value)
 {
     const struct group *group = joined->bodies->group;
@@ -269,7 +269,7 @@ static uint32_t history_of(const struct joined *joined, const struct body_value 
     return most;
 }
 
-/* At the beginning of a turn: values become those of a turn before. */
+/* At the beginning of an iteration: values become those of the one before. */
 static void write_rotation(struct joined *joined, uint32_t segment)
 {
     const struct body *body = joined->writer.body;
@@ -294,7 +294,7 @@ static bool is_waiting(const struct joined *joined, uint32_t loop)
     return current(joined)->lags[loop] || current(joined)->is_late[loop];
 }
 
-/* A member that lags begins in this turn, or goes on, or goes past. */
+/* A member that lags begins in this iteration, or goes on, or goes past. */
 static void write_beginning(struct joined *joined, uint32_t loop)
 {
     const struct group_joined *own = current(joined);
@@ -313,7 +313,7 @@ static void write_beginning(struct joined *joined, uint32_t loop)
     body_code_line(&joined->writer, "m%u_W%u:", m, segment);
 }
 
-/* A turn of an even loop whose iterations are cut: each body is one block. */
+/* An iteration of an even loop whose iterations are cut: each body is one block. */
 static void write_parts(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
@@ -329,7 +329,7 @@ static void write_parts(struct joined *joined, uint32_t loop)
         }
 }
 
-static void write_turn(struct joined *joined, uint32_t loop)
+static void write_iteration(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
     uint32_t segment = 2 * loop + 1;
@@ -347,7 +347,7 @@ static void write_turn(struct joined *joined, uint32_t loop)
     }
 }
 
-/* Another turn, if a member goes round again or waits. One jump: the assembler makes less of several. */
+/* Another iteration, if a member iterates again or waits. One jump: the assembler makes less of several. */
 static void write_return(struct joined *joined, uint32_t loop)
 {
     uint32_t first = joined->bodies->member;
@@ -401,7 +401,7 @@ static void write_loop(struct joined *joined, uint32_t loop)
     if (join->parts[loop] > 1)
         write_parts(joined, loop);
     else
-        write_turn(joined, loop);
+        write_iteration(joined, loop);
     if (!join->is_even[loop]) write_return(joined, loop);
     body_code_line(&joined->writer, "m%u_K%u:", first, segment);
 }

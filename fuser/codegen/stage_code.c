@@ -230,7 +230,7 @@ static void write_coordinates(const struct body *body, FILE *out)
                     summary->block[d]);
         if (body->specials[PTX_SPECIAL_CTAID_X + d])
             fprintf(out, "        const unsigned int ctaid_%c = (unsigned int)g%c / %uu;\n", axis, axis,
-                    d == 2 && body->unwound ? summary->grid[2] : summary->block[d]);
+                    d == 2 && body->expansion ? summary->grid[2] : summary->block[d]);
     }
 }
 

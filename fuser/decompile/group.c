@@ -2,7 +2,7 @@
  * A group as C: its members one after the other, in the names of the group's arrays, with the values that
  * pass between them. */
 #include "fuser/decompile/group.h"
-#include "fuser/access/unwind.h"
+#include "fuser/access/expansion.h"
 #include "fuser/decompile/decompile.h"
 
 #include <isl/printer.h>
@@ -182,10 +182,10 @@ static void write_threads(struct group_text *text, FILE *out)
         [REMAP_CELLS] = "blockIdx and threadIdx stand for the thread of the cell"};
     const struct remap *remap = &text->group->remaps[text->member];
     fprintf(out, "; %s", texts[remap->kind]);
-    const struct unwound *unwound = group_unwound_of(text->group, text->member);
-    if (unwound)
+    const struct expansion *expansion = group_expansion_of(text->group, text->member);
+    if (expansion)
         fprintf(out, ", which runs one of the %u turns of its loop%s: the one with the cell's number along z",
-                unwound->turns, unwound->loop_count > 1 ? "s" : "");
+                expansion->iterations, expansion->loop_count > 1 ? "s" : "");
     if (remap->kind != REMAP_AFFINE || !remap->coordinates) return;
     char *map = isl_pw_multi_aff_to_str(remap->coordinates);
     fprintf(out, " %s", map ? map : "?");

@@ -215,10 +215,10 @@ static bool add_place(void *context, uint32_t thread, int64_t byte)
     return true;
 }
 
-/* Turns that shared memory takes for the warp, when rows are so many bytes long. */
-static uint32_t turns_of_warp(const struct warp *warp, uint32_t width, uint32_t row_bytes)
+/* Wavefronts that shared memory takes for the warp, when rows are so many bytes long. */
+static uint32_t wavefronts_of_warp(const struct warp *warp, uint32_t width, uint32_t row_bytes)
 {
-    uint32_t at_once = width > BANK_BYTES ? WARP * BANK_BYTES / width : WARP, turns = 0;
+    uint32_t at_once = width > BANK_BYTES ? WARP * BANK_BYTES / width : WARP, wavefronts = 0;
     for (uint32_t first = 0; first < WARP; first += at_once) {
         uint32_t words[WARP][BANKS], counts[BANKS] = {0}, most = 0;
         for (uint32_t t = first; t < first + at_once; t++) {
@@ -233,24 +233,24 @@ static uint32_t turns_of_warp(const struct warp *warp, uint32_t width, uint32_t 
                 if (counts[bank] > most) most = counts[bank];
             }
         }
-        turns += most;
+        wavefronts += most;
     }
-    return turns;
+    return wavefronts;
 }
 
-static uint64_t turns_of(const struct group_block_tile *tile, const struct tile_uses *uses,
-                         const uint32_t *block, uint32_t row_bytes)
+static uint64_t wavefronts_of(const struct group_block_tile *tile, const struct tile_uses *uses,
+                              const uint32_t *block, uint32_t row_bytes)
 {
-    uint64_t turns = 0;
+    uint64_t wavefronts = 0;
     for (uint32_t i = 0; i < uses->count; i++) {
         const struct tile_use *use = &uses->list[i];
         struct warp warp = {.tile = tile};
         if (!use->is_store && !use->is_served) continue;
         memset(warp.places, 0xff, sizeof warp.places);
         pattern_visit(&use->pattern, block, add_place, &warp);
-        turns += turns_of_warp(&warp, use->placed->access->width, row_bytes);
+        wavefronts += wavefronts_of_warp(&warp, use->placed->access->width, row_bytes);
     }
-    return turns;
+    return wavefronts;
 }
 
 struct alignment {
@@ -293,13 +293,13 @@ bool tile_box_pad(struct group_block_tile *tile, const struct tile_uses *uses, u
     if (!all_aligned(tile, uses)) return false;
     const uint32_t *block = uses->classes.blocks[largest_class(&uses->classes)];
     tile->row_bytes = row_bytes;
-    uint64_t least = turns_of(tile, uses, block, row_bytes);
+    uint64_t least = wavefronts_of(tile, uses, block, row_bytes);
     for (uint32_t padded = row_bytes + unit; tile->rows > 1 && padded < row_bytes + BANKS * BANK_BYTES;
          padded += unit) {
         if ((uint64_t)padded * tile->rows * tile->layers > most) break;
-        uint64_t turns = turns_of(tile, uses, block, padded);
-        if (turns >= least) continue;
-        least = turns;
+        uint64_t wavefronts = wavefronts_of(tile, uses, block, padded);
+        if (wavefronts >= least) continue;
+        least = wavefronts;
         tile->row_bytes = padded;
     }
     return group_tile_bytes(tile) <= most;

@@ -156,8 +156,9 @@ static bool may_pass(const struct frame *frame, const struct placed_access *from
                                                    from->access->instruction, NULL) != PRODUCT_BLOCKED;
 }
 
-static bool written_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
-                             const struct placed_access *to, uint32_t distance)
+static bool written_in_iterations(struct frame *frame, struct joining *joining,
+                                  const struct placed_access *from, const struct placed_access *to,
+                                  uint32_t distance)
 {
     for (uint32_t member = from->member; member <= to->member; member++)
         for (uint32_t i = 0; i < access_count(frame, member); i++) {
@@ -168,8 +169,9 @@ static bool written_in_turns(struct frame *frame, struct joining *joining, const
 }
 
 /* It holds the load's bytes in each iteration but the first, which is found. */
-static bool holds_in_turns(struct frame *frame, struct joining *joining, const struct placed_access *from,
-                           const struct placed_access *load, uint32_t distance, uint32_t *first)
+static bool holds_in_iterations(struct frame *frame, struct joining *joining,
+                                const struct placed_access *from, const struct placed_access *load,
+                                uint32_t distance, uint32_t *first)
 {
     int32_t shift = join_shift(joining, from, load, distance);
     *first = 0;
@@ -178,11 +180,11 @@ static bool holds_in_turns(struct frame *frame, struct joining *joining, const s
         *first = (uint32_t)-shift;
         if (!join_covers(joining, from, load, distance, *first)) return false;
     }
-    return !written_in_turns(frame, joining, from, load, distance);
+    return !written_in_iterations(frame, joining, from, load, distance);
 }
 
-/* The latest access of an earlier member that certainly holds the load's bytes in the turns of a joined loop.
- */
+/* The latest access of an earlier member that certainly holds the load's bytes in the iterations of a joined
+ * loop. */
 static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
                                                  const struct placed_access *load,
                                                  struct group_forward *forward)
@@ -194,7 +196,7 @@ static const struct placed_access *joined_source(struct frame *frame, struct joi
                 uint32_t first;
                 if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
                 if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
-                if (!holds_in_turns(frame, joining, from, load, distance, &first)) continue;
+                if (!holds_in_iterations(frame, joining, from, load, distance, &first)) continue;
                 *forward = (struct group_forward){.distance = distance, .first = first};
                 return may_pass(frame, from) ? from : NULL;
             }
@@ -221,15 +223,15 @@ static const struct placed_access *forward_source(struct frame *frame, const str
 }
 
 static void add_forward(struct group *group, struct frame *frame, const struct placed_access *from,
-                        const struct placed_access *load, struct group_forward turns)
+                        const struct placed_access *load, struct group_forward iterated)
 {
     struct group_forward *forward = &group->forwards[group->forward_count];
     *forward = (struct group_forward){.from_member = from->member,
                                       .from_instruction = from->access->instruction,
                                       .to_member = load->member,
                                       .to_instruction = load->access->instruction,
-                                      .distance = turns.distance,
-                                      .first = turns.first};
+                                      .distance = iterated.distance,
+                                      .first = iterated.first};
     if (frame_writes(from)) {
         forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
                                                   NULL) == PRODUCT_ROUND;
@@ -246,11 +248,11 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
     group->forward_count++;
 }
 
-/* Unwound members have as many values at a time as their loops were unrolled: what lies in a tile is read
+/* Expanded members have as many values at a time as their loops were unrolled: what lies in a tile is read
  * there again. */
 static bool is_at_hand(const struct group *group, const struct placed_access *load)
 {
-    return group->unwound && group_fetch_to(group, load->member, load->access->instruction);
+    return group->expansions && group_fetch_to(group, load->member, load->access->instruction);
 }
 
 static void find_forwards(struct group *group, struct frame *frame, const struct order *orders,
@@ -265,9 +267,9 @@ static void find_forwards(struct group *group, struct frame *frame, const struct
                 !access->relation)
                 continue;
             if (is_at_hand(group, load)) continue;
-            struct group_forward turns;
-            const struct placed_access *from = forward_source(frame, orders, joining, load, &turns);
-            if (from) add_forward(group, frame, from, load, turns);
+            struct group_forward iterated;
+            const struct placed_access *from = forward_source(frame, orders, joining, load, &iterated);
+            if (from) add_forward(group, frame, from, load, iterated);
         }
     }
 }

@@ -63,9 +63,9 @@ const struct group_stage *group_stage_of(const struct group *group, uint32_t mem
     return stage;
 }
 
-const struct unwound *group_unwound_of(const struct group *group, uint32_t member)
+const struct expansion *group_expansion_of(const struct group *group, uint32_t member)
 {
-    return group->unwound ? group->unwound[member] : NULL;
+    return group->expansions ? group->expansions[member] : NULL;
 }
 
 uint64_t group_tile_bytes(const struct group_block_tile *tile)
@@ -93,7 +93,7 @@ enum group_kind group_kind(const struct group *group)
 {
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
         if (group->barriers[member]) return GROUP_INNER_BLOCK;
-    if (group->unwound) return GROUP_HALO_IN_ITERATIONS;
+    if (group->expansions) return GROUP_HALO_IN_ITERATIONS;
     return group->stage_count ? GROUP_HALO : group->join_count ? GROUP_JOINED_LOOPS : GROUP_INNER_THREAD;
 }
 

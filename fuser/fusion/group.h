@@ -60,7 +60,7 @@ struct group_forward { /* the load gets its value in a register from an earlier 
     uint32_t to_member, to_instruction; /* a load; widths, types' sizes and vectors equal. Both in no loop, or
                                            both in one joined loop: then in each iteration */
     bool round_product; /* the stored value may be an unrounded product with no other use: give it .rn */
-    uint32_t distance;  /* in a joined loop: the value of so many turns before */
+    uint32_t distance;  /* in a joined loop: the value of so many iterations before */
     uint32_t first;     /* and only from this iteration of the load's loop on: before, it loads */
     bool in_place;      /* in a joined loop: the register that has it still has it then */
 };
@@ -115,10 +115,11 @@ struct group_fetch {
  * order; the code before the first is segment 0, loop l (from 0) is segment 2l + 1, what can only be reached
  * from it and not from the next is segment 2l
  * +
- * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment in turns,
- * in each of which every member runs one iteration: in turn t the one with number t less the member's lag. A
- * member that does not enter the loop, or has left it, is passed over. What a member does before the loop may
- * be late: then it runs in the turn of its first iteration. What has no loop, between others, is in segment
+ * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment iteration
+ * by iteration, in each of which every member runs one of its own: in iteration t the one with number t less
+ * the member's lag. A member that does not enter the loop, or has left it, is passed over. What a member does
+ * before the loop may be late: then it runs in the joint iteration in which its first one does. What has no
+ * loop, between others, is in segment
  * 0. join.h */
 enum { GROUP_NO_LOOP = UINT32_MAX };
 struct group_joined { /* one member */
@@ -133,8 +134,7 @@ struct group_joined { /* one member */
 struct group_join {
     uint32_t first_member, member_count, loop_count;
     struct group_joined *members;
-    bool *
-        is_even; /* one a loop: no lags, and each thread goes round it as often in every member, or in none */
+    bool *is_even; /* one a loop: no lags, and each thread iterates it as often in every member, or in none */
     uint32_t *parts; /* one a loop: of an iteration; every member's first part runs, then every member's
                         second, .. */
 };
@@ -181,12 +181,13 @@ struct group_rename {
     struct group_box written; /* from the range's first byte; partial or not */
 };
 
-struct unwound;
+struct expansion;
 struct group {
     uint32_t member_count;
     const struct bound_launch *members; /* with arrays renamed, a view of those that were given */
-    const struct unwound **unwound; /* one a member: halo, its cells are turns of its loops, and its summary
-                                       is that of the unwound launch (unwind.h); or NULL. NULL: none is */
+    const struct expansion *
+        *expansions; /* one a member: halo, its cells are iterations of its loops, and its summary
+                                       is that of the expanded launch (expansion.h); or NULL. NULL: none is */
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
@@ -226,8 +227,8 @@ struct group {
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };
-/* members: 1 or more, in program order; kept by reference (but see unwound). Never NULL except out of memory.
- */
+/* members: 1 or more, in program order; kept by reference (but see expansion). Never NULL except out of
+ * memory. */
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
@@ -263,7 +264,7 @@ enum group_kind group_kind(const struct group *group);
 const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
-const struct unwound *group_unwound_of(const struct group *group, uint32_t member); /* or NULL */
+const struct expansion *group_expansion_of(const struct group *group, uint32_t member); /* or NULL */
 /* It has no stages, tiles and fetches any more. */
 void group_forget_stages(struct group *group);
 void group_free(struct group *group);

@@ -95,8 +95,8 @@ static bool ends_with_barrier(const struct frame *frame, uint32_t member)
            !memcmp(summary->grid, frame->grid, sizeof frame->grid);
 }
 
-/* Members that run in turns, one after the other: a join's, or one alone. The one behind them. */
-static uint32_t end_of_turns(const struct group *group, uint32_t member)
+/* Members that are interleaved: a join's, or one alone. The one behind them. */
+static uint32_t end_of_interleaved(const struct group *group, uint32_t member)
 {
     const struct group_join *join = group_join_of(group, member);
     return join ? join->first_member + join->member_count : member + 1;
@@ -109,7 +109,7 @@ static bool find_barriers(struct group *group, struct frame *frame)
     group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
     bool had_shared = false;
     for (uint32_t first = 0, since = 0, end; group->barriers && first < group->member_count; first = end) {
-        end = end_of_turns(group, first);
+        end = end_of_interleaved(group, first);
         bool has_shared = false, is_needed = false;
         for (uint32_t member = first; member < end; member++) {
             has_shared |= group->members[member].summary->has_shared;

@@ -2,7 +2,7 @@
  * Finds the wide members, the cells that they run for and the loads that are served from tiles: see halo.h.
  */
 #include "fuser/fusion/halo.h"
-#include "fuser/access/unwind.h"
+#include "fuser/access/expansion.h"
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
 #include "fuser/fusion/halo_tile.h"
@@ -173,8 +173,8 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
            halo_refuse(halo, a, b, "it is overwritten in place, from another cell");
 }
 
-/* What one turn of an unwound member writes, no other cell of the member touches: unwind.h. */
-static bool check_turns(struct halo *halo, uint32_t member)
+/* What one iteration of an expanded member writes, no other cell of the member touches: expansion.h. */
+static bool check_iterations(struct halo *halo, uint32_t member)
 {
     struct frame *frame = halo->frame;
     uint32_t count = halo_summary(halo, member)->access_count;
@@ -208,7 +208,7 @@ static bool check_hazards(struct halo *halo)
     struct frame *frame = halo->frame;
     bool are_none = true;
     for (uint32_t m = 0; m < frame->member_count; m++)
-        if (halo->group->unwound && halo->group->unwound[m] && !check_turns(halo, m)) return false;
+        if (halo->group->expansions && halo->group->expansions[m] && !check_iterations(halo, m)) return false;
     for (uint32_t m = 0; m < frame->member_count; m++)
         for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++) {
             const struct placed_access *a = &frame->accesses[m][i];
@@ -369,28 +369,28 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
     return found;
 }
 
-/* Members with loops become launches with a thread for each turn. False when none does; *why: of the first
- * that does not, or NULL. */
-static bool unwind_members(struct group *group, const char **why)
+/* Members with loops become launches with a thread for each iteration. False when none does; *why: of the
+ * first that does not, or NULL. */
+static bool expand_members(struct group *group, const char **why)
 {
     struct bound_launch *members = arena_calloc(group->arena, group->member_count, sizeof *members);
-    group->unwound = arena_calloc(group->arena, group->member_count, sizeof(struct unwound *));
-    bool has_turns = false;
+    group->expansions = arena_calloc(group->arena, group->member_count, sizeof(struct expansion *));
+    bool has_iterations = false;
     *why = NULL;
-    for (uint32_t m = 0; members && group->unwound && m < group->member_count; m++) {
-        const struct unwound *unwound = unwind_launch(group->members[m].summary);
+    for (uint32_t m = 0; members && group->expansions && m < group->member_count; m++) {
+        const struct expansion *expansion = expansion_of(group->members[m].summary);
         members[m] = group->members[m];
-        if (unwound && unwound->refusal && !*why) *why = unwound->refusal;
-        if (!unwound || unwound->refusal) continue;
-        group->unwound[m] = unwound;
-        members[m].summary = &unwound->summary;
-        has_turns = true;
+        if (expansion && expansion->refusal && !*why) *why = expansion->refusal;
+        if (!expansion || expansion->refusal) continue;
+        group->expansions[m] = expansion;
+        members[m].summary = &expansion->summary;
+        has_iterations = true;
     }
-    if (has_turns)
+    if (has_iterations)
         group->members = members;
     else
-        group->unwound = NULL;
-    return has_turns;
+        group->expansions = NULL;
+    return has_iterations;
 }
 
 bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
@@ -407,13 +407,13 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
     }
     if (find_cells(group, frame, memo, failure)) return true;
     if (group->rename_count) return false; /* its view is not that of the unwound launches */
-    struct frame_failure of_turns = {0};
-    if (unwind_members(group, &why) && find_cells(group, frame, memo, &of_turns)) return true;
+    struct frame_failure of_iterations = {0};
+    if (expand_members(group, &why) && find_cells(group, frame, memo, &of_iterations)) return true;
     group->members = members;
-    group->unwound = NULL;
+    group->expansions = NULL;
     if (why)
         snprintf(failure->reason, sizeof failure->reason, "%s", why);
-    else if (of_turns.reason[0])
-        memcpy(failure->reason, of_turns.reason, sizeof failure->reason);
+    else if (of_iterations.reason[0])
+        memcpy(failure->reason, of_iterations.reason, sizeof failure->reason);
     return false;
 }

@@ -30,11 +30,11 @@
  * runs itself. Where many cells load so, that is a border of p's in every tile, its near one; where few do
  * (copies of a periodic border read only the edges), it is their places alone.
  *
- * Where that fails and members go round loops, these are unwound (unwind.h): their turns become cells along
- * z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other cells,
- * of the same turn or of one nearby; conflicts of iterations that are not served must stay in one cell (rule
- * 4), and what a turn of a member writes, no other cell of that member may touch. The fused kernel has no
- * loop: there is nothing to get out of step. */
+ * Where that fails and members iterate loops, these are expanded (expansion.h): their iterations become cells
+ * along z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other
+ * cells, of the same iteration or of one nearby; conflicts of iterations that are not served must stay in one
+ * cell (rule 4), and what an iteration of a member writes, no other cell of that member may touch. The fused
+ * kernel has no loop: there is nothing to get out of step. */
 #ifndef KFUSE_FUSER_FUSION_HALO_H
 #define KFUSE_FUSER_FUSION_HALO_H
 

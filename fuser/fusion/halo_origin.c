@@ -66,7 +66,7 @@ static bool is_of_before(const struct halo *halo, const struct placed_access *lo
 /* The load of the same thread whose element the store writes as it is; NULL: there is none. */
 static const struct placed_access *copied_load(const struct halo *halo, const struct placed_access *store)
 {
-    if (group_unwound_of(halo->group, store->member)) return NULL;
+    if (group_expansion_of(halo->group, store->member)) return NULL;
     uint32_t instruction = definition_of_value(halo, store);
     for (uint32_t i = 0; instruction != UINT32_MAX && i < halo_summary(halo, store->member)->access_count;
          i++) {

@@ -23,7 +23,7 @@ static void find_small(struct halo *halo)
         if (threads_of(halo_summary(halo, m)) > most) most = threads_of(halo_summary(halo, m));
     for (uint32_t m = 0; m < halo->group->member_count; m++)
         halo->spreads[m].is_small =
-            !group_unwound_of(halo->group, m) && threads_of(halo_summary(halo, m)) <= most / SMALL_PART;
+            !group_expansion_of(halo->group, m) && threads_of(halo_summary(halo, m)) <= most / SMALL_PART;
 }
 
 /* Its threads, by the cells that have their coordinates. */

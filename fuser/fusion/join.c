@@ -172,8 +172,8 @@ static const char *find_parted(const struct joining *joining, const struct group
     return NULL;
 }
 
-/* Shared arrays of its members lie side by side: the members take turns with them, without a barrier between.
- */
+/* Shared arrays of its members lie side by side: the members alternate in their use, without a barrier
+ * between. */
 static const char *find_shared(const struct joining *joining, const struct group_join *join)
 {
     uint64_t bytes = 0;

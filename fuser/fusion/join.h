@@ -7,23 +7,23 @@
  * iteration of q before later iterations of p, q's code before a loop before p's loop. That is legal where no
  * byte is touched by two that change places, one of them writing. Iterations are counted from 0 for each loop
  * and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of the other's.
- * Where q's iteration j needs p's iteration j + 1, q lags one turn behind, and what it does before its loop,
- * if that needs p's first iterations, is done in the turn in which it begins.
+ * Where q's iteration j needs p's iteration j + 1, q lags one iteration behind, and what it does before its
+ * loop, if that needs p's first iterations, is done in the joint iteration in which it begins.
  *
  * Where threads of a member meet, in a block or a warp, they must meet in the join as they do in the launch:
- * - Each thread runs just the member's instructions, in the member's order, however members take turns; and
- * the turns are the same for all threads, segment by segment. So where all threads of a block come by a
- * barrier together (the member is not uneven, uniform.h), they come by it together in the join, and between
- * the same two barriers of others: none waits at another one.
- * - That is so between loops. Inside, turns depend on how often a thread goes round. A loop with a barrier in
- * it is not joined: it belongs to the code between loops. A loop with a warp collective in it is joined only
- * where each thread goes round it as often in every member, which is proved: it is then one plain loop, left
- * by the member's own condition, which its warp agrees on.
+ * - Each thread runs just the member's instructions, in the member's order, however members alternate; and
+ * the joint iterations are the same for all threads, segment by segment. So where all threads of a block come
+ * by a barrier together (the member is not uneven, uniform.h), they come by it together in the join, and
+ * between the same two barriers of others: none waits at another one.
+ * - That is so between loops. Inside, joint iterations depend on how often a thread iterates. A loop with a
+ * barrier in it is not joined: it belongs to the code between loops. A loop with a warp collective in it is
+ * joined only where each thread iterates it as often in every member, which is proved: it is then one plain
+ * loop, left by the member's own condition, which its warp agrees on.
  * - What a member does before its loop, and has to wait for the first iteration, has neither.
  * - Threads of a warp that went different ways to a segment's beginning need not have met again at a barrier
  * behind it: barriers in a join allow that (barrier.sync). Those of a warp's collective wait for each other
  * anyway.
- * - Shared arrays of members lie side by side, as their code takes turns with no barrier between. Before a
+ * - Shared arrays of members lie side by side, as their code alternates with no barrier between. Before a
  * join there is one where it has what an earlier member had, and before a later member.
  *
  * A member without such loops, between members that have them, does all that it does before the loops; or it
@@ -34,7 +34,7 @@
 #include "fuser/fusion/frame.h"
 #include "fuser/kernel/order.h"
 
-enum { JOIN_MOST_LAG = 4 }; /* turns; a value is kept for as many */
+enum { JOIN_MOST_LAG = 4 }; /* iterations; a value is kept for as many */
 
 struct joining; /* a group's joins, and what was asked about iterations */
 
@@ -55,17 +55,17 @@ bool join_is_shared(const struct joining *joining, const struct placed_access *a
 bool join_keeps_order(const struct joining *joining, const struct placed_access *a,
                       const struct placed_access *b);
 
-/* Of two that share a loop. Iteration j of inner meets iteration j + shift of outer `distance` turns after
- * it. */
+/* Of two that share a loop. Iteration j of inner meets iteration j + shift of outer `distance` iterations
+ * after it. */
 int32_t join_shift(const struct joining *joining, const struct placed_access *outer,
                    const struct placed_access *inner, uint32_t distance);
 /* Whenever a thread makes `inner` in an iteration from `first` on, `outer` touches just these bytes so many
- * turns before. */
+ * iterations before. */
 bool join_covers(struct joining *joining, const struct placed_access *outer,
                  const struct placed_access *inner, uint32_t distance, uint32_t first);
-/* Between access `first`, `distance` turns before, and `last` of the same thread and loop, the thread may
- * make access `between`, and touch with it what `last` touches. Only for accesses of members from the one's
- * to the other's: all others keep their places. */
+/* Between access `first`, `distance` iterations before, and `last` of the same thread and loop, the thread
+ * may make access `between`, and touch with it what `last` touches. Only for accesses of members from the
+ * one's to the other's: all others keep their places. */
 bool join_meets_between(struct joining *joining, const struct placed_access *first,
                         const struct placed_access *between, const struct placed_access *last,
                         uint32_t distance);

@@ -319,7 +319,7 @@ bool join_meets_between(struct joining *joining, const struct placed_access *fir
     if (between->member < first->member || between->member > last->member) return false;
     if (segment_of(joined_of(joining, between), join->loop_count, own) != segment) return false;
     if (frame_overlap(joining->frame, between, last) == OVERLAP_NONE) return false;
-    bool is_late = own->segment != segment; /* it runs before its member's iteration of that turn */
+    bool is_late = own->segment != segment; /* it runs before its member's iteration at that time */
     bool follows = between->member != first->member ||
                    (!is_late && joining_follows(joining, first->member, first->access->instruction,
                                                 between->access->instruction));

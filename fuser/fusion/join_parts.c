@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cuts the iterations of joined loops into parts that take turns, as a loop that nvcc unrolled has several of
+ * Cuts the iterations of joined loops into parts that alternate, as a loop that nvcc unrolled has several of
  * the program's iterations in one. What passes between members then lives for a part only: three kernels
  * unrolled by 4 needed 146 registers otherwise, alone 52 at most. And finds which values need no register of
  * their own. */
@@ -150,8 +150,8 @@ static bool is_kept(const struct joining *joining, uint32_t member, uint32_t ins
     return true;
 }
 
-/* What passes within a turn. A register that is copied in a branch waits for its load there: ptxas then moved
- * no load before the stores of the iteration. */
+/* What passes within an iteration. A register that is copied in a branch waits for its load there: ptxas then
+ * moved no load before the stores of the iteration. */
 static bool is_in_place(const struct joining *joining, const struct group_forward *forward)
 {
     if (forward->distance || !group_is_repeated(joining->group, forward)) return false;

@@ -37,7 +37,7 @@ bool joining_is_even(const struct joining *joining, const struct group_join *joi
 /* Some thread touches a byte with both in one iteration; both are in one loop. */
 bool joining_meet_in_iteration(struct joining *joining, const struct placed_access *a,
                                const struct placed_access *b);
-/* There is a path from one instruction of the member to another that does not go round the joined loop, which
+/* There is a path from one instruction of the member to another that does not iterate the joined loop, which
  * both are in. */
 bool joining_follows(const struct joining *joining, uint32_t member, uint32_t a, uint32_t b);
 void joining_forget(struct joining *joining);

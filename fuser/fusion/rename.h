@@ -25,10 +25,10 @@
 
 enum { RENAME_MOST = FRAME_HAZARDS_MOST }; /* ranges of a group */
 
-/* Looks for a frame of any kind (place.c, halo.c; loops are unwound only without renames), with as few ranges
- * renamed as it takes: group->members is the view then, in the group's arena, and group->renames says what
- * has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the first
- * attempt. */
+/* Looks for a frame of any kind (place.c, halo.c; iterations are expanded only without renames), with as few
+ * ranges renamed as it takes: group->members is the view then, in the group's arena, and group->renames says
+ * what has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the
+ * first attempt. */
 bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
 
 /* The box that the set of bytes is; false when it is none, or isl gives up. */

@@ -93,7 +93,7 @@ static void add_range(struct memo *memo, const struct group *group, struct stale
 void stale_find(struct memo *memo, const struct group *group, struct stale *stale)
 {
     *stale = (struct stale){0};
-    if (group->refusal || group->rename_count || group->unwound) return;
+    if (group->refusal || group->rename_count || group->expansions) return;
     struct quota quota = quota_begin(memo->ctx, STALE_OPERATIONS);
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {

@@ -164,7 +164,7 @@ bool draft_come_again(const struct search *search, uint32_t first, uint32_t dist
     return true;
 }
 
-/* A loop of so many launches, and not of turns of a shorter one. */
+/* A loop of so many launches, and not of repetitions of a shorter one. */
 static bool is_loop(const struct draft *draft, uint32_t length)
 {
     if (!draft_come_again(draft->search, draft->first, length, length)) return false;

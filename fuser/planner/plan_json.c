@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
 #include "config.h"
-#include "fuser/access/unwind.h"
+#include "fuser/access/expansion.h"
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
@@ -71,14 +71,14 @@ static const char *cells_text(const struct search *search, const struct group *g
 {
     const struct group_stage *stage = group_stage_of(group, member);
     const uint32_t *tile = group->tile, *low = stage->low, *high = stage->high;
-    const struct unwound *unwound = group_unwound_of(group, member);
+    const struct expansion *expansion = group_expansion_of(group, member);
     const char *text = arena_printf(search->arena, "those of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
     if (group->remaps[member].is_wide)
         text = arena_printf(search->arena, "%s and of a border of %u+%u, %u+%u, %u+%u around it", text,
                             low[0], high[0], low[1], high[1], low[2], high[2]);
-    if (!unwound) return text;
-    return arena_printf(search->arena, "%s; along z the %u turns of its loop%s", text, unwound->turns,
-                        unwound->loop_count > 1 ? "s" : "");
+    if (!expansion) return text;
+    return arena_printf(search->arena, "%s; along z the %u turns of its loop%s", text, expansion->iterations,
+                        expansion->loop_count > 1 ? "s" : "");
 }
 
 static const char *share_text(struct arena *arena, const struct share *share)

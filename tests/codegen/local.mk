@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codegen/test_settle
 emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source tests/codegen/test_halo \
-	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_turns tests/codegen/test_rename \
+	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_expansion tests/codegen/test_rename \
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_shares
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
@@ -21,9 +21,9 @@ tests_codegen_test_joined_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_tiles_SOURCES = tests/codegen/test_tiles.c $(scene_sources)
 tests_codegen_test_tiles_CFLAGS = $(scene_cflags)
 tests_codegen_test_tiles_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
-tests_codegen_test_turns_SOURCES = tests/codegen/test_turns.c $(scene_sources)
-tests_codegen_test_turns_CFLAGS = $(scene_cflags)
-tests_codegen_test_turns_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_expansion_SOURCES = tests/codegen/test_expansion.c $(scene_sources)
+tests_codegen_test_expansion_CFLAGS = $(scene_cflags)
+tests_codegen_test_expansion_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_stale_SOURCES = tests/codegen/test_stale.c $(scene_sources)
 tests_codegen_test_stale_CFLAGS = $(scene_cflags)
 tests_codegen_test_stale_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
@@ -49,7 +49,7 @@ tests_codegen_test_machine_code_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_codegen_test_settle_LDADD = libfuser.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/stencils.cu tests/codegen/stencils.ptx \
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
-	tests/codegen/turns.cu tests/codegen/turns.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
+	tests/codegen/expansion.cu tests/codegen/expansion.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
 emulator_scripts += tests/codegen/gpu.sh tests/codegen/contracted.sh
 long_tests += tests/codegen/contracted.sh tests/codegen/test_random

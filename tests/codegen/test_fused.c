@@ -146,7 +146,7 @@ static void grid_stride_twice(void **state)
     const struct scene scene = {{{"grid_stride", ROW(2, 128), {POINTER(0), POINTER(1), INT(N)}},
                                  {"grid_stride", ROW(2, 128), {POINTER(1), POINTER(0), INT(N)}}},
                                 {DOUBLES, DOUBLES}};
-    expect(&scene, 2, 0, "SS"); /* in each turn of both loops */
+    expect(&scene, 2, 0, "SS"); /* in each iteration of both loops */
 }
 
 struct box {

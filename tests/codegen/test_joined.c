@@ -77,10 +77,10 @@ static void columns_of_two_lengths(void **state)
     scene_close(&run);
 }
 
-/* lag: of the last member in its first loop; far: values that come from another turn; partly: not in the
+/* lag: of the last member in its first loop; far: values that come from another iteration; partly: not in the
  * first ones */
-static void expect_turns(const struct scene *scene, uint32_t lag, bool is_late, uint32_t forwards,
-                         uint32_t far, uint32_t partly)
+static void expect_iterations(const struct scene *scene, uint32_t lag, bool is_late, uint32_t forwards,
+                              uint32_t far, uint32_t partly)
 {
     struct scene_run run;
     scene_open(&run, scene);
@@ -105,7 +105,7 @@ static void a_level_above_needs_a_lag(void **state)
     const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
                                  {"from_above", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
                                 ARRAYS};
-    expect_turns(&scene, 1, false, 1, 0, 0);
+    expect_iterations(&scene, 1, false, 1, 0, 0);
 }
 
 static void the_first_level_is_peeled_off(void **state)
@@ -116,7 +116,8 @@ static void the_first_level_is_peeled_off(void **state)
          {"from_below", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
          {"add_column", ROW, {POINTER(3), POINTER(0), POINTER(2), INT(N), INT(LEVELS)}}},
         ARRAYS};
-    expect_turns(&scene, 1, false, 3, 2, 1); /* what it stores before its loop is in no turn's register */
+    expect_iterations(&scene, 1, false, 3, 2,
+                      1); /* what it stores before its loop is in no iteration's register */
 }
 
 static void the_level_below_is_kept(void **state)
@@ -125,11 +126,11 @@ static void the_level_below_is_kept(void **state)
     const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
                                  {"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
                                 ARRAYS};
-    expect_turns(&scene, 1, false, 2, 1, 0);
+    expect_iterations(&scene, 1, false, 2, 1, 0);
     const struct scene both = {{{"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}},
                                 {"differences", ROW, {POINTER(3), POINTER(2), INT(N), INT(LEVELS)}}},
                                ARRAYS};
-    expect_turns(&both, 0, false, 2, 1, 1); /* level 0 of the second was there before */
+    expect_iterations(&both, 0, false, 2, 1, 1); /* level 0 of the second was there before */
 }
 
 static void a_level_that_changes_again(void **state)
@@ -139,7 +140,7 @@ static void a_level_that_changes_again(void **state)
                                  {"rising", ROW, {POINTER(0), INT(N), INT(LEVELS)}},
                                  {"differences", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
                                 ARRAYS};
-    expect_turns(&scene, 1, false, 3, 0, 0);
+    expect_iterations(&scene, 1, false, 3, 0, 0);
 }
 
 static void code_before_the_loop_waits(void **state)
@@ -148,7 +149,7 @@ static void code_before_the_loop_waits(void **state)
     const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
                                  {"first_level", ROW, {POINTER(2), POINTER(0), INT(N), INT(LEVELS)}}},
                                 ARRAYS};
-    expect_turns(&scene, 0, true, 1, 0, 0);
+    expect_iterations(&scene, 0, true, 1, 0, 0);
 }
 
 static void other_iterations_are_not_joined(void **state)
@@ -322,7 +323,7 @@ static void blocks_of_other_sizes(void **state)
                             .block = {96, 1, 1},
                             {POINTER(3), POINTER(0), POINTER(2), INT(N), INT(LEVELS)}}},
                           ARRAYS};
-    expect_turns(&scene, 1, false, 3, 2, 1);
+    expect_iterations(&scene, 1, false, 3, 2, 1);
     for (int i = 0; i < 3; i++) { /* an even loop, too */
         scene.launches[1] = scene.launches[2];
         scene.launches[1].arguments[1].array = 4;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Halo fusion of members whose threads go round loops: each turn is a cell (fuser/access/unwind.h). Fused
- * kernels leave the same memory as their originals, in every order of blocks and warps; what does not come
- * apart is refused, for the right reason. */
+ * Halo fusion of members whose threads iterate loops: each iteration is a cell (fuser/access/expansion.h).
+ * Fused kernels leave the same memory as their originals, in every order of blocks and warps; what does not
+ * come apart is refused, for the right reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/access/unwind.h"
+#include "fuser/access/expansion.h"
 #include "tests/codegen/scene.h"
 
 #include <string.h>
@@ -31,20 +31,20 @@ static struct scene scene_of(const char *first, const char *second, int levels)
 {
     return (struct scene){{LAUNCH(first, 1, 0, levels), LAUNCH(second, 2, 1, levels)},
                           {FLOATS, FLOATS, FLOATS, FLOATS},
-                          .module = "turns.ptx"};
+                          .module = "expansion.ptx"};
 }
 
-/* Compares memory, and the number of turns of a member, 0: it is not unwound. */
-static void expect_scene(const struct scene *scene, uint32_t member, uint32_t turns, const uint32_t low[3],
-                         const uint32_t high[3])
+/* Compares memory, and the number of iterations of a member, 0: it is not expanded. */
+static void expect_scene(const struct scene *scene, uint32_t member, uint32_t iterations,
+                         const uint32_t low[3], const uint32_t high[3])
 {
     struct scene_run run;
     scene_open(&run, scene);
     if (run.group->refusal) fail_msg("%s", run.group->refusal);
     assert_true(scene_compare(&run, scene));
     assert_int_equal(run.group->stage_count, 2);
-    const struct unwound *unwound = group_unwound_of(run.group, member);
-    assert_int_equal(unwound ? unwound->turns : 0, turns);
+    const struct expansion *expansion = group_expansion_of(run.group, member);
+    assert_int_equal(expansion ? expansion->iterations : 0, iterations);
     for (int d = 0; d < 3; d++) {
         assert_int_equal(run.group->stages[0].low[d], low[d]);
         assert_int_equal(run.group->stages[0].high[d], high[d]);
@@ -52,11 +52,11 @@ static void expect_scene(const struct scene *scene, uint32_t member, uint32_t tu
     scene_close(&run);
 }
 
-static void expect(const char *first, const char *second, int levels, uint32_t turns, const uint32_t low[3],
-                   const uint32_t high[3])
+static void expect(const char *first, const char *second, int levels, uint32_t iterations,
+                   const uint32_t low[3], const uint32_t high[3])
 {
     struct scene scene = scene_of(first, second, levels);
-    expect_scene(&scene, 1, turns, low, high);
+    expect_scene(&scene, 1, iterations, low, high);
 }
 
 static void expect_refusal(const char *first, const char *second, const char *why)
@@ -106,7 +106,7 @@ static void loops_for_parts_of_the_threads(void **state)
     scene_open(&run, &scene);
     assert_true(scene_compare(&run, &scene));
     assert_int_equal(run.group->stage_count, 2);
-    assert_int_equal(group_unwound_of(run.group, 0)->turns, 6);
+    assert_int_equal(group_expansion_of(run.group, 0)->iterations, 6);
     scene_close(&run);
 }
 
@@ -147,7 +147,7 @@ static void unrolled_loops_and_their_rests(void **state)
     expect("make_levels", "corner_levels", 14, 5, corner, none);
 }
 
-/* The last copy of an iteration reads what the next turn writes, or the first of the rest. */
+/* The last copy of an iteration reads what the next iteration writes, or the first of the rest. */
 static void across_the_seams_of_unrolled_loops(void **state)
 {
     (void)state;

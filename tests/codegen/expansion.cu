@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels with a loop inside the thread whose iterations read what other threads of the kernel before wrote. x[(k * m + j) *
- * n + i]: level k of column (i, j). turns.ptx is made from this file by
- *   nvcc -arch=sm_90 -ptx -o turns.ptx turns.cu                                                            */
+ * n + i]: level k of column (i, j). expansion.ptx is made from this file by
+ *   nvcc -arch=sm_90 -ptx -o expansion.ptx expansion.cu                                                            */
 #define COLUMN                                                                                                         \
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;                          \
     if (i >= n || j >= m) return;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A member that runs one turn of its loops (unwind.h). The register `turn` says which; at a loop's header,
- * `ahead` is how many iterations its counters are moved on, `past` that the turn is one of a later loop. */
-#include "fuser/access/unwind.h"
+ * A member that runs one iteration of its loops (expansion.h). The register `turn` says which; at a loop's
+ * header, `ahead` is how many iterations its counters are moved on, `past` that the iteration is one of a
+ * later loop. */
+#include "fuser/access/expansion.h"
 #include "fuser/codegen/body_code.h"
 
-static void write_registers(struct body_writer *writer, const struct unwind_loop *loop)
+static void write_registers(struct body_writer *writer, const struct expansion_loop *loop)
 {
     uint32_t m = writer->body->member;
     body_code_line(writer, ".reg .pred %%m%u_past_%u;", m, loop->header);
@@ -14,8 +15,8 @@ static void write_registers(struct body_writer *writer, const struct unwind_loop
 }
 
 /* Adds what one iteration adds, or as many as `ahead` says. */
-static void write_step(struct body_writer *writer, const struct unwind_loop *loop,
-                       const struct unwind_step *step, bool is_ahead)
+static void write_step(struct body_writer *writer, const struct expansion_loop *loop,
+                       const struct expansion_step *step, bool is_ahead)
 {
     const struct body *body = writer->body;
     uint32_t m = body->member, h = loop->header;
@@ -35,7 +36,7 @@ static void write_step(struct body_writer *writer, const struct unwind_loop *loo
 }
 
 /* From the last iteration to what comes behind the loop. */
-static void write_results(struct body_writer *writer, const struct unwind_loop *loop)
+static void write_results(struct body_writer *writer, const struct expansion_loop *loop)
 {
     const struct body *body = writer->body;
     for (uint32_t i = 0; i < loop->result_count; i++)
@@ -47,19 +48,21 @@ static void write_results(struct body_writer *writer, const struct unwind_loop *
     for (uint32_t i = 0; i < loop->step_count; i++) write_step(writer, loop, &loop->steps[i], false);
 }
 
-static void write_header(struct body_writer *writer, const struct unwind_loop *loop)
+static void write_header(struct body_writer *writer, const struct expansion_loop *loop)
 {
     uint32_t m = writer->body->member, h = loop->header;
-    bool is_passed = unwind_is_passed(writer->body->unwound, loop);
+    bool is_passed = expansion_is_passed(writer->body->expansion, loop);
     write_registers(writer, loop);
-    if (loop->first) { /* the turn is one of a loop that this thread does not enter */
+    if (loop->first) { /* the iteration is one of a loop that this thread does not enter */
         body_code_line(writer, "setp.lt.u32 %%m%u_past_%u, %%m%u_turn, %u;", m, h, m, loop->first);
         body_code_line(writer, "@%%m%u_past_%u bra m%u_end;", m, h, m);
     }
     body_code_line(writer, "sub.u32 %%m%u_ahead_%u_4, %%m%u_turn, %u;", m, h, m, loop->first);
     if (is_passed) {
-        body_code_line(writer, "setp.ge.u32 %%m%u_past_%u, %%m%u_ahead_%u_4, %u;", m, h, m, h, loop->turns);
-        body_code_line(writer, "@%%m%u_past_%u mov.u32 %%m%u_ahead_%u_4, %u;", m, h, m, h, loop->turns - 1);
+        body_code_line(writer, "setp.ge.u32 %%m%u_past_%u, %%m%u_ahead_%u_4, %u;", m, h, m, h,
+                       loop->iterations);
+        body_code_line(writer, "@%%m%u_past_%u mov.u32 %%m%u_ahead_%u_4, %u;", m, h, m, h,
+                       loop->iterations - 1);
     }
     body_code_line(writer, "cvt.u16.u32 %%m%u_ahead_%u_2, %%m%u_ahead_%u_4;", m, h, m, h);
     body_code_line(writer, "cvt.u64.u32 %%m%u_ahead_%u_8, %%m%u_ahead_%u_4;", m, h, m, h);
@@ -71,18 +74,18 @@ static void write_header(struct body_writer *writer, const struct unwind_loop *l
     body_code_line(writer, "m%u_run_%u:", m, h);
 }
 
-bool turn_code_write(struct body_writer *writer, uint32_t index)
+bool iteration_code_write(struct body_writer *writer, uint32_t index)
 {
-    const struct unwound *unwound = writer->body->unwound;
-    const struct ptx_cfg *cfg = unwound->cfg;
+    const struct expansion *expansion = writer->body->expansion;
+    const struct ptx_cfg *cfg = expansion->cfg;
     uint32_t block = cfg->block_of[index], m = writer->body->member;
     const struct ptx_block *info = &cfg->blocks[block];
-    const struct unwind_loop *begins = unwind_loop_at(unwound, block);
-    const struct unwind_loop *ends = unwind_loop_left_at(unwound, block);
+    const struct expansion_loop *begins = expansion_loop_at(expansion, block);
+    const struct expansion_loop *ends = expansion_loop_left_at(expansion, block);
     if (begins && index == info->first) write_header(writer, begins);
     if (begins && writer->body->function->instructions[index].opcode == PTX_OP_PRAGMA) return true;
     if (!ends || index + 1 != info->first + info->count) return false;
     body_code_line(writer, "bra m%u_end;", m);
-    if (unwind_is_passed(unwound, ends)) body_code_line(writer, "m%u_past_%u:", m, ends->header);
+    if (expansion_is_passed(expansion, ends)) body_code_line(writer, "m%u_past_%u:", m, ends->header);
     return true;
 }
