@@ -122,7 +122,7 @@ struct access_summary {
     /* NULL, or what ties the threads of a block together (a barrier, shared memory, a warp collective): as a member, each
      * of its blocks must be run by one block of the fused kernel, thread by thread. */
     const char *whole_block;
-    bool is_uneven;             /* whole_block: threads may leave before a barrier that others wait at */
+    bool is_exit_divergent;     /* whole_block: threads may leave before a barrier that others wait at */
     const char *no_whole_block; /* NULL, or why the blocks of this very launch cannot be run so */
     struct variables variables; /* that the kernel names */
     struct access *accesses;    /* global memory only, in program order */

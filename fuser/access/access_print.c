@@ -121,7 +121,8 @@ void access_print(FILE *out, const struct access_summary *summary)
     }
     if (summary->no_member) fprintf(out, "no member: %s\n", summary->no_member);
     if (summary->whole_block)
-        fprintf(out, "blocks stay whole%s: %s\n", summary->is_uneven ? ", uneven" : "", summary->whole_block);
+        fprintf(out, "blocks stay whole%s: %s\n", summary->is_exit_divergent ? ", uneven" : "",
+                summary->whole_block);
     if (summary->no_whole_block) fprintf(out, "but cannot: %s\n", summary->no_whole_block);
     if (summary->has_barrier || summary->has_shared || summary->has_local || summary->has_warp_collective ||
         summary->has_atomic)

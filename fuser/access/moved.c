@@ -23,7 +23,7 @@ static bool same_traits(const struct access_summary *a, const struct access_summ
 {
     return !a->refusal && !b->refusal && same_text(a->no_member, b->no_member) &&
            same_text(a->keeps_place, b->keeps_place) && same_text(a->whole_block, b->whole_block) &&
-           same_text(a->no_whole_block, b->no_whole_block) && a->is_uneven == b->is_uneven &&
+           same_text(a->no_whole_block, b->no_whole_block) && a->is_exit_divergent == b->is_exit_divergent &&
            a->has_barrier == b->has_barrier && a->has_shared == b->has_shared &&
            a->has_local == b->has_local && a->has_warp_collective == b->has_warp_collective &&
            a->has_atomic == b->has_atomic && a->has_loop == b->has_loop && a->has_pipeline == b->has_pipeline;

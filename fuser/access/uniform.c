@@ -234,7 +234,8 @@ static bool has_any(const struct analysis *analysis, enum extent extent)
 }
 
 /* The first instruction that only some of the threads that it waits for may come by; NULL: none. */
-static const char *find_uneven(struct analysis *analysis, enum extent extent, const char *what, bool *found)
+static const char *find_divergent(struct analysis *analysis, enum extent extent, const char *what,
+                                  bool *found)
 {
     struct uniform uniform = {.analysis = analysis, .extent = extent};
     *found = false;
@@ -258,10 +259,11 @@ static const char *find_uneven(struct analysis *analysis, enum extent extent, co
 const char *uniform_check(struct analysis *analysis)
 {
     bool is_parted;
-    const char *why = find_uneven(analysis, EXTENT_BLOCK,
-                                  "some threads of a block may not come by this, or leave before it",
-                                  &analysis->summary->is_uneven);
+    const char *why = find_divergent(analysis, EXTENT_BLOCK,
+                                     "some threads of a block may not come by this, or leave before it",
+                                     &analysis->summary->is_exit_divergent);
     return why ? why
-               : find_uneven(analysis, EXTENT_WARP,
-                             "some threads of a warp may not come by this, or leave before it", &is_parted);
+               : find_divergent(analysis, EXTENT_WARP,
+                                "some threads of a warp may not come by this, or leave before it",
+                                &is_parted);
 }

@@ -73,7 +73,8 @@ struct body {
     bool is_wide;  /* stores only where the variable `own` is 1 */
     const struct expansion
         *expansion; /* runs one iteration of its loops: the variable `gz` says which; or NULL */
-    bool is_ragged; /* after an uneven member: threads of a warp may arrive at barriers one by one */
+    /* after an early-exit divergent member: threads of a warp may arrive at barriers one by one */
+    bool is_ragged;
     struct body_table *tables;
     uint32_t table_count;
     struct body_variable *variables;

@@ -9,9 +9,9 @@
 
 #define OPERAND BODY_OPERAND
 
-static bool is_uneven(const struct body *body)
+static bool is_exit_divergent(const struct body *body)
 {
-    return body->group->members[body->member].summary->is_uneven;
+    return body->group->members[body->member].summary->is_exit_divergent;
 }
 
 static const char *negated_name(const struct body *body, enum ptx_type type)
@@ -45,7 +45,7 @@ void body_code_declarations(struct body_writer *writer)
         body_code_line(writer, ".reg .f32 %s;", negated_name(body, PTX_F32));
         body_code_line(writer, ".reg .f64 %s;", negated_name(body, PTX_F64));
     }
-    if (is_uneven(body)) {
+    if (is_exit_divergent(body)) {
         uint32_t member = body->member;
         body_code_line(writer, ".reg .pred %%m%u_all_gone, %%m%u_gone, %%m%u_here;", member, member, member);
         body_code_line(writer, "setp.eq.u32 %%m%u_gone, 0, 0;", member);
@@ -182,7 +182,7 @@ const struct group_exit *body_code_exit(const struct body *body, uint32_t instru
  * meet at the end of the segment for certain, and it may lie in between. */
 static bool may_arrive_apart(const struct body *body)
 {
-    return body->is_ragged || is_uneven(body) || group_join_of(body->group, body->member);
+    return body->is_ragged || is_exit_divergent(body) || group_join_of(body->group, body->member);
 }
 
 /* bar.* wants whole warps (ISA 9.7.13.1). */
@@ -441,7 +441,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
         bool is_last = index + 1 == body->function->instruction_count;
         if (!is_last)
             body_code_line(writer, "%sbra m%u_end;", body_code_guard(writer, instruction), body->member);
-    } else if (is_uneven(body) && ptx_is_block_barrier(instruction) &&
+    } else if (is_exit_divergent(body) && ptx_is_block_barrier(instruction) &&
                !ptx_has_modifier(instruction, PTX_MOD_RED)) { /* none has left before one with a result */
         body_code_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member,
                        body->member);
@@ -474,7 +474,7 @@ static void write_code(struct body_writer *writer)
             body_code_instruction(writer, i);
     }
     body_code_line(writer, "m%u_end:", writer->body->member);
-    if (is_uneven(writer->body)) write_departure(writer);
+    if (is_exit_divergent(writer->body)) write_departure(writer);
 }
 
 void body_write(const struct body *body, FILE *out, const char *indentation, body_word_name *word_name,

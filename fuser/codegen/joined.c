@@ -313,7 +313,7 @@ static void write_beginning(struct joined *joined, uint32_t loop)
     body_code_line(&joined->writer, "m%u_W%u:", m, segment);
 }
 
-/* An iteration of an even loop whose iterations are cut: each body is one block. */
+/* An iteration of a loop of the same trip count whose iterations are cut: each body is one block. */
 static void write_parts(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
@@ -333,17 +333,17 @@ static void write_iteration(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
     uint32_t segment = 2 * loop + 1;
-    bool is_even = join->is_even[loop];
+    bool is_plain = join->has_same_trip_count[loop];
     for (uint32_t i = 0; i < join->member_count; i++) {
         select_body(joined, i);
         uint32_t m = number(joined);
         bool is_last = i + 1 == join->member_count;
         if (is_idle(joined, current(joined)->headers[loop]) && !current(joined)->is_late[loop]) continue;
         if (is_waiting(joined, loop)) write_beginning(joined, loop);
-        if (!is_even) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
+        if (!is_plain) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
         if (!is_idle(joined, current(joined)->headers[loop]))
             body_code_line(&joined->writer, "bra m%u_B%u;", m, current(joined)->headers[loop]);
-        write_blocks(joined, segment, !is_even ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
+        write_blocks(joined, segment, !is_plain ? LATCH_REMEMBERS : is_last ? LATCH_JUMPS : LATCH_NOTHING);
     }
 }
 
@@ -388,7 +388,7 @@ static void write_loop(struct joined *joined, uint32_t loop)
         }
         body_code_line(&joined->writer, "setp.ne.u32 %%m%u_in, 0, 0;", first + i);
     }
-    if (join->is_even[loop])
+    if (join->has_same_trip_count[loop])
         body_code_line(&joined->writer, "@!%%m%u_in bra m%u_K%u;", first, first, segment);
     body_code_line(&joined->writer, "mov.u32 %%m%u_turn, 0xffffffff;", first);
     body_code_line(&joined->writer, "m%u_J%u:", first, segment);
@@ -402,7 +402,7 @@ static void write_loop(struct joined *joined, uint32_t loop)
         write_parts(joined, loop);
     else
         write_iteration(joined, loop);
-    if (!join->is_even[loop]) write_return(joined, loop);
+    if (!join->has_same_trip_count[loop]) write_return(joined, loop);
     body_code_line(&joined->writer, "m%u_K%u:", first, segment);
 }
 

@@ -121,12 +121,13 @@ bool forward_is_element(struct frame *frame, const struct placed_access *from, c
            value_is_raw(function_of(frame, from->member), source) && values_match(frame, from, to);
 }
 
-/* In an uneven member, barriers of several branches wait for each other: the code does not tell when other
- * threads make the access. */
+/* In an early-exit divergent member, barriers of several branches wait for each other: the code does not tell
+ * when other threads make the access. */
 static bool is_at_any_time(struct frame *frame, const struct placed_access *other,
                            const struct placed_access *to)
 {
-    return frame->members[other->member].summary->is_uneven && frame_overlap(frame, other, to) > OVERLAP_SAME;
+    return frame->members[other->member].summary->is_exit_divergent &&
+           frame_overlap(frame, other, to) > OVERLAP_SAME;
 }
 
 static bool in_one_stage(const struct frame *frame, uint32_t a, uint32_t b)

@@ -134,7 +134,8 @@ struct group_joined { /* one member */
 struct group_join {
     uint32_t first_member, member_count, loop_count;
     struct group_joined *members;
-    bool *is_even; /* one a loop: no lags, and each thread iterates it as often in every member, or in none */
+    /* one a loop: no lags, and each thread iterates it equally often in every member, or in none */
+    bool *has_same_trip_count;
     uint32_t *parts; /* one a loop: of an iteration; every member's first part runs, then every member's
                         second, .. */
 };

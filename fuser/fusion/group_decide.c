@@ -87,11 +87,11 @@ static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
     return false;
 }
 
-/* An uneven member ends with a barrier, in the blocks that run it: here, all of them. */
+/* An early-exit divergent member ends with a barrier, in the blocks that run it: here, all of them. */
 static bool ends_with_barrier(const struct frame *frame, uint32_t member)
 {
     const struct access_summary *summary = frame->members[member].summary;
-    return summary->is_uneven && frame->remaps[member].kind != REMAP_SHARE &&
+    return summary->is_exit_divergent && frame->remaps[member].kind != REMAP_SHARE &&
            !memcmp(summary->grid, frame->grid, sizeof frame->grid);
 }
 

@@ -406,7 +406,7 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
         return false;
     }
     if (find_cells(group, frame, memo, failure)) return true;
-    if (group->rename_count) return false; /* its view is not that of the unwound launches */
+    if (group->rename_count) return false; /* its view is not that of the expanded launches */
     struct frame_failure of_iterations = {0};
     if (expand_members(group, &why) && find_cells(group, frame, memo, &of_iterations)) return true;
     group->members = members;

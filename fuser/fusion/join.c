@@ -125,7 +125,8 @@ static const char *bar_of(const struct joining *joining, uint32_t member)
     const struct access_summary *summary = joining->frame->members[member].summary;
     const struct remap *remap = &joining->frame->remaps[member];
     if (remap_is_repeated(remap) || remap->kind == REMAP_CELLS) return "a thread runs several of its threads";
-    return summary->is_uneven ? "some of its threads may leave before a barrier that others wait at" : NULL;
+    return summary->is_exit_divergent ? "some of its threads may leave before a barrier that others wait at"
+                                      : NULL;
 }
 
 static const char *at_line(const struct joining *joining, const struct ptx_instruction *instruction,
@@ -167,7 +168,7 @@ static const char *find_parted(const struct joining *joining, const struct group
         tie = find_tie_in_segment(&join->members[i], 2 * loop + 1, TIE_WARP);
     for (uint32_t i = 1; i <= last && tie; i++)
         if (has_loops(&join->members[i]) &&
-            !joining_is_even(joining, join, join->first_member, join->first_member + i, loop))
+            !joining_has_same_trip_count(joining, join, join->first_member, join->first_member + i, loop))
             return at_line(joining, tie, "a warp meets in the loop, and the loops may go round unequally");
     return NULL;
 }
@@ -241,14 +242,15 @@ static bool find_join(struct joining *joining, uint32_t first, struct group_join
     }
     trim_join(join);
     if (join->member_count < 2) return false;
-    join->is_even = arena_calloc(joining->arena, join->loop_count, sizeof(bool));
-    for (uint32_t loop = 0; join->is_even && loop < join->loop_count; loop++) {
-        join->is_even[loop] = true;
-        for (uint32_t m = 1; m < join->member_count && join->is_even[loop]; m++)
-            join->is_even[loop] =
-                !has_loops(&join->members[m]) || joining_is_even(joining, join, first, first + m, loop);
+    join->has_same_trip_count = arena_calloc(joining->arena, join->loop_count, sizeof(bool));
+    for (uint32_t loop = 0; join->has_same_trip_count && loop < join->loop_count; loop++) {
+        join->has_same_trip_count[loop] = true;
+        for (uint32_t m = 1; m < join->member_count && join->has_same_trip_count[loop]; m++)
+            join->has_same_trip_count[loop] =
+                !has_loops(&join->members[m]) ||
+                joining_has_same_trip_count(joining, join, first, first + m, loop);
     }
-    return join->is_even;
+    return join->has_same_trip_count;
 }
 
 static void bar_all(struct joining *joining)

@@ -210,8 +210,8 @@ static __isl_give isl_map *rounds_of(const struct joining *joining, uint32_t mem
     return map ? isl_map_set_tuple_name(seen_from_frame(joining->frame, member, map), isl_dim_in, "F") : NULL;
 }
 
-bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
-                     uint32_t loop)
+bool joining_has_same_trip_count(const struct joining *joining, const struct group_join *join, uint32_t p,
+                                 uint32_t q, uint32_t loop)
 {
     const struct group_joined *first = &join->members[p - join->first_member];
     const struct group_joined *second = &join->members[q - join->first_member];

@@ -100,7 +100,7 @@ static uint32_t count_parts(const struct group_join *join, uint32_t loop)
 {
     uint32_t parts = 0;
     bool of_stores;
-    if (!join->is_even[loop]) return 1;
+    if (!join->has_same_trip_count[loop]) return 1;
     for (uint32_t i = 0; i < join->member_count; i++) {
         const struct group_joined *joined = &join->members[i];
         if (joined->headers[loop] == GROUP_NO_LOOP) continue;

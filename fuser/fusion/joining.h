@@ -32,8 +32,8 @@ bool joining_describe(struct joining *joining, uint32_t member, const struct gro
  * lag for that, or begin late, sets that. */
 bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q);
 /* The loop has as many iterations in both, in every thread: proved. */
-bool joining_is_even(const struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q,
-                     uint32_t loop);
+bool joining_has_same_trip_count(const struct joining *joining, const struct group_join *join, uint32_t p,
+                                 uint32_t q, uint32_t loop);
 /* Some thread touches a byte with both in one iteration; both are in one loop. */
 bool joining_meet_in_iteration(struct joining *joining, const struct placed_access *a,
                                const struct placed_access *b);

@@ -13,9 +13,9 @@
 
 enum { N = 200, LEVELS = 11, BYTES = 4 * N * LEVELS };
 
-/* joins: members of each join, one digit a join; even: of the first join's loops, + where the members go
- * round as often */
-static void expect(const struct scene *scene, const char *joins, const char *even, uint32_t forwards)
+/* joins: members of each join, one digit a join; trips: of the first join's loops, + where the members
+ * iterate equally often */
+static void expect(const struct scene *scene, const char *joins, const char *trips, uint32_t forwards)
 {
     struct scene_run run;
     char text[2][16] = {"", ""};
@@ -24,9 +24,9 @@ static void expect(const struct scene *scene, const char *joins, const char *eve
     for (uint32_t i = 0; i < run.group->join_count; i++)
         text[0][i] = (char)('0' + run.group->joins[i].member_count);
     for (uint32_t l = 0; run.group->join_count && l < run.group->joins->loop_count; l++)
-        text[1][l] = run.group->joins->is_even[l] ? '+' : '-';
+        text[1][l] = run.group->joins->has_same_trip_count[l] ? '+' : '-';
     assert_string_equal(text[0], joins);
-    assert_string_equal(text[1], even);
+    assert_string_equal(text[1], trips);
     assert_int_equal(run.group->forward_count, forwards);
     scene_close(&run);
 }
@@ -324,14 +324,14 @@ static void blocks_of_other_sizes(void **state)
                             {POINTER(3), POINTER(0), POINTER(2), INT(N), INT(LEVELS)}}},
                           ARRAYS};
     expect_iterations(&scene, 1, false, 3, 2, 1);
-    for (int i = 0; i < 3; i++) { /* an even loop, too */
+    for (int i = 0; i < 3; i++) { /* of the same trip count, too */
         scene.launches[1] = scene.launches[2];
         scene.launches[1].arguments[1].array = 4;
         struct scene_run run;
         scene_open(&run, &scene);
         assert_true(scene_compare(&run, &scene));
         assert_int_equal(run.group->joins->member_count, 3);
-        assert_true(run.group->joins->is_even[0]);
+        assert_true(run.group->joins->has_same_trip_count[0]);
         scene_close(&run);
         scene.launches[i].grid[0]++; /* threads that have nothing to do */
     }

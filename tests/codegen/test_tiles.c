@@ -21,28 +21,28 @@ enum { N = 192, LEVELS = 11, BYTES = 4 * N * (LEVELS + 1) };
 #define ARRAYS {FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS}, .module = "tiles.ptx"
 #define MATRIX POINTER(0)
 
-/* joins: members of each join, one digit a join; even: of the first join's loops, + where the members go
- * round as often; barriers: before which members, one digit each; why: part of the reason why the last
- * member's loops are not joined, NULL: they are */
+/* joins: members of each join, one digit a join; trips: of the first join's loops, + where the members
+ * iterate round as often; barriers: before which members, one digit each; why: part of the reason why the
+ * last member's loops are not joined, NULL: they are */
 struct expected {
-    const char *joins, *even, *barriers, *why;
+    const char *joins, *trips, *barriers, *why;
     uint32_t forwards;
 };
 
 static void expect(const struct scene *scene, struct expected expected)
 {
     struct scene_run run;
-    char joins[16] = "", even[16] = "", barriers[16] = "";
+    char joins[16] = "", trips[16] = "", barriers[16] = "";
     scene_open(&run, scene);
     assert_true(scene_compare(&run, scene));
     const struct group *group = run.group;
     for (uint32_t i = 0; i < group->join_count; i++) joins[i] = (char)('0' + group->joins[i].member_count);
     for (uint32_t l = 0; group->join_count && l < group->joins->loop_count; l++)
-        even[l] = group->joins->is_even[l] ? '+' : '-';
+        trips[l] = group->joins->has_same_trip_count[l] ? '+' : '-';
     for (uint32_t m = 0; m < group->member_count; m++)
         if (group->barriers[m]) barriers[strlen(barriers)] = (char)('0' + m);
     assert_string_equal(joins, expected.joins);
-    assert_string_equal(even, expected.even);
+    assert_string_equal(trips, expected.trips);
     assert_string_equal(barriers, expected.barriers);
     assert_int_equal(group->forward_count, expected.forwards);
     const char *why = group->unjoined[group->member_count - 1];
