@@ -77,7 +77,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/halo_tile.c fuser/fusion/halo_tile.h \
 	fuser/fusion/join.c fuser/fusion/join.h \
 	fuser/fusion/join_order.c \
-	fuser/fusion/join_parts.c \
+	fuser/fusion/join_chunks.c \
 	fuser/fusion/joining.h \
 	fuser/fusion/leave.c \
 	fuser/fusion/place.c \

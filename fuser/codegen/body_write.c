@@ -305,7 +305,7 @@ static const char *write_first_load(struct body_writer *writer, uint32_t index,
     const struct group_joined *own = &join->members[writer->body->member - join->first_member];
     uint32_t member = writer->body->member, loop = own->segments[own->cfg->block_of[index]] / 2;
     body_code_line(writer, "setp.lt.u32 %%m%u_first, %%m%u_turn, %u;", member, join->first_member,
-                   forward->first + own->lags[loop]);
+                   forward->first + own->shifts[loop]);
     write_plain(writer, index, arena_printf(writer->body->arena, "@%%m%u_first ", member));
     return arena_printf(writer->body->arena, "@!%%m%u_first ", member);
 }

@@ -2,7 +2,7 @@
  * Members whose loops are joined, as one statement: segment by segment (struct group_join). A way from one
  * segment to a later one leaves the number of the block that it leads to in the register `at`; what lies
  * between does not run, and the segment of that block begins with it. In a loop the predicate `in` says that
- * the member iterates again; `turn` counts, for those that lag. */
+ * the member iterates again; `turn` counts, for those that are shifted. */
 #include "fuser/codegen/body_code.h"
 
 #include <string.h>
@@ -291,16 +291,16 @@ static void write_rotation(struct joined *joined, uint32_t segment)
 
 static bool is_waiting(const struct joined *joined, uint32_t loop)
 {
-    return current(joined)->lags[loop] || current(joined)->is_late[loop];
+    return current(joined)->shifts[loop] || current(joined)->is_prologue_delayed[loop];
 }
 
-/* A member that lags begins in this iteration, or goes on, or goes past. */
+/* A member that is shifted begins in this iteration, or goes on, or goes past. */
 static void write_beginning(struct joined *joined, uint32_t loop)
 {
     const struct group_joined *own = current(joined);
     uint32_t m = number(joined), first = joined->bodies->member, segment = 2 * loop + 1;
-    body_code_line(&joined->writer, "setp.eq.u32 %%m%u_now, %%m%u_turn, %u;", m, first, own->lags[loop]);
-    if (own->is_late[loop]) {
+    body_code_line(&joined->writer, "setp.eq.u32 %%m%u_now, %%m%u_turn, %u;", m, first, own->shifts[loop]);
+    if (own->is_prologue_delayed[loop]) {
         body_code_line(&joined->writer, "@!%%m%u_now bra m%u_W%u;", m, m, segment);
         write_code(joined, 2 * loop);
     }
@@ -314,17 +314,17 @@ static void write_beginning(struct joined *joined, uint32_t loop)
 }
 
 /* An iteration of a loop of the same trip count whose iterations are cut: each body is one block. */
-static void write_parts(struct joined *joined, uint32_t loop)
+static void write_chunks(struct joined *joined, uint32_t loop)
 {
     const struct group_join *join = joined->join;
-    for (uint32_t part = 0; part < join->parts[loop]; part++)
+    for (uint32_t chunk = 0; chunk < join->chunks[loop]; chunk++)
         for (uint32_t i = 0; i < join->member_count; i++) {
             select_body(joined, i);
             const struct group_joined *own = current(joined);
             uint32_t block = own->headers[loop];
             if (block == GROUP_NO_LOOP) continue;
-            uint32_t from = part ? own->cuts[loop][part - 1] : own->cfg->blocks[block].first;
-            write_range(joined, block, from, own->cuts[loop][part], 2 * loop + 1,
+            uint32_t from = chunk ? own->cuts[loop][chunk - 1] : own->cfg->blocks[block].first;
+            write_range(joined, block, from, own->cuts[loop][chunk], 2 * loop + 1,
                         i + 1 == join->member_count ? LATCH_JUMPS : LATCH_NOTHING);
         }
 }
@@ -338,7 +338,8 @@ static void write_iteration(struct joined *joined, uint32_t loop)
         select_body(joined, i);
         uint32_t m = number(joined);
         bool is_last = i + 1 == join->member_count;
-        if (is_idle(joined, current(joined)->headers[loop]) && !current(joined)->is_late[loop]) continue;
+        if (is_idle(joined, current(joined)->headers[loop]) && !current(joined)->is_prologue_delayed[loop])
+            continue;
         if (is_waiting(joined, loop)) write_beginning(joined, loop);
         if (!is_plain) body_code_line(&joined->writer, "@!%%m%u_in bra m%u_S%u;", m, m, segment);
         if (!is_idle(joined, current(joined)->headers[loop]))
@@ -358,7 +359,7 @@ static void write_return(struct joined *joined, uint32_t loop)
                        first + i);
         if (!is_waiting(joined, loop)) continue;
         body_code_line(&joined->writer, "setp.lt.u32 %%m%u_now, %%m%u_turn, %u;", first + i, first,
-                       current(joined)->lags[loop]);
+                       current(joined)->shifts[loop]);
         body_code_line(&joined->writer, "or.pred %%m%u_again, %%m%u_again, %%m%u_now;", first, first,
                        first + i);
     }
@@ -370,7 +371,8 @@ static bool is_idle_loop(struct joined *joined, uint32_t loop)
 {
     for (uint32_t i = 0; i < joined->join->member_count; i++) {
         select_body(joined, i);
-        if (!is_idle(joined, current(joined)->headers[loop]) || current(joined)->is_late[loop]) return false;
+        if (!is_idle(joined, current(joined)->headers[loop]) || current(joined)->is_prologue_delayed[loop])
+            return false;
     }
     return true;
 }
@@ -398,8 +400,8 @@ static void write_loop(struct joined *joined, uint32_t loop)
         select_body(joined, i);
         write_rotation(joined, segment);
     }
-    if (join->parts[loop] > 1)
-        write_parts(joined, loop);
+    if (join->chunks[loop] > 1)
+        write_chunks(joined, loop);
     else
         write_iteration(joined, loop);
     if (!join->has_same_trip_count[loop]) write_return(joined, loop);
@@ -410,8 +412,9 @@ static void write_segment(struct joined *joined, uint32_t segment)
 {
     for (uint32_t i = 0; i < joined->join->member_count; i++) {
         select_body(joined, i);
-        bool is_late = segment / 2 < joined->join->loop_count && current(joined)->is_late[segment / 2];
-        if (!is_late) write_code(joined, segment);
+        bool is_prologue_delayed =
+            segment / 2 < joined->join->loop_count && current(joined)->is_prologue_delayed[segment / 2];
+        if (!is_prologue_delayed) write_code(joined, segment);
     }
 }
 

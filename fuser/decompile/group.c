@@ -211,9 +211,9 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
                           : "; it runs before the loops of members %u to %u",
                 join->first_member, join->first_member + join->member_count - 1);
     for (uint32_t loop = 0; join && loop < join->loop_count; loop++)
-        if (join->members[text->member - join->first_member].lags[loop])
+        if (join->members[text->member - join->first_member].shifts[loop])
             fprintf(out, "; loop %u lags by %u", loop + 1,
-                    join->members[text->member - join->first_member].lags[loop]);
+                    join->members[text->member - join->first_member].shifts[loop]);
     fprintf(out, " */\n");
     return decompile_kernel(out, text->arena, function, &options, reason);
 }

@@ -190,7 +190,7 @@ static const struct placed_access *joined_source(struct frame *frame, struct joi
                                                  const struct placed_access *load,
                                                  struct group_forward *forward)
 {
-    for (uint32_t distance = 0; distance <= JOIN_MOST_LAG; distance++)
+    for (uint32_t distance = 0; distance <= JOIN_MOST_SHIFT; distance++)
         for (uint32_t member = load->member; member-- > 0;)
             for (uint32_t i = access_count(frame, member); i-- > 0;) {
                 const struct placed_access *from = &frame->accesses[member][i];

@@ -117,9 +117,9 @@ struct group_fetch {
  * +
  * 2. The fused kernel runs segment by segment, and in each the members in order; a loop's segment iteration
  * by iteration, in each of which every member runs one of its own: in iteration t the one with number t less
- * the member's lag. A member that does not enter the loop, or has left it, is passed over. What a member does
- * before the loop may be late: then it runs in the joint iteration in which its first one does. What has no
- * loop, between others, is in segment
+ * the member's shift. A member that does not enter the loop, or has left it, is passed over. What a member
+ * does before the loop, its prologue, may be delayed: then it runs in the joint iteration in which its first
+ * one does. What has no loop, between others, is in segment
  * 0. join.h */
 enum { GROUP_NO_LOOP = UINT32_MAX };
 struct group_joined { /* one member */
@@ -127,16 +127,17 @@ struct group_joined { /* one member */
     uint32_t *segments;          /* block -> its segment */
     uint32_t *headers, *latches; /* blocks, one a loop. A latch ends with the only jump back, and the only way
                                     out; UINT32_MAX: the loop has no such block. GROUP_NO_LOOP: no loop */
-    uint32_t *lags;              /* one a loop */
-    bool *is_late;               /* one a loop: segment 2l */
-    uint32_t **cuts;             /* one a loop that is cut: where the parts end, instructions */
+    uint32_t *shifts;            /* one a loop */
+    bool *is_prologue_delayed;   /* one a loop: segment 2l */
+    uint32_t **cuts;             /* one a loop that is cut: where the unroll chunks end, instructions */
 };
 struct group_join {
     uint32_t first_member, member_count, loop_count;
     struct group_joined *members;
-    /* one a loop: no lags, and each thread iterates it equally often in every member, or in none */
+    /* one a loop: no shifts, and each thread iterates it equally often in every member, or in none */
     bool *has_same_trip_count;
-    uint32_t *parts; /* one a loop: of an iteration; every member's first part runs, then every member's
+    uint32_t
+        *chunks; /* one a loop: of an iteration; every member's first unroll chunk runs, then every member's
                         second, .. */
 };
 

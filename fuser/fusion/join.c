@@ -74,11 +74,12 @@ static bool open_joined(struct arena *arena, const struct ptx_cfg *cfg, uint32_t
                                     .segments = arena_calloc(arena, cfg->block_count, sizeof(uint32_t)),
                                     .headers = arena_calloc(arena, loop_count, sizeof(uint32_t)),
                                     .latches = arena_calloc(arena, loop_count, sizeof(uint32_t)),
-                                    .lags = arena_calloc(arena, loop_count, sizeof(uint32_t)),
-                                    .is_late = arena_calloc(arena, loop_count, sizeof(bool))};
+                                    .shifts = arena_calloc(arena, loop_count, sizeof(uint32_t)),
+                                    .is_prologue_delayed = arena_calloc(arena, loop_count, sizeof(bool))};
     for (uint32_t loop = 0; joined->headers && loop < loop_count; loop++)
         joined->headers[loop] = GROUP_NO_LOOP;
-    return joined->segments && joined->headers && joined->latches && joined->lags && joined->is_late;
+    return joined->segments && joined->headers && joined->latches && joined->shifts &&
+           joined->is_prologue_delayed;
 }
 
 /* A member's loops that can be joined: fills joined, which has room for one at least and for as many as the
@@ -161,7 +162,8 @@ static const char *find_parted(const struct joining *joining, const struct group
 {
     uint32_t last = join->member_count;
     const struct ptx_instruction *tie = NULL;
-    for (int kind = TIE_BLOCK; kind <= TIE_WARP && join->members[last].is_late[loop] && !tie; kind++)
+    for (int kind = TIE_BLOCK; kind <= TIE_WARP && join->members[last].is_prologue_delayed[loop] && !tie;
+         kind++)
         tie = find_tie_in_segment(&join->members[last], 2 * loop, (enum tie)kind);
     if (tie) return at_line(joining, tie, "threads meet in what would have to wait for the first iteration");
     for (uint32_t i = 0; i <= last && !tie; i++)
@@ -197,12 +199,12 @@ static const char *extend_join(struct joining *joining, struct group_join *join,
     if (why) return why;
     if (loop_count && loop_count != join->loop_count)
         return arena_printf(joining->arena, "other loops: %u, not %u", loop_count, join->loop_count);
-    for (uint32_t loop = 0; loop < join->loop_count; loop++) joined->lags[loop] = joined[-1].lags[loop];
+    for (uint32_t loop = 0; loop < join->loop_count; loop++) joined->shifts[loop] = joined[-1].shifts[loop];
     for (uint32_t p = join->first_member; p < member; p++)
         if (!joining_settle(joining, join, p, member))
             return "an iteration would come before what it needs, or after what overwrites it";
     for (uint32_t loop = 0; loop < join->loop_count && !why; loop++) {
-        if (!loop_count && joined->is_late[loop]) return passed_over;
+        if (!loop_count && joined->is_prologue_delayed[loop]) return passed_over;
         why = find_parted(joining, join, loop);
     }
     if (!why) why = find_shared(joining, join);

@@ -7,7 +7,7 @@
  * iteration of q before later iterations of p, q's code before a loop before p's loop. That is legal where no
  * byte is touched by two that change places, one of them writing. Iterations are counted from 0 for each loop
  * and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of the other's.
- * Where q's iteration j needs p's iteration j + 1, q lags one iteration behind, and what it does before its
+ * Where q's iteration j needs p's iteration j + 1, q is shifted by one iteration, and what it does before its
  * loop, if that needs p's first iterations, is done in the joint iteration in which it begins.
  *
  * Where threads of a member meet, in a block or a warp, they must meet in the join as they do in the launch:
@@ -34,7 +34,7 @@
 #include "fuser/fusion/frame.h"
 #include "fuser/kernel/order.h"
 
-enum { JOIN_MOST_LAG = 4 }; /* iterations; a value is kept for as many */
+enum { JOIN_MOST_SHIFT = 4 }; /* iterations; a value is kept for as many */
 
 struct joining; /* a group's joins, and what was asked about iterations */
 
@@ -44,8 +44,8 @@ void join_close(struct joining *joining);
 /* Takes away the joins in whose loops no value passes; true when there was one. */
 bool join_prune(struct joining *joining);
 
-/* Cuts iterations into parts, and sets what is in place, now that it is known which values pass. False when
- * memory is out. */
+/* Cuts iterations into unroll chunks, and sets what is in place, now that it is known which values pass.
+ * False when memory is out. */
 bool join_cut(struct joining *joining);
 
 /* Both members are in one join, and both accesses in one loop of it, but in no loop inside that one. */

@@ -151,16 +151,17 @@ static const struct joining_access *access_of(const struct joining *joining,
     return &joining->accesses[placed->member][placed->index];
 }
 
-/* The segment in which it runs: of what is late, the loop's. */
+/* The segment in which it runs: of a delayed prologue, the loop's. */
 static uint32_t segment_of(const struct group_joined *joined, uint32_t loop_count,
                            const struct joining_access *access)
 {
     uint32_t loop = access->segment / 2;
-    bool is_late = access->segment % 2 == 0 && loop < loop_count && joined->is_late[loop];
-    return access->segment + is_late;
+    bool is_prologue_delayed =
+        access->segment % 2 == 0 && loop < loop_count && joined->is_prologue_delayed[loop];
+    return access->segment + is_prologue_delayed;
 }
 
-/* a of p keeps its place before b of q. Lets q lag, or begin late, where that helps. */
+/* a of p keeps its place before b of q. Lets q be shifted, or its prologue be delayed, where that helps. */
 static bool settle_pair(struct joining *joining, const struct group_join *join, const struct placed_access *a,
                         const struct placed_access *b)
 {
@@ -168,13 +169,13 @@ static bool settle_pair(struct joining *joining, const struct group_join *join, 
     struct group_joined *q = &join->members[b->member - join->first_member];
     const struct joining_access *own_a = access_of(joining, a), *own_b = access_of(joining, b);
     uint32_t loop = own_b->segment / 2, first = segment_of(p, join->loop_count, own_a);
-    if (own_b->segment + 1 == first && own_b->segment % 2 == 0) q->is_late[loop] = true;
+    if (own_b->segment + 1 == first && own_b->segment % 2 == 0) q->is_prologue_delayed[loop] = true;
     uint32_t second = segment_of(q, join->loop_count, own_b);
     if (first != second) return first < second;
     if (first % 2 == 0) return true;
-    for (; q->lags[loop] <= JOIN_MOST_LAG; q->lags[loop]++)
+    for (; q->shifts[loop] <= JOIN_MOST_SHIFT; q->shifts[loop]++)
         if (!are_apart(joining, own_a->shape, own_b->shape, INT32_MIN,
-                       (int32_t)p->lags[loop] - (int32_t)q->lags[loop] - 1))
+                       (int32_t)p->shifts[loop] - (int32_t)q->shifts[loop] - 1))
             return true;
     return false;
 }
@@ -215,7 +216,8 @@ bool joining_has_same_trip_count(const struct joining *joining, const struct gro
 {
     const struct group_joined *first = &join->members[p - join->first_member];
     const struct group_joined *second = &join->members[q - join->first_member];
-    if (first->lags[loop] || second->lags[loop] || first->is_late[loop] || second->is_late[loop])
+    if (first->shifts[loop] || second->shifts[loop] || first->is_prologue_delayed[loop] ||
+        second->is_prologue_delayed[loop])
         return false;
     isl_map *a = rounds_of(joining, p, first, loop), *b = rounds_of(joining, q, second, loop);
     isl_bool equal = a && b ? isl_map_is_equal(a, b) : isl_bool_false;
@@ -258,15 +260,15 @@ bool join_keeps_order(const struct joining *joining, const struct placed_access 
     uint32_t first = segment_of(p, join->loop_count, access_of(joining, a));
     uint32_t second = segment_of(q, join->loop_count, access_of(joining, b));
     if (first != second || first % 2 == 0) return first <= second;
-    return p->lags[first / 2] <= q->lags[first / 2];
+    return p->shifts[first / 2] <= q->shifts[first / 2];
 }
 
 int32_t join_shift(const struct joining *joining, const struct placed_access *outer,
                    const struct placed_access *inner, uint32_t distance)
 {
     uint32_t loop = access_of(joining, outer)->segment / 2;
-    return (int32_t)joined_of(joining, inner)->lags[loop] - (int32_t)joined_of(joining, outer)->lags[loop] -
-           (int32_t)distance;
+    return (int32_t)joined_of(joining, inner)->shifts[loop] -
+           (int32_t)joined_of(joining, outer)->shifts[loop] - (int32_t)distance;
 }
 
 bool join_covers(struct joining *joining, const struct placed_access *outer,
@@ -319,15 +321,17 @@ bool join_meets_between(struct joining *joining, const struct placed_access *fir
     if (between->member < first->member || between->member > last->member) return false;
     if (segment_of(joined_of(joining, between), join->loop_count, own) != segment) return false;
     if (frame_overlap(joining->frame, between, last) == OVERLAP_NONE) return false;
-    bool is_late = own->segment != segment; /* it runs before its member's iteration at that time */
-    bool follows = between->member != first->member ||
-                   (!is_late && joining_follows(joining, first->member, first->access->instruction,
-                                                between->access->instruction));
+    bool is_prologue_delayed =
+        own->segment != segment; /* it runs before its member's iteration at that time */
+    bool follows =
+        between->member != first->member ||
+        (!is_prologue_delayed &&
+         joining_follows(joining, first->member, first->access->instruction, between->access->instruction));
     bool precedes =
-        between->member != last->member || is_late ||
+        between->member != last->member || is_prologue_delayed ||
         joining_follows(joining, last->member, between->access->instruction, last->access->instruction);
-    int32_t lag =
-        (int32_t)joined_of(joining, between)->lags[loop] - (int32_t)joined_of(joining, last)->lags[loop];
-    return are_apart(joining, own->shape, access_of(joining, last)->shape, lag + (precedes ? 0 : 1),
-                     lag + (int32_t)distance - (follows ? 0 : 1));
+    int32_t shift =
+        (int32_t)joined_of(joining, between)->shifts[loop] - (int32_t)joined_of(joining, last)->shifts[loop];
+    return are_apart(joining, own->shape, access_of(joining, last)->shape, shift + (precedes ? 0 : 1),
+                     shift + (int32_t)distance - (follows ? 0 : 1));
 }

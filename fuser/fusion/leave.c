@@ -71,7 +71,8 @@ static bool come_first(const struct group *group, uint32_t member, uint32_t coun
     if (!join) return true;
     const struct group_joined *joined = &join->members[member - join->first_member];
     for (uint32_t i = 0; i < count; i++)
-        if (exits[i] && (joined->segments[joined->cfg->block_of[i]] > 0 || joined->is_late[0])) return false;
+        if (exits[i] && (joined->segments[joined->cfg->block_of[i]] > 0 || joined->is_prologue_delayed[0]))
+            return false;
     return true;
 }
 

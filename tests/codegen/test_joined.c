@@ -77,18 +77,18 @@ static void columns_of_two_lengths(void **state)
     scene_close(&run);
 }
 
-/* lag: of the last member in its first loop; far: values that come from another iteration; partly: not in the
- * first ones */
-static void expect_iterations(const struct scene *scene, uint32_t lag, bool is_late, uint32_t forwards,
-                              uint32_t far, uint32_t partly)
+/* shift: of the last member in its first loop; far: values that come from another iteration; partly: not in
+ * the first ones */
+static void expect_iterations(const struct scene *scene, uint32_t shift, bool is_prologue_delayed,
+                              uint32_t forwards, uint32_t far, uint32_t partly)
 {
     struct scene_run run;
     scene_open(&run, scene);
     assert_true(scene_compare(&run, scene));
     assert_int_equal(run.group->join_count, 1);
     const struct group_joined *last = &run.group->joins->members[run.group->joins->member_count - 1];
-    assert_int_equal(last->lags[0], lag);
-    assert_int_equal(last->is_late[0], is_late);
+    assert_int_equal(last->shifts[0], shift);
+    assert_int_equal(last->is_prologue_delayed[0], is_prologue_delayed);
     assert_int_equal(run.group->forward_count, forwards);
     for (uint32_t i = 0; i < run.group->forward_count; i++) {
         far -= run.group->forwards[i].distance > 0;
@@ -99,7 +99,7 @@ static void expect_iterations(const struct scene *scene, uint32_t lag, bool is_l
     scene_close(&run);
 }
 
-static void a_level_above_needs_a_lag(void **state)
+static void a_level_above_needs_a_shift(void **state)
 {
     (void)state;
     const struct scene scene = {{{"double_column", ROW, {POINTER(0), POINTER(1), INT(N), INT(LEVELS)}},
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(a_value_passes_in_each_iteration),
         cmocka_unit_test(two_loads_of_one_level_are_one),
         cmocka_unit_test(columns_of_two_lengths),
-        cmocka_unit_test(a_level_above_needs_a_lag),
+        cmocka_unit_test(a_level_above_needs_a_shift),
         cmocka_unit_test(the_first_level_is_peeled_off),
         cmocka_unit_test(the_level_below_is_kept),
         cmocka_unit_test(a_level_that_changes_again),

@@ -22,8 +22,8 @@ enum { N = 192, LEVELS = 11, BYTES = 4 * N * (LEVELS + 1) };
 #define MATRIX POINTER(0)
 
 /* joins: members of each join, one digit a join; trips: of the first join's loops, + where the members
- * iterate round as often; barriers: before which members, one digit each; why: part of the reason why the
- * last member's loops are not joined, NULL: they are */
+ * iterate equally often; barriers: before which members, one digit each; why: part of the reason why the last
+ * member's loops are not joined, NULL: they are */
 struct expected {
     const char *joins, *trips, *barriers, *why;
     uint32_t forwards;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cuts the iterations of joined loops into parts that alternate, as a loop that nvcc unrolled has several of
- * the program's iterations in one. What passes between members then lives for a part only: three kernels
+ * Cuts the iterations of joined loops into chunks that alternate, as a loop that nvcc unrolled has several of
+ * the program's iterations in one. What passes between members then lives for a chunk only: three kernels
  * unrolled by 4 needed 146 registers otherwise, alone 52 at most. And finds which values need no register of
  * their own. */
 #include "fuser/fusion/joining.h"
@@ -28,30 +28,30 @@ static uint32_t count_marks(const struct group_joined *joined, uint32_t loop, bo
     return count[*of_stores];
 }
 
-/* Ends of the parts, as many marks in each: behind a store, before a load. */
+/* Ends of the chunks, as many marks in each: behind a store, before a load. */
 static uint32_t *find_cuts(struct arena *arena, const struct group_joined *joined, uint32_t loop,
-                           uint32_t parts)
+                           uint32_t chunks)
 {
     const struct ptx_block *body = body_of(joined, loop);
-    uint32_t *cuts = arena_calloc(arena, parts, sizeof *cuts), part = 0, seen = 0,
+    uint32_t *cuts = arena_calloc(arena, chunks, sizeof *cuts), chunk = 0, seen = 0,
              end = body->first + body->count;
     bool of_stores;
-    uint32_t each = count_marks(joined, loop, &of_stores) / parts;
-    for (uint32_t i = body->first; cuts && i < end && part + 1 < parts; i++) {
+    uint32_t each = count_marks(joined, loop, &of_stores) / chunks;
+    for (uint32_t i = body->first; cuts && i < end && chunk + 1 < chunks; i++) {
         if (!is_mark(&joined->cfg->function->instructions[i], of_stores)) continue;
-        if (!of_stores && seen == (part + 1) * each) cuts[part++] = i;
+        if (!of_stores && seen == (chunk + 1) * each) cuts[chunk++] = i;
         seen++;
-        if (of_stores && seen == (part + 1) * each) cuts[part++] = i + 1;
+        if (of_stores && seen == (chunk + 1) * each) cuts[chunk++] = i + 1;
     }
-    if (cuts) cuts[parts - 1] = end;
+    if (cuts) cuts[chunks - 1] = end;
     return cuts;
 }
 
 static uint32_t part_of(const struct group_joined *joined, uint32_t loop, uint32_t instruction)
 {
-    uint32_t part = 0;
-    while (instruction >= joined->cuts[loop][part]) part++;
-    return part;
+    uint32_t chunk = 0;
+    while (instruction >= joined->cuts[loop][chunk]) chunk++;
+    return chunk;
 }
 
 static bool is_in_loop(const struct group_joined *joined, uint32_t loop, uint32_t instruction)
@@ -59,8 +59,8 @@ static bool is_in_loop(const struct group_joined *joined, uint32_t loop, uint32_
     return joined->segments[joined->cfg->block_of[instruction]] == 2 * loop + 1;
 }
 
-/* Of one iteration of both members, the parts of q that come before later parts of p touch nothing of theirs.
- */
+/* Of one iteration of both members, the chunks of q that come before later chunks of p touch nothing of
+ * theirs. */
 static bool keeps_conflicts(struct joining *joining, const struct group_join *join, uint32_t loop, uint32_t p,
                             uint32_t q)
 {
@@ -96,33 +96,33 @@ static bool keeps_forwards(const struct group *group, const struct group_join *j
     return true;
 }
 
-static uint32_t count_parts(const struct group_join *join, uint32_t loop)
+static uint32_t count_chunks(const struct group_join *join, uint32_t loop)
 {
-    uint32_t parts = 0;
+    uint32_t chunks = 0;
     bool of_stores;
     if (!join->has_same_trip_count[loop]) return 1;
     for (uint32_t i = 0; i < join->member_count; i++) {
         const struct group_joined *joined = &join->members[i];
         if (joined->headers[loop] == GROUP_NO_LOOP) continue;
         if (joined->headers[loop] != joined->latches[loop]) return 1;
-        parts = (uint32_t)overlap_common_divisor(count_marks(joined, loop, &of_stores), parts);
+        chunks = (uint32_t)overlap_common_divisor(count_marks(joined, loop, &of_stores), chunks);
     }
-    return parts ? parts : 1;
+    return chunks ? chunks : 1;
 }
 
 static bool cut_loop(struct joining *joining, struct group_join *join, uint32_t loop)
 {
-    uint32_t parts = join->parts[loop] = count_parts(join, loop);
-    for (uint32_t i = 0; parts > 1 && i < join->member_count; i++) {
+    uint32_t chunks = join->chunks[loop] = count_chunks(join, loop);
+    for (uint32_t i = 0; chunks > 1 && i < join->member_count; i++) {
         if (join->members[i].headers[loop] == GROUP_NO_LOOP) continue;
-        join->members[i].cuts[loop] = find_cuts(joining->arena, &join->members[i], loop, parts);
+        join->members[i].cuts[loop] = find_cuts(joining->arena, &join->members[i], loop, chunks);
         if (!join->members[i].cuts[loop]) return false;
     }
-    bool is_kept = parts == 1 || keeps_forwards(joining->group, join, loop);
-    for (uint32_t p = 0; p < join->member_count && parts > 1; p++)
+    bool is_kept = chunks == 1 || keeps_forwards(joining->group, join, loop);
+    for (uint32_t p = 0; p < join->member_count && chunks > 1; p++)
         for (uint32_t q = p + 1; q < join->member_count && is_kept; q++)
             is_kept = keeps_conflicts(joining, join, loop, join->first_member + p, join->first_member + q);
-    if (!is_kept) join->parts[loop] = 1;
+    if (!is_kept) join->chunks[loop] = 1;
     return true;
 }
 
@@ -175,11 +175,11 @@ bool join_cut(struct joining *joining)
         group->forwards[i].in_place = is_in_place(joining, &group->forwards[i]);
     for (uint32_t i = 0; i < joining->group->join_count; i++) {
         struct group_join *join = &joining->group->joins[i];
-        join->parts = arena_calloc(joining->arena, join->loop_count, sizeof *join->parts);
+        join->chunks = arena_calloc(joining->arena, join->loop_count, sizeof *join->chunks);
         for (uint32_t m = 0; m < join->member_count; m++)
             join->members[m].cuts = arena_calloc(joining->arena, join->loop_count, sizeof(uint32_t *));
         for (uint32_t loop = 0; loop < join->loop_count; loop++)
-            if (!join->parts || !join->members[0].cuts || !cut_loop(joining, join, loop)) return false;
+            if (!join->chunks || !join->members[0].cuts || !cut_loop(joining, join, loop)) return false;
     }
     return true;
 }
