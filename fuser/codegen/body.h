@@ -68,9 +68,9 @@ struct body {
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
-    bool is_apart; /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
+    bool is_apart;      /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
                       m1_tid_x .. */
-    bool is_wide;  /* stores only where the variable `own` is 1 */
+    bool is_recomputed; /* stores only where the variable `own` is 1 */
     const struct expansion
         *expansion; /* runs one iteration of its loops: the variable `gz` says which; or NULL */
     /* after an early-exit divergent member: threads of a warp may arrive at barriers one by one */

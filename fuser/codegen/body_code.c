@@ -174,7 +174,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fprintf(writer->out, "%s\"r\"(%s)", separator, body_covered_name(body, i));
         separator = ", ";
     }
-    if (body->is_wide) {
+    if (body->is_recomputed) {
         fprintf(writer->out, "%s\"r\"(own)", separator);
         separator = ", ";
     }

@@ -95,7 +95,7 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         body_code_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
                        body->member, i);
     }
-    if (body->is_wide) operand = write_flag(writer, "own", 0, operand);
+    if (body->is_recomputed) operand = write_flag(writer, "own", 0, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
     if (body->expansion) {
         body_code_line(writer, ".reg .b32 %%m%u_turn;", body->member);
@@ -456,7 +456,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
             write_plain(writer, index, NULL);
         tile_code_write(writer, index, tiled);
     } else if (!group_drops(body->group, body->member, index)) {
-        bool is_owners = is_store && body->is_wide && is_listed(body, index);
+        bool is_owners = is_store && body->is_recomputed && is_listed(body, index);
         write_plain(writer, index, is_owners ? flagged_guard(writer, instruction, "own", 0, true) : NULL);
     }
     if (!is_store) write_outputs(writer, index);

@@ -219,7 +219,7 @@ static bool collect_tiles(struct body *body)
 {
     const struct group *group = body->group;
     body->is_apart = group_join_of(group, body->member) && group->remaps[body->member].kind != REMAP_SAME;
-    body->is_wide = group->remaps[body->member].is_wide;
+    body->is_recomputed = group->remaps[body->member].is_recomputed;
     body->fetches = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->fetches);
     if (!body->fetches) return body_refuse(body, NULL, "out of memory");
     for (uint32_t i = 0; i < group->fetch_count; i++)

@@ -183,7 +183,7 @@ static void write_far(const struct group *group, const struct remap *remap, cons
     free(condition);
 }
 
-/* By the relation: a wide member, or a small one. */
+/* By the relation: a recomputed member, or a small one. */
 static void write_related(const struct body *body, const struct group_stage *stage, FILE *out)
 {
     const struct group *group = body->group;
@@ -201,7 +201,7 @@ static void write_related(const struct body *body, const struct group_stage *sta
         fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
         free(text);
     }
-    if (remap->is_wide) write_own(group, remap, stage, build, out);
+    if (remap->is_recomputed) write_own(group, remap, stage, build, out);
     free(condition);
     isl_ast_build_free(build);
 }

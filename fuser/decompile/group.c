@@ -99,9 +99,9 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
             place->comment = "no longer through the read-only cache";
 }
 
-static bool is_wide(const struct group *group, uint32_t member)
+static bool is_recomputed(const struct group *group, uint32_t member)
 {
-    return group->remaps[member].is_wide;
+    return group->remaps[member].is_recomputed;
 }
 
 static void place_store(struct group_text *text, uint32_t instruction, struct decompile_place *place)
@@ -115,7 +115,7 @@ static void place_store(struct group_text *text, uint32_t instruction, struct de
     place->is_dropped = group_drops(group, text->member, instruction) || (tiled && !tiled->is_global);
     if (place->is_dropped)
         place->comment = "a later store of the group overwrites it";
-    else if (is_wide(group, text->member))
+    else if (is_recomputed(group, text->member))
         place->comment = "for the cells of this block's own tile only";
 }
 
@@ -223,7 +223,7 @@ static void open_stage(const struct group *group, uint32_t stage, FILE *out)
     const uint32_t *low = group->stages[stage].low, *high = group->stages[stage].high, *tile = group->tile;
     if (stage) fprintf(out, "    __syncthreads();\n");
     fprintf(out, "    for (each cell of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
-    if (is_wide(group, group->stages[stage].first_member))
+    if (is_recomputed(group, group->stages[stage].first_member))
         fprintf(out, " and of a border of %u+%u, %u+%u, %u+%u around it", low[0], high[0], low[1], high[1],
                 low[2], high[2]);
     fprintf(out, ") {");

@@ -40,10 +40,10 @@ struct remap {
     isl_pw_multi_aff *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member;
                                       CELLS: from cells to the member's threads, as cells of its own launch,
                                       or NULL where they are the same; else NULL */
-    bool is_wide; /* CELLS: runs for other cells than its own, too: only its own store to memory */
-    isl_set
-        *own; /* CELLS, wide: its own cells, where they are not those that have its threads' coordinates */
-    isl_set *far; /* CELLS, wide: of the cells beyond the near border, those that run */
+    bool is_recomputed; /* CELLS: runs for other cells than its own, too: only its own store to memory */
+    /* CELLS, recomputed: its own cells, where they are not those that have its threads' coordinates */
+    isl_set *own;
+    isl_set *far; /* CELLS, recomputed: of the cells beyond the near border, those that run */
     enum remap_guard guard;
 };
 /* Of a launch. */
@@ -97,8 +97,8 @@ struct group_stage {
     uint32_t low[3], high[3];           /* cells of the border before and behind the tile */
     uint32_t near_low[3], near_high[3]; /* of the part of it that runs in every tile: at most those */
     double far;                         /* cells that run beyond it, as a share of all */
-    double repeats; /* of a wide small member: how often its threads run again, as time goes; 0: the border
-                       tells */
+    /* of a recomputed small member: how often its threads run again, as time goes; 0: the border tells */
+    double repeats;
 };
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds the wide members, the cells that they run for and the loads that are served from tiles: see halo.h.
- */
+ * Finds the recomputed members, the cells that they run for and the loads that are served from tiles: see
+ * halo.h. */
 #include "fuser/fusion/halo.h"
 #include "fuser/access/expansion.h"
 #include "fuser/fusion/halo_parts.h"
@@ -48,9 +48,9 @@ static bool list_loads(struct halo *halo)
 
 /* The load may read what an earlier member writes. is_far: in another cell, as far as overlaps tell. False
  * with the reason when it is not known. */
-static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_wide)
+static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_recomputed)
 {
-    *reads_wide = halo->spreads[load->load->member].is_wide;
+    *reads_recomputed = halo->spreads[load->load->member].is_recomputed;
     bool reads_any = false;
     for (uint32_t p = 0; p < load->load->member; p++)
         for (uint32_t i = 0; i < halo_summary(halo, p)->access_count; i++) {
@@ -61,28 +61,28 @@ static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_wid
             if (overlap == OVERLAP_UNKNOWN)
                 return halo_refuse(halo, store, load->load, "an address that is not known");
             load->is_far |= overlap == OVERLAP_OTHER;
-            *reads_wide |= halo->spreads[p].is_wide;
+            *reads_recomputed |= halo->spreads[p].is_recomputed;
             reads_any = true;
         }
-    *reads_wide &= reads_any;
+    *reads_recomputed &= reads_any;
     return true;
 }
 
 /* Rule 2: one that is read from afar makes others so. */
-static bool find_wide(struct halo *halo)
+static bool find_recomputed(struct halo *halo)
 {
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
         for (uint32_t i = 0; i < halo->load_count; i++) {
             struct halo_load *load = &halo->loads[i];
-            bool reads_wide;
+            bool reads_recomputed;
             if (load->is_served) continue;
-            if (!look_back(halo, load, &reads_wide)) return false;
-            if (!load->is_far && !reads_wide) continue;
+            if (!look_back(halo, load, &reads_recomputed)) return false;
+            if (!load->is_far && !reads_recomputed) continue;
             if (!halo_find_origins(halo, load)) return false;
             load->is_served = has_changed = true;
             for (uint32_t k = 0; k < load->origin_count; k++)
-                halo->spreads[load->origins[k].store->member].is_wide = true;
+                halo->spreads[load->origins[k].store->member].is_recomputed = true;
         }
     }
     return true;
@@ -94,7 +94,7 @@ static bool spread_member(struct halo *halo, uint32_t member)
 {
     struct spread *spread = &halo->spreads[member];
     const struct halo_load *last = NULL;
-    spread->cells = own_cells(halo, member, spread->is_wide);
+    spread->cells = own_cells(halo, member, spread->is_recomputed);
     for (int small = 0; small < 2; small++)
         for (uint32_t i = 0; i < halo->load_count; i++) {
             struct halo_load *load = &halo->loads[i];
@@ -154,7 +154,7 @@ static bool rest_is_written(struct halo *halo, const struct halo_load *served,
 static bool check_pair(struct halo *halo, const struct placed_access *a, const struct placed_access *b)
 {
     const struct spread *other = &halo->spreads[b->member];
-    if (a->member == b->member && !other->is_wide) return true;
+    if (a->member == b->member && !other->is_recomputed) return true;
     const struct halo_load *load = b->access->kind == ACCESS_READ ? load_of(halo, b) : NULL;
     if (load && load->is_served)
         return !rest_is_written(halo, load, a) ||
@@ -167,7 +167,7 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
         if (a->member == b->member || overlap == OVERLAP_SAME) return true;
         return halo_refuse(halo, a, b, "both write it, from different cells");
     }
-    if (other->is_wide)
+    if (other->is_recomputed)
         return halo_refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
     return overlap == OVERLAP_SAME ||
            halo_refuse(halo, a, b, "it is overwritten in place, from another cell");
@@ -212,7 +212,7 @@ static bool check_hazards(struct halo *halo)
     for (uint32_t m = 0; m < frame->member_count; m++)
         for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++) {
             const struct placed_access *a = &frame->accesses[m][i];
-            if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_wide)
+            if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_recomputed)
                 return halo_refuse(halo, a, a, "an atomic would be done again by other blocks");
             if (!frame_writes(a) || is_told(halo, a)) continue;
             for (uint32_t n = 0; n < frame->member_count && !is_told(halo, a); n++)
@@ -251,13 +251,13 @@ static double far_share(const struct halo *halo, const struct spread *spread)
     return halo_source_set_count(spread->far) / ((double)all[0] * all[1] * all[2]);
 }
 
-/* Wide members have a stage each, narrow ones between them share one. */
+/* Recomputed members have a stage each, others between them share one. */
 static void find_stages(struct halo *halo)
 {
     struct group *group = halo->group;
     for (uint32_t m = 0; m < group->member_count; m++) {
         const struct spread *spread = &halo->spreads[m];
-        if (m == 0 || spread->is_wide || halo->spreads[m - 1].is_wide) {
+        if (m == 0 || spread->is_recomputed || halo->spreads[m - 1].is_recomputed) {
             struct group_stage *stage = &group->stages[group->stage_count++];
             stage->first_member = m;
             memcpy(stage->low, spread->low, sizeof stage->low);
@@ -265,7 +265,7 @@ static void find_stages(struct halo *halo)
             memcpy(stage->near_low, spread->near_low, sizeof stage->near_low);
             memcpy(stage->near_high, spread->near_high, sizeof stage->near_high);
             stage->far = far_share(halo, spread);
-            if (spread->is_wide && spread->is_small) stage->repeats = repeats_of(halo, m);
+            if (spread->is_recomputed && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
         group->stages[group->stage_count - 1].member_count++;
         halo->frame->stages[m] = group->stage_count - 1;
@@ -284,13 +284,13 @@ static bool settle_remaps(struct halo *halo)
     for (uint32_t m = 0; m < halo->group->member_count; m++) {
         struct remap *remap = &halo->frame->remaps[m];
         const struct spread *spread = &halo->spreads[m];
-        *remap = (struct remap){.kind = REMAP_CELLS, .is_wide = spread->is_wide};
-        if (!spread->is_wide && !spread->is_small) continue;
+        *remap = (struct remap){.kind = REMAP_CELLS, .is_recomputed = spread->is_recomputed};
+        if (!spread->is_recomputed && !spread->is_small) continue;
         isl_map *threads = isl_map_copy(spread->cells);
         if (spread->threads) threads = isl_map_apply_range(threads, isl_map_copy(spread->threads));
         remap->coordinates = isl_pw_multi_aff_from_map(threads);
-        if (spread->is_wide && spread->threads) remap->own = own_of(halo, m);
-        if (!remap->coordinates || (spread->is_wide && spread->threads && !remap->own)) return false;
+        if (spread->is_recomputed && spread->threads) remap->own = own_of(halo, m);
+        if (!remap->coordinates || (spread->is_recomputed && spread->threads && !remap->own)) return false;
         if (is_all_near(spread)) continue;
         remap->far = isl_set_copy(spread->far);
         if (!remap->far) return false;
@@ -313,13 +313,13 @@ static bool allocate(struct halo *halo)
 
 static bool find(struct halo *halo)
 {
-    bool is_wide = false;
-    if (!halo_place_members(halo) || !list_loads(halo) || !find_wide(halo)) return false;
+    bool is_recomputed = false;
+    if (!halo_place_members(halo) || !list_loads(halo) || !find_recomputed(halo)) return false;
     for (uint32_t m = halo->frame->member_count; m-- > 0;) {
         if (!spread_member(halo, m)) return false;
-        is_wide |= halo->spreads[m].is_wide;
+        is_recomputed |= halo->spreads[m].is_recomputed;
     }
-    if (!is_wide || !sort_fetches(halo) || !check_hazards(halo)) return false;
+    if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
     return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
 }

@@ -16,13 +16,13 @@
  * cells, must be a function: else the tile would need two values in one place. What does not fit there, and
  * what small members load or store, is cut in pieces, each with the nearest places that are free or hold just
  * these cells.
- * 2. p is wide when a load that it is an origin of is not of its own cell, or q is wide: then all loads of
- * p's values are served from tiles, and all origins of these are wide.
- * 3. A wide member is run again by other blocks at any time, so what it loads from memory is written by no
- * member. It has no atomics.
+ * 2. p is recomputed when a load that it is an origin of is not of its own cell, or q is recomputed: then all
+ * loads of p's values are served from tiles, and all origins of these are recomputed.
+ * 3. A recomputed member is run again by other blocks at any time, so what it loads from memory is written by
+ * no member. It has no atomics.
  * 4. Any other two accesses of different members that touch a byte, one writing, do so in one cell. Cells of
  * a tile belong to one block, stages are in the members' order, and a barrier lies between.
- * 5. A store of a wide member goes to memory only for its own cell in the tile.
+ * 5. A store of a recomputed member goes to memory only for its own cell in the tile.
  * 6. A member of at most half as many threads as the largest (a row, a column, corners) may have its threads
  * in other cells than those with their coordinates, one each: where large members write the same, or as far
  * as that is one quasi-affine function, what it reads, or what reads it.

@@ -18,7 +18,7 @@ struct spread {     /* one member */
         *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
     uint32_t low[3], high[3], near_low[3], near_high[3];
     isl_set *far; /* { F }: places that run beyond the near border, some of them within; NULL: none */
-    bool is_wide, is_small;
+    bool is_recomputed, is_small;
     struct halo_served *served;
     isl_map *periodic; /* { place -> cell }: halo_serve.c */
 };

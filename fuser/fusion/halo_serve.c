@@ -48,7 +48,7 @@ static bool spread_to(const struct halo *halo, struct spread *p, const struct sp
     isl_set *cells = isl_map_domain(isl_map_copy(needed));
     widen(p->low, p->high, q->low, q->high, offset);
     if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
-        if (!is_same || q->is_wide) is_done = add_far(p, isl_set_copy(cells), offset);
+        if (!is_same || q->is_recomputed) is_done = add_far(p, isl_set_copy(cells), offset);
     } else {
         widen(p->near_low, p->near_high, q->near_low, q->near_high, offset);
         if (q->far)

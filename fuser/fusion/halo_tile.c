@@ -93,9 +93,9 @@ static bool repeats(const struct group *group)
 {
     for (uint32_t s = 0; s < group->stage_count; s++) {
         const struct group_stage *stage = &group->stages[s];
-        bool is_wide = false;
-        for (int d = 0; d < 3; d++) is_wide |= stage_has_border(stage, d);
-        if (is_wide && stage_members(group, stage) >= 1) return true;
+        bool has_border = false;
+        for (int d = 0; d < 3; d++) has_border |= stage_has_border(stage, d);
+        if (has_border && stage_members(group, stage) >= 1) return true;
     }
     return false;
 }
