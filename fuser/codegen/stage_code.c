@@ -173,12 +173,12 @@ static void write_own(const struct group *group, const struct remap *remap, cons
 }
 
 /* Of the border's outer part, the cells that somebody needs. */
-static void write_far(const struct group *group, const struct remap *remap, const struct group_stage *stage,
-                      isl_ast_build *build, FILE *out)
+static void write_sparse(const struct group *group, const struct remap *remap,
+                         const struct group_stage *stage, isl_ast_build *build, FILE *out)
 {
-    char *condition = condition_text(build, isl_set_coalesce(relation_text_set(remap->far)));
+    char *condition = condition_text(build, isl_set_coalesce(relation_text_set(remap->sparse)));
     fprintf(out, " && ((1");
-    write_inside(group, stage, stage->near_low, stage->near_high, out);
+    write_inside(group, stage, stage->dense_low, stage->dense_high, out);
     fprintf(out, ") || (%s))", condition ? condition : "#error");
     free(condition);
 }
@@ -193,7 +193,7 @@ static void write_related(const struct body *body, const struct group_stage *sta
     char *condition = condition_text(build, isl_set_coalesce(relation_text_set(run)));
     isl_set_free(run);
     fprintf(out, "        if ((%s)", condition ? condition : "#error");
-    if (remap->far) write_far(group, remap, stage, build, out);
+    if (remap->sparse) write_sparse(group, remap, stage, build, out);
     fprintf(out, ") {\n");
     for (int d = 0; d < 3; d++) {
         isl_pw_aff *value = relation_text_value(remap->coordinates, 5 - d);

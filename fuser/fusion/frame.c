@@ -243,7 +243,7 @@ void frame_unplace(struct frame *frame, uint32_t member)
     frame->maps[member] = isl_map_free(frame->maps[member]);
     frame->remaps[member].coordinates = isl_pw_multi_aff_free(frame->remaps[member].coordinates);
     frame->remaps[member].own = isl_set_free(frame->remaps[member].own);
-    frame->remaps[member].far = isl_set_free(frame->remaps[member].far);
+    frame->remaps[member].sparse = isl_set_free(frame->remaps[member].sparse);
     frame->accesses[member] = NULL;
 }
 

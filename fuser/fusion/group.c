@@ -114,7 +114,7 @@ void group_free(struct group *group)
     for (uint32_t member = 0; group->remaps && member < group->member_count; member++) {
         isl_pw_multi_aff_free(group->remaps[member].coordinates);
         isl_set_free(group->remaps[member].own);
-        isl_set_free(group->remaps[member].far);
+        isl_set_free(group->remaps[member].sparse);
     }
     group_forget_stages(group);
     arena_free(group->arena);

@@ -43,7 +43,7 @@ struct remap {
     bool is_recomputed; /* CELLS: runs for other cells than its own, too: only its own store to memory */
     /* CELLS, recomputed: its own cells, where they are not those that have its threads' coordinates */
     isl_set *own;
-    isl_set *far; /* CELLS, recomputed: of the cells beyond the near border, those that run */
+    isl_set *sparse; /* CELLS, recomputed: of the cells beyond the dense border, those that run */
     enum remap_guard guard;
 };
 /* Of a launch. */
@@ -89,14 +89,14 @@ struct group_exit {
 /* Halo fusion. A cell is a thread of a launch as block * ntid + tid along each dimension, x y z; in isl it is
  * F[0, 0, 0, z, y, x]. The cells of the group are cut into tiles, one a block of the fused kernel. A stage
  * runs its members for all cells of the tile and of a border around it, in turn by the block's threads; then
- * comes a barrier. Of the border's outer part, beyond the near one, few cells run. Border cells belong to
- * other blocks' tiles, where their global stores are made; those
- * beyond the launch stand for the cells that a periodic or clamped index leads to. */
+ * comes a barrier. Of the border's outer part, beyond the dense one, few cells run. Border cells belong to
+ * other blocks' tiles, where their global stores are made; those beyond the launch stand for the cells that a
+ * periodic or clamped index leads to. */
 struct group_stage {
     uint32_t first_member, member_count;
-    uint32_t low[3], high[3];           /* cells of the border before and behind the tile */
-    uint32_t near_low[3], near_high[3]; /* of the part of it that runs in every tile: at most those */
-    double far;                         /* cells that run beyond it, as a share of all */
+    uint32_t low[3], high[3];             /* cells of the border before and behind the tile */
+    uint32_t dense_low[3], dense_high[3]; /* of the part of it that runs in every tile: at most those */
+    double sparse;                        /* cells that run beyond it, as a share of all */
     /* of a recomputed small member: how often its threads run again, as time goes; 0: the border tells */
     double repeats;
 };

@@ -35,7 +35,7 @@ static void copy_frame(struct group *group, struct frame *frame)
     for (uint32_t member = 0; member < group->member_count; member++) {
         group->remaps[member] = frame->remaps[member];
         frame->remaps[member].coordinates = NULL; /* the group owns them now */
-        frame->remaps[member].own = frame->remaps[member].far = NULL;
+        frame->remaps[member].own = frame->remaps[member].sparse = NULL;
     }
 }
 

@@ -46,8 +46,8 @@ static bool list_loads(struct halo *halo)
     return halo->loads;
 }
 
-/* The load may read what an earlier member writes. is_far: in another cell, as far as overlaps tell. False
- * with the reason when it is not known. */
+/* The load may read what an earlier member writes. is_elsewhere: in another cell, as far as overlaps tell.
+ * False with the reason when it is not known. */
 static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_recomputed)
 {
     *reads_recomputed = halo->spreads[load->load->member].is_recomputed;
@@ -60,7 +60,7 @@ static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_rec
             if (overlap == OVERLAP_NONE) continue;
             if (overlap == OVERLAP_UNKNOWN)
                 return halo_refuse(halo, store, load->load, "an address that is not known");
-            load->is_far |= overlap == OVERLAP_OTHER;
+            load->is_elsewhere |= overlap == OVERLAP_OTHER;
             *reads_recomputed |= halo->spreads[p].is_recomputed;
             reads_any = true;
         }
@@ -78,7 +78,7 @@ static bool find_recomputed(struct halo *halo)
             bool reads_recomputed;
             if (load->is_served) continue;
             if (!look_back(halo, load, &reads_recomputed)) return false;
-            if (!load->is_far && !reads_recomputed) continue;
+            if (!load->is_elsewhere && !reads_recomputed) continue;
             if (!halo_find_origins(halo, load)) return false;
             load->is_served = has_changed = true;
             for (uint32_t k = 0; k < load->origin_count; k++)
@@ -238,17 +238,17 @@ static double repeats_of(const struct halo *halo, uint32_t member)
     return cells / threads;
 }
 
-static bool is_all_near(const struct spread *spread)
+static bool is_all_dense(const struct spread *spread)
 {
-    return !memcmp(spread->low, spread->near_low, sizeof spread->low) &&
-           !memcmp(spread->high, spread->near_high, sizeof spread->high);
+    return !memcmp(spread->low, spread->dense_low, sizeof spread->low) &&
+           !memcmp(spread->high, spread->dense_high, sizeof spread->high);
 }
 
-static double far_share(const struct halo *halo, const struct spread *spread)
+static double sparse_share(const struct halo *halo, const struct spread *spread)
 {
     const uint32_t *all = halo->group->cells;
-    if (is_all_near(spread) || !spread->far) return 0;
-    return halo_source_set_count(spread->far) / ((double)all[0] * all[1] * all[2]);
+    if (is_all_dense(spread) || !spread->sparse) return 0;
+    return halo_source_set_count(spread->sparse) / ((double)all[0] * all[1] * all[2]);
 }
 
 /* Recomputed members have a stage each, others between them share one. */
@@ -262,9 +262,9 @@ static void find_stages(struct halo *halo)
             stage->first_member = m;
             memcpy(stage->low, spread->low, sizeof stage->low);
             memcpy(stage->high, spread->high, sizeof stage->high);
-            memcpy(stage->near_low, spread->near_low, sizeof stage->near_low);
-            memcpy(stage->near_high, spread->near_high, sizeof stage->near_high);
-            stage->far = far_share(halo, spread);
+            memcpy(stage->dense_low, spread->dense_low, sizeof stage->dense_low);
+            memcpy(stage->dense_high, spread->dense_high, sizeof stage->dense_high);
+            stage->sparse = sparse_share(halo, spread);
             if (spread->is_recomputed && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
         group->stages[group->stage_count - 1].member_count++;
@@ -291,9 +291,9 @@ static bool settle_remaps(struct halo *halo)
         remap->coordinates = isl_pw_multi_aff_from_map(threads);
         if (spread->is_recomputed && spread->threads) remap->own = own_of(halo, m);
         if (!remap->coordinates || (spread->is_recomputed && spread->threads && !remap->own)) return false;
-        if (is_all_near(spread)) continue;
-        remap->far = isl_set_copy(spread->far);
-        if (!remap->far) return false;
+        if (is_all_dense(spread)) continue;
+        remap->sparse = isl_set_copy(spread->sparse);
+        if (!remap->sparse) return false;
     }
     return true;
 }

@@ -27,7 +27,7 @@
  * in other cells than those with their coordinates, one each: where large members write the same, or as far
  * as that is one quasi-affine function, what it reads, or what reads it.
  * 7. In the border of p's box there run those places that lie offset away from a cell that loads there and
- * runs itself. Where many cells load so, that is a border of p's in every tile, its near one; where few do
+ * runs itself. Where many cells load so, that is a border of p's in every tile, its dense one; where few do
  * (copies of a periodic border read only the edges), it is their places alone.
  *
  * Where that fails and members iterate loops, these are expanded (expansion.h): their iterations become cells

@@ -6,8 +6,8 @@
 
 #include "fuser/fusion/frame.h"
 
-enum { HALO_NEAR = 2 }; /* cells along each dimension to a place that is chosen freely */
-struct halo_served {    /* cells that a load needed, and where they have their places */
+enum { HALO_NEARBY = 2 }; /* cells along each dimension to a place that is chosen freely */
+struct halo_served {      /* cells that a load needed, and where they have their places */
     isl_map *needed;
     int64_t offset[3];
     struct halo_served *next;
@@ -16,8 +16,8 @@ struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
     isl_map
         *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
-    uint32_t low[3], high[3], near_low[3], near_high[3];
-    isl_set *far; /* { F }: places that run beyond the near border, some of them within; NULL: none */
+    uint32_t low[3], high[3], dense_low[3], dense_high[3];
+    isl_set *sparse; /* { F }: places that run beyond the dense border, some of them within; NULL: none */
     bool is_recomputed, is_small;
     struct halo_served *served;
     isl_map *periodic; /* { place -> cell }: halo_serve.c */
@@ -28,7 +28,7 @@ struct halo_origin { /* what a load reads of what one store wrote, itself or thr
 };
 struct halo_load {
     const struct placed_access *load;
-    bool is_far, is_served;
+    bool is_elsewhere, is_served;
     struct halo_origin *origins;
     uint32_t origin_count, first_fetch;
     isl_map *rest; /* { F -> [byte] }, where served: what no member before writes; NULL: nothing */

@@ -29,16 +29,16 @@ static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], co
 }
 
 /* Takes cells of q that need what lies offset away from them. False: isl gave up. */
-static bool add_far(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
+static bool add_sparse(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
 {
     if (!cells) return false;
-    isl_set *far = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
-    p->far = p->far ? isl_set_coalesce(isl_set_union(p->far, far)) : far;
-    return p->far;
+    isl_set *sparse = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
+    p->sparse = p->sparse ? isl_set_coalesce(isl_set_union(p->sparse, sparse)) : sparse;
+    return p->sparse;
 }
 
-/* Rule 7. Where few cells of q need something, they are far cells of p, whichever tile they are in; else all
- * near ones of q need near ones of p, and its far ones far ones. */
+/* Rule 7. Where few cells of q need something, they are sparse cells of p, whichever tile they are in; else
+ * all dense ones of q need dense ones of p, and its sparse ones sparse ones. */
 static bool spread_to(const struct halo *halo, struct spread *p, const struct spread *q,
                       __isl_keep isl_map *needed, const int64_t offset[3])
 {
@@ -48,11 +48,11 @@ static bool spread_to(const struct halo *halo, struct spread *p, const struct sp
     isl_set *cells = isl_map_domain(isl_map_copy(needed));
     widen(p->low, p->high, q->low, q->high, offset);
     if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
-        if (!is_same || q->is_recomputed) is_done = add_far(p, isl_set_copy(cells), offset);
+        if (!is_same || q->is_recomputed) is_done = add_sparse(p, isl_set_copy(cells), offset);
     } else {
-        widen(p->near_low, p->near_high, q->near_low, q->near_high, offset);
-        if (q->far)
-            is_done = add_far(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->far)), offset);
+        widen(p->dense_low, p->dense_high, q->dense_low, q->dense_high, offset);
+        if (q->sparse)
+            is_done = add_sparse(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->sparse)), offset);
     }
     isl_set_free(cells);
     return is_done;
@@ -168,10 +168,10 @@ static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_
 static bool find_nearest(const struct halo *halo, const struct spread *p, __isl_keep isl_map *needed,
                          __isl_keep isl_map *places, int64_t offset[3])
 {
-    for (int64_t distance = 0; distance <= 3 * HALO_NEAR; distance++)
-        for (int64_t z = -HALO_NEAR; z <= HALO_NEAR; z++)
-            for (int64_t y = -HALO_NEAR; y <= HALO_NEAR; y++)
-                for (int64_t x = -HALO_NEAR; x <= HALO_NEAR; x++) {
+    for (int64_t distance = 0; distance <= 3 * HALO_NEARBY; distance++)
+        for (int64_t z = -HALO_NEARBY; z <= HALO_NEARBY; z++)
+            for (int64_t y = -HALO_NEARBY; y <= HALO_NEARBY; y++)
+                for (int64_t x = -HALO_NEARBY; x <= HALO_NEARBY; x++) {
                     if (llabs(x) + llabs(y) + llabs(z) != distance) continue;
                     if ((x && !is_extended(halo, 0)) || (y && !is_extended(halo, 1)) ||
                         (z && !is_extended(halo, 2)))
@@ -182,7 +182,8 @@ static bool find_nearest(const struct halo *halo, const struct spread *p, __isl_
     return false;
 }
 
-static bool find_near(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed, int64_t offset[3])
+static bool find_nearest_places(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed,
+                                int64_t offset[3])
 {
     const struct spread *p = &halo->spreads[member];
     return (p->periodic && find_nearest(halo, p, needed, p->periodic, offset)) ||
@@ -213,7 +214,7 @@ static isl_stat serve_piece(__isl_take isl_basic_map *piece, void *user)
     bool is_served;
     if (served) {
         is_served = serve_at(pieces->halo, pieces->store, pieces->load, needed, served->offset, false);
-    } else if (find_near(pieces->halo, pieces->store->member, needed, offset)) {
+    } else if (find_nearest_places(pieces->halo, pieces->store->member, needed, offset)) {
         is_served = serve_all(pieces->halo, pieces->store, pieces->load, needed, offset);
     } else {
         isl_map_free(needed);
@@ -223,12 +224,13 @@ static isl_stat serve_piece(__isl_take isl_basic_map *piece, void *user)
 }
 
 /* Takes needed. */
-static bool serve_near(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
-                       __isl_take isl_map *needed)
+static bool serve_nearest(struct halo *halo, const struct placed_access *store,
+                          const struct placed_access *load, __isl_take isl_map *needed)
 {
     struct pieces pieces = {halo, store, load};
     int64_t offset[3];
-    if (find_near(halo, store->member, needed, offset)) return serve_all(halo, store, load, needed, offset);
+    if (find_nearest_places(halo, store->member, needed, offset))
+        return serve_all(halo, store, load, needed, offset);
     needed = isl_map_make_disjoint(needed);
     bool is_served = isl_map_foreach_basic_map(needed, serve_piece, &pieces) == isl_stat_ok;
     isl_map_free(needed);
@@ -236,15 +238,16 @@ static bool serve_near(struct halo *halo, const struct placed_access *store, con
 }
 
 /* At the distance that holds for most of it; elsewhere what does not fit there. Takes needed. */
-static bool serve_far(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
-                      __isl_take isl_map *needed, const int64_t offset[3])
+static bool serve_mostly_at(struct halo *halo, const struct placed_access *store,
+                            const struct placed_access *load, __isl_take isl_map *needed,
+                            const int64_t offset[3])
 {
     if (is_free(&halo->spreads[store->member], needed, offset))
         return serve_all(halo, store, load, needed, offset);
     isl_map *held =
         isl_map_intersect(isl_map_copy(needed), halo_source_translation(isl_map_get_ctx(needed), offset));
     needed = isl_map_subtract(needed, isl_map_copy(held));
-    if (serve_at(halo, store, load, held, offset, true)) return serve_near(halo, store, load, needed);
+    if (serve_at(halo, store, load, held, offset, true)) return serve_nearest(halo, store, load, needed);
     isl_map_free(needed);
     return false;
 }
@@ -262,9 +265,9 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_ori
     if (before)
         is_served = serve_at(halo, origin->store, load->load, needed, before->offset, false);
     else if (p->is_small || q->is_small)
-        is_served = serve_near(halo, origin->store, load->load, needed);
+        is_served = serve_nearest(halo, origin->store, load->load, needed);
     else if (halo_source_place(origin->source, offset))
-        is_served = serve_far(halo, origin->store, load->load, needed, offset);
+        is_served = serve_mostly_at(halo, origin->store, load->load, needed, offset);
     else
         isl_map_free(needed);
     return is_served || halo_refuse(halo, origin->store, load->load, "they lie at no bounded distance");
@@ -275,7 +278,7 @@ void halo_clear_spread(struct spread *spread)
     isl_map_free(spread->cells);
     isl_map_free(spread->threads);
     isl_map_free(spread->periodic);
-    isl_set_free(spread->far);
+    isl_set_free(spread->sparse);
     for (struct halo_served *served = spread->served; served; served = served->next)
         isl_map_free(served->needed);
 }

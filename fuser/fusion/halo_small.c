@@ -110,7 +110,7 @@ static bool is_near(__isl_keep isl_map *meeting)
     int64_t offset[3];
     if (!halo_source_place(meeting, offset)) return false;
     for (int d = 0; d < 3; d++)
-        if (llabs(offset[d]) > HALO_NEAR) return false;
+        if (llabs(offset[d]) > HALO_NEARBY) return false;
     isl_map *near =
         isl_map_intersect(halo_source_translation(isl_map_get_ctx(meeting), offset), isl_map_copy(meeting));
     isl_set *all = isl_map_domain(isl_map_copy(meeting)), *held = isl_map_domain(near);

@@ -43,8 +43,8 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
 static double run_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
     double cells = 1, own = (double)tile[0] * tile[1] * tile[2];
-    for (int d = 0; d < 3; d++) cells *= tile[d] + stage->near_low[d] + stage->near_high[d];
-    return cells + stage->far * own;
+    for (int d = 0; d < 3; d++) cells *= tile[d] + stage->dense_low[d] + stage->dense_high[d];
+    return cells + stage->sparse * own;
 }
 
 /* A member's share of the cells: a small one runs in few. */
@@ -66,7 +66,7 @@ static double stage_members(const struct group *group, const struct group_stage 
 
 static bool stage_has_border(const struct group_stage *stage, int d)
 {
-    return stage->near_low[d] || stage->near_high[d];
+    return stage->dense_low[d] || stage->dense_high[d];
 }
 
 static bool has_border(const struct group *group, int d)

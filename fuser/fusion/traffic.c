@@ -153,9 +153,9 @@ double traffic_repeated(const struct group *group, uint32_t member)
     if (stage->repeats) return stage->repeats;
     for (int d = 0; d < 3; d++) {
         own *= group->tile[d];
-        run *= (double)(group->tile[d] + stage->near_low[d] + stage->near_high[d]);
+        run *= (double)(group->tile[d] + stage->dense_low[d] + stage->dense_high[d]);
     }
-    return run / own - 1 + stage->far;
+    return run / own - 1 + stage->sparse;
 }
 
 int64_t traffic_saved(const struct group *group)

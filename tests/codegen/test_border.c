@@ -149,9 +149,9 @@ static void walls_and_sides(void **state)
            4, 5, 15);
 }
 
-/* Of what only copies read from afar few cells run in a border, and of what those read the near border and
+/* Of what only copies read from afar few cells run in a border, and of what those read the dense border and
  * few cells beyond it. */
-static void few_cells_are_far(void **state)
+static void few_cells_are_sparse(void **state)
 {
     (void)state;
     struct scene scene = {
@@ -165,15 +165,15 @@ static void few_cells_are_far(void **state)
     assert_int_equal(run.group->stage_count, 3);
     const struct group_stage *inside = &run.group->stages[0], *around = &run.group->stages[1];
     for (int d = 0; d < 2; d++) {
-        assert_int_equal(around->near_low[d] + around->near_high[d], 0);
-        assert_int_equal(inside->near_low[d], 1);
-        assert_int_equal(inside->near_high[d], 1);
+        assert_int_equal(around->dense_low[d] + around->dense_high[d], 0);
+        assert_int_equal(inside->dense_low[d], 1);
+        assert_int_equal(inside->dense_high[d], 1);
         assert_true(around->low[d] + around->high[d] > 0);
         assert_true(inside->low[d] + inside->high[d] > 2);
     }
-    assert_true(around->far > 0 && around->far < 0.2);
-    assert_non_null(run.group->remaps[0].far);
-    assert_non_null(run.group->remaps[1].far);
+    assert_true(around->sparse > 0 && around->sparse < 0.2);
+    assert_non_null(run.group->remaps[0].sparse);
+    assert_non_null(run.group->remaps[1].sparse);
     scene_close(&run);
 }
 
@@ -280,7 +280,7 @@ int main(void)
         cmocka_unit_test(a_whole_border),          cmocka_unit_test(corners_first),
         cmocka_unit_test(copies_of_copies),        cmocka_unit_test(walls_and_sides),
         cmocka_unit_test(a_border_at_first),       cmocka_unit_test(two_steps),
-        cmocka_unit_test(few_cells_are_far),       cmocka_unit_test(few_cells_need_the_same),
+        cmocka_unit_test(few_cells_are_sparse),    cmocka_unit_test(few_cells_need_the_same),
         cmocka_unit_test(the_last_writer_counts),  cmocka_unit_test(what_data_decide),
         cmocka_unit_test(a_state_that_is_renamed), cmocka_unit_test(another_cell_writes_again),
     };
