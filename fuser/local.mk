@@ -85,8 +85,8 @@ libfuser_la_SOURCES += \
 	fuser/fusion/rename.c fuser/fusion/rename.h \
 	fuser/fusion/rename_box.c \
 	fuser/fusion/reuse.c fuser/fusion/reuse.h \
-	fuser/fusion/share.c fuser/fusion/share.h \
-	fuser/fusion/share_map.c \
+	fuser/fusion/coarsening.c fuser/fusion/coarsening.h \
+	fuser/fusion/coarsening_map.c \
 	fuser/fusion/stale.c fuser/fusion/stale.h \
 	fuser/fusion/traffic.c fuser/fusion/traffic.h \
 	fuser/fusion/witness.c fuser/fusion/witness.h

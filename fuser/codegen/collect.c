@@ -285,7 +285,8 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
     collect_rounding(body);
-    uint32_t end = member + (group->remaps[member].kind == REMAP_SHARE); /* passes are behind each other */
+    uint32_t end =
+        member + (group->remaps[member].kind == REMAP_COARSENED); /* passes are behind each other */
     for (uint32_t m = 0; m < end; m++) body->is_ragged |= group->members[m].summary->is_exit_divergent;
     return collect_distances(body) && body_collect_variables(body) && name_registers(body) &&
            collect_forwards(body) && collect_tiles(body) && tile_code_collect(body);

@@ -4,7 +4,7 @@
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/relation_text.h"
 #include "fuser/codegen/stage_code.h"
-#include "fuser/fusion/share.h"
+#include "fuser/fusion/coarsening.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -124,27 +124,27 @@ static void write_linear(const struct body *body, FILE *out)
     write_decomposition(body, out);
 }
 
-/* --- a share ---------------------------------------------------------------------------------------------
- */
+/* --- coarsening
+ * --------------------------------------------------------------------------------------------- */
 
-static uint64_t box_cells(const struct share *share)
+static uint64_t box_cells(const struct coarsening *coarsening)
 {
-    return (uint64_t)share->box[0] * share->box[1] * share->box[2];
+    return (uint64_t)coarsening->box[0] * coarsening->box[1] * coarsening->box[2];
 }
 
 /* The cell's coordinate along d, and what has to be asked so that it is one. */
-static void write_share_axis(const struct group *group, const struct share *share, int d, FILE *out,
-                             FILE *conditions)
+static void write_coarsening_axis(const struct group *group, const struct coarsening *coarsening, int d,
+                                  FILE *out, FILE *conditions)
 {
     uint64_t weight = 1;
-    uint32_t extent = share->extents[d];
-    int64_t least = share->origin[d], most = least + share->box[d] - 1;
-    for (int k = 0; k < d; k++) weight *= share->box[k];
+    uint32_t extent = coarsening->extents[d];
+    int64_t least = coarsening->origin[d], most = least + coarsening->box[d] - 1;
+    for (int k = 0; k < d; k++) weight *= coarsening->box[k];
     fprintf(out, "        const int cell_%c = %lld", "xyz"[d], (long long)least);
-    if (share->box[d] > 1)
-        fprintf(out, " + (int)(number / %lluu %% %uu)", (unsigned long long)weight, share->box[d]);
+    if (coarsening->box[d] > 1)
+        fprintf(out, " + (int)(number / %lluu %% %uu)", (unsigned long long)weight, coarsening->box[d]);
     for (int k = 0; k < 3; k++) {
-        int64_t step = share->step[k][d], last = step * (int64_t)(group->grid[k] - 1);
+        int64_t step = coarsening->step[k][d], last = step * (int64_t)(group->grid[k] - 1);
         if (step) fprintf(out, " + %lld * (int)blockIdx.%c", (long long)step, "xyz"[k]);
         *(last < 0 ? &least : &most) += last;
     }
@@ -153,21 +153,22 @@ static void write_share_axis(const struct group *group, const struct share *shar
     if (most >= extent) fprintf(conditions, " && cell_%c < %u", "xyz"[d], extent);
 }
 
-static void write_share_conditions(const struct body *body, const struct share *share, FILE *out)
+static void write_coarsening_conditions(const struct body *body, const struct coarsening *coarsening,
+                                        FILE *out)
 {
     const struct group *group = body->group;
-    uint64_t full = (uint64_t)share->extents[0] * share->extents[1] * share->extents[2];
+    uint64_t full = (uint64_t)coarsening->extents[0] * coarsening->extents[1] * coarsening->extents[2];
     uint32_t threads = group->block[0] * group->block[1] * group->block[2];
     char *string = NULL;
     size_t length;
     FILE *conditions = open_memstream(&string, &length);
     if (!conditions) return;
-    for (int d = 0; d < 3; d++) write_share_axis(group, share, d, out, conditions);
-    if (!share->of_blocks && (uint64_t)share->passes * threads > box_cells(share))
-        fprintf(conditions, " && number < %lluu", (unsigned long long)box_cells(share));
-    if (full > share->cells)
-        fprintf(conditions, " && cell_x + %u * cell_y + %u * cell_z < %llu", share->extents[0],
-                share->extents[0] * share->extents[1], (unsigned long long)share->cells);
+    for (int d = 0; d < 3; d++) write_coarsening_axis(group, coarsening, d, out, conditions);
+    if (!coarsening->of_blocks && (uint64_t)coarsening->passes * threads > box_cells(coarsening))
+        fprintf(conditions, " && number < %lluu", (unsigned long long)box_cells(coarsening));
+    if (full > coarsening->cells)
+        fprintf(conditions, " && cell_x + %u * cell_y + %u * cell_z < %llu", coarsening->extents[0],
+                coarsening->extents[0] * coarsening->extents[1], (unsigned long long)coarsening->cells);
     bool is_any = !fclose(conditions) && length;
     fprintf(out, "        (void)cell_x, (void)cell_y, (void)cell_z;\n");
     if (is_any) fprintf(out, "        if (!(%s)) continue;\n", string + sizeof " && " - 1);
@@ -175,52 +176,52 @@ static void write_share_conditions(const struct body *body, const struct share *
 }
 
 /* weight: threads of a block of the member per step along d. */
-static void write_share_coordinate(const struct body *body, const struct share *share, int d,
-                                   const char *cell, uint64_t weight, FILE *out)
+static void write_coarsening_coordinate(const struct body *body, const struct coarsening *coarsening, int d,
+                                        const char *cell, uint64_t weight, FILE *out)
 {
     uint32_t extent = body->group->members[body->member].summary->block[d];
     char axis = "xyz"[d];
     if (body->specials[PTX_SPECIAL_CTAID_X + d]) {
         fprintf(out, "        const unsigned int ctaid_%c = %s", axis, cell);
-        fprintf(out, share->of_blocks ? ";\n" : " / %uu;\n", extent);
+        fprintf(out, coarsening->of_blocks ? ";\n" : " / %uu;\n", extent);
     }
     if (!body->specials[PTX_SPECIAL_TID_X + d]) return;
-    if (share->of_blocks)
+    if (coarsening->of_blocks)
         fprintf(out, "        const unsigned int tid_%c = fused_tid / %lluu %% %uu;\n", axis,
                 (unsigned long long)weight, extent);
     else
         fprintf(out, "        const unsigned int tid_%c = %s %% %uu;\n", axis, cell, extent);
 }
 
-static void write_share(const struct body *body, FILE *out)
+static void write_coarsening(const struct body *body, FILE *out)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
-    const struct share *share = body->group->remaps[body->member].share;
+    const struct coarsening *coarsening = body->group->remaps[body->member].coarsening;
     const uint32_t *block = body->group->block;
-    bool is_cut = share_is_cut(share, summary);
+    bool is_cut = coarsening_is_cut(coarsening, summary);
     fprintf(out,
             "        const unsigned int fused_tid = (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n"
             "#pragma unroll 1\n        for (unsigned int pass = 0; pass < %uu; pass++) {\n",
-            block[1], block[0], share->passes);
-    if (share->of_blocks && summary->has_shared) {
+            block[1], block[0], coarsening->passes);
+    if (coarsening->of_blocks && summary->has_shared) {
         fprintf(out, "        if (pass) {\n");
         body_write_barrier(body, out);
         fprintf(out, "        }\n");
     }
-    if (share->of_blocks)
+    if (coarsening->of_blocks)
         fprintf(out, "        const unsigned int number = pass;\n");
     else
         fprintf(out, "        const unsigned int number = fused_tid + pass * %uu;\n",
                 block[0] * block[1] * block[2]);
-    write_share_conditions(body, share, out);
+    write_coarsening_conditions(body, coarsening, out);
     uint64_t weight = 1;
     for (int d = 0; d < 3; d++) {
         const char *cell =
             !is_cut ? arena_printf(body->arena, "(unsigned int)cell_%c", "xyz"[d])
             : d     ? "0u"
                     : arena_printf(body->arena, "(unsigned int)(cell_x + %u * cell_y + %u * cell_z)",
-                                   share->extents[0], share->extents[0] * share->extents[1]);
-        write_share_coordinate(body, share, d, cell, weight, out);
+                                   coarsening->extents[0], coarsening->extents[0] * coarsening->extents[1]);
+        write_coarsening_coordinate(body, coarsening, d, cell, weight, out);
         weight *= summary->block[d];
     }
     fprintf(out, "        (void)fused_tid;\n");
@@ -287,8 +288,8 @@ uint32_t remap_code_open(const struct body *body, FILE *out)
     case REMAP_AFFINE:
         write_affine(body, out);
         break;
-    case REMAP_SHARE:
-        write_share(body, out);
+    case REMAP_COARSENED:
+        write_coarsening(body, out);
         break;
     case REMAP_CELLS:
         break;

@@ -178,7 +178,7 @@ static void write_threads(struct group_text *text, FILE *out)
             "blockIdx and threadIdx stand for the thread with the same number in the whole launch",
         [REMAP_STRIDE] = "for each of several threads in turn, as many apart as the group has",
         [REMAP_AFFINE] = "blockIdx and threadIdx stand for",
-        [REMAP_SHARE] = "for each of several threads in turn, of those that are the block's share",
+        [REMAP_COARSENED] = "for each of several threads in turn, of those that are the block's share",
         [REMAP_CELLS] = "blockIdx and threadIdx stand for the thread of the cell"};
     const struct remap *remap = &text->group->remaps[text->member];
     fprintf(out, "; %s", texts[remap->kind]);

@@ -17,7 +17,7 @@ enum form {
 /* A thread that runs others in turn has the number of the first. */
 static const enum form forms[] = {
     [REMAP_SAME] = FORM_ANY,      [REMAP_GLOBAL] = FORM_GLOBAL, [REMAP_LINEAR] = FORM_LINEAR,
-    [REMAP_STRIDE] = FORM_LINEAR, [REMAP_AFFINE] = FORM_NONE,   [REMAP_SHARE] = FORM_NONE,
+    [REMAP_STRIDE] = FORM_LINEAR, [REMAP_AFFINE] = FORM_NONE,   [REMAP_COARSENED] = FORM_NONE,
     [REMAP_CELLS] = FORM_NONE,
 };
 

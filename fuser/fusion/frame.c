@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Members seen from the threads of a fused launch; every answer is kept per pair of access shapes. */
 #include "fuser/fusion/apart.h"
-#include "fuser/fusion/share.h"
+#include "fuser/fusion/coarsening.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static bool tables_grow(struct frame *frame)
 /* Every thread of the member is run. */
 static bool runs_all(const struct remap *remap)
 {
-    return remap->kind != REMAP_AFFINE && remap->kind != REMAP_SHARE && remap->kind != REMAP_CELLS;
+    return remap->kind != REMAP_AFFINE && remap->kind != REMAP_COARSENED && remap->kind != REMAP_CELLS;
 }
 
 /* Takes bytes; the index of the shape, or UINT32_MAX when memory is out. */
@@ -205,9 +205,9 @@ bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind)
         map = affine_relation(frame, member);
         if (!affine_is_legal(frame->memo, summary, map)) map = isl_map_free(map);
         quota_end(&quota);
-    } else if (kind == REMAP_SHARE) {
-        remap->share = share_find(frame, member);
-        map = remap->share ? share_map(frame, member, remap->share) : NULL;
+    } else if (kind == REMAP_COARSENED) {
+        remap->coarsening = coarsening_find(frame, member);
+        map = remap->coarsening ? coarsening_map(frame, member, remap->coarsening) : NULL;
     } else {
         map = remap_relation(frame->memo, kind, frame->grid, frame->block, summary);
     }

@@ -31,7 +31,7 @@ struct frame {
     uint32_t member_count;
     uint32_t grid[3], block[3];
     enum overlap reach;              /* of conflicts between members: SAME, or BLOCK with barriers between */
-    bool has_shares;                 /* members may be placed by SHARE, in place of AFFINE */
+    bool has_coarsening;             /* members may be placed by COARSENED, in place of AFFINE */
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
@@ -53,9 +53,9 @@ bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
                 const uint32_t block[3]);
 void frame_clear(struct frame *frame);
-/* Places a member by a remap of this kind; AFFINE and SHARE are derived from its conflicts with the members
- * that are placed. False when the kind does not fit the shapes or would not run each effective thread exactly
- * once. */
+/* Places a member by a remap of this kind; AFFINE and COARSENED are derived from its conflicts with the
+ * members that are placed. False when the kind does not fit the shapes or would not run each effective thread
+ * exactly once. */
 bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
 /* Of a member that is placed legally: finds what code needs, the coordinates of AFFINE. False, and it is
  * placed no more, where isl gives up. */
@@ -90,9 +90,9 @@ struct frame_failure { /* of the first attempt: the conflict that is not within 
  * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
 bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure);
-/* The same within a block, where members may be run by shares (share.h). */
-bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
-                       const struct bound_launch *members, uint32_t member_count);
+/* The same within a block, where members may be coarsened (coarsening.h). */
+bool frame_find_coarsened(struct frame *frame, struct memo *memo, struct arena *arena,
+                          const struct bound_launch *members, uint32_t member_count);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */
@@ -114,7 +114,7 @@ void remap_write_bounds(FILE *text, const char *block_name, const char *thread_n
                         const uint32_t block[3]);
 void remap_write_linear(FILE *text, const char *block_name, const char *thread_name, const uint32_t grid[3],
                         const uint32_t block[3]);
-/* { F -> L } of every kind but AFFINE, SHARE and CELLS; NULL when the kind does not fit the shapes. */
+/* { F -> L } of every kind but AFFINE, COARSENED and CELLS; NULL when the kind does not fit the shapes. */
 __isl_give isl_map *remap_relation(struct memo *memo, enum remap_kind kind, const uint32_t grid[3],
                                    const uint32_t block[3], const struct access_summary *summary);
 

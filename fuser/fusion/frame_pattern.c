@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See frame_pattern.h. */
 #include "fuser/fusion/frame_pattern.h"
-#include "fuser/fusion/share.h"
+#include "fuser/fusion/coarsening.h"
 
 #include <string.h>
 
@@ -16,22 +16,22 @@ static bool keeps_blocks(const struct frame *frame, uint32_t member)
            (kind == REMAP_GLOBAL && !memcmp(summary->block, frame->block, sizeof frame->block));
 }
 
-/* { F[bz, by, bx, tz, ty, tx, counters] -> [byte] }, from { L[..] -> [byte] }. The passes of a share are
- * counted, too, first. */
+/* { F[bz, by, bx, tz, ty, tx, counters] -> [byte] }, from { L[..] -> [byte] }. The passes of a coarsened
+ * member are counted, too, first. */
 static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
                                            __isl_take isl_map *bytes)
 {
     isl_size dimensions = isl_map_dim(bytes, isl_dim_in);
     if (dimensions < ACCESS_THREAD_DIMENSIONS) return isl_map_free(bytes); /* isl gave up */
     unsigned counters = (unsigned)dimensions - ACCESS_THREAD_DIMENSIONS;
-    bool is_share = frame->remaps[member].kind == REMAP_SHARE;
-    isl_map *remap = is_share ? share_passes(frame, member, frame->remaps[member].share)
-                              : isl_map_copy(frame->maps[member]);
+    bool is_coarsened = frame->remaps[member].kind == REMAP_COARSENED;
+    isl_map *remap = is_coarsened ? coarsening_passes(frame, member, frame->remaps[member].coarsening)
+                                  : isl_map_copy(frame->maps[member]);
     remap = isl_map_add_dims(remap, isl_dim_in, counters);
     remap = isl_map_add_dims(remap, isl_dim_out, counters);
     for (unsigned c = 0; c < counters; c++)
-        remap = isl_map_equate(remap, isl_dim_in, (int)(ACCESS_THREAD_DIMENSIONS + is_share + c), isl_dim_out,
-                               (int)(ACCESS_THREAD_DIMENSIONS + c));
+        remap = isl_map_equate(remap, isl_dim_in, (int)(ACCESS_THREAD_DIMENSIONS + is_coarsened + c),
+                               isl_dim_out, (int)(ACCESS_THREAD_DIMENSIONS + c));
     remap = isl_map_reset_tuple_id(isl_map_reset_tuple_id(remap, isl_dim_in), isl_dim_out);
     return isl_map_coalesce(isl_map_apply_range(remap, bytes));
 }

@@ -15,8 +15,8 @@ enum remap_kind {
     REMAP_LINEAR, /* the linear id over the whole launch is equal, and the member runs once a fused thread */
     REMAP_STRIDE, /* fused thread f of F runs the member's linear threads f, f + F, f + 2F, ... in turn */
     REMAP_AFFINE, /* a quasi-affine function from the conflict relation: coordinates */
-    REMAP_SHARE,  /* a fused block runs a box of the member's threads, or of its blocks, in passes: share.h */
-    REMAP_CELLS,  /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
+    REMAP_COARSENED, /* a fused block runs a box of the member's threads, or of its blocks, in passes: coarsening.h */
+    REMAP_CELLS, /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
 };
 enum remap_guard { /* what becomes of fused threads that have no thread of the member to run */
                    REMAP_GUARD_SKIP,  /* they go on with the next member */
@@ -25,7 +25,7 @@ enum remap_guard { /* what becomes of fused threads that have no thread of the m
 };
 /* The member's launch as cells, x y z: its threads, or its blocks. A line of them may be cut in rows of
  * extents[0], and in layers of extents[1] rows. */
-struct share {
+struct coarsening {
     bool of_blocks;
     uint32_t extents[3];
     uint64_t cells;     /* in all: fewer than the extents say where the last row is not full */
@@ -36,7 +36,7 @@ struct share {
 };
 struct remap {
     enum remap_kind kind;
-    const struct share *share;     /* SHARE */
+    const struct coarsening *coarsening; /* COARSENED */
     isl_pw_multi_aff *coordinates; /* AFFINE: { F[bz..tx] -> L[bz..tx] } on the threads that run the member;
                                       CELLS: from cells to the member's threads, as cells of its own launch,
                                       or NULL where they are the same; else NULL */
@@ -51,7 +51,7 @@ uint64_t remap_threads(const uint32_t grid[3], const uint32_t block[3]);
 /* A fused thread may run several threads of the member. */
 static inline bool remap_is_repeated(const struct remap *remap)
 {
-    return remap->kind == REMAP_STRIDE || remap->kind == REMAP_SHARE;
+    return remap->kind == REMAP_STRIDE || remap->kind == REMAP_COARSENED;
 }
 
 struct group_forward { /* the load gets its value in a register from an earlier access of the group, same

@@ -91,7 +91,7 @@ static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
 static bool ends_with_barrier(const struct frame *frame, uint32_t member)
 {
     const struct access_summary *summary = frame->members[member].summary;
-    return summary->is_exit_divergent && frame->remaps[member].kind != REMAP_SHARE &&
+    return summary->is_exit_divergent && frame->remaps[member].kind != REMAP_COARSENED &&
            !memcmp(summary->grid, frame->grid, sizeof frame->grid);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds a fused shape and a remap for each member such that all conflicts stay within one fused thread, or
  * within one fused block. */
-#include "fuser/fusion/share.h"
+#include "fuser/fusion/coarsening.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind 
 /* What conflicts with a thread is run by it, or what conflicts with a block is run by that, in any order. */
 static bool place_by_conflicts(struct frame *frame, uint32_t member, struct frame_failure *failure)
 {
-    return place_legally(frame, member, frame->has_shares ? REMAP_SHARE : REMAP_AFFINE, failure);
+    return place_legally(frame, member, frame->has_coarsening ? REMAP_COARSENED : REMAP_AFFINE, failure);
 }
 
 /* A block of the member is a block of the frame; what blocks the frame has beyond them skips the member. */
@@ -44,7 +44,7 @@ static bool place_whole_blocks(struct frame *frame, uint32_t member, struct fram
         return place_legally(frame, member, REMAP_LINEAR, failure);
     return (!memcmp(summary->block, frame->block, sizeof summary->block) &&
             place_legally(frame, member, REMAP_GLOBAL, failure)) ||
-           (frame->has_shares && place_by_conflicts(frame, member, failure));
+           (frame->has_coarsening && place_by_conflicts(frame, member, failure));
 }
 
 static bool place_member(struct frame *frame, uint32_t member, struct frame_failure *failure)
@@ -75,7 +75,7 @@ struct shape {
 };
 struct frame_attempt {
     enum overlap reach;
-    bool has_shares;
+    bool has_coarsening;
 };
 
 static uint32_t shape_add(struct shape *shapes, uint32_t count, const uint32_t grid[3],
@@ -136,10 +136,10 @@ static uint32_t most_times_fewer(const struct frame_attempt *attempt, const stru
                                  const struct bound_launch *members, uint32_t member_count)
 {
     if (attempt->reach == OVERLAP_SAME) return 16;
-    for (uint32_t member = 0; attempt->has_shares && member < member_count; member++)
+    for (uint32_t member = 0; attempt->has_coarsening && member < member_count; member++)
         if (members[member].summary->whole_block &&
             remap_shapes_equal(members[member].summary, shape->grid, shape->block))
-            return SHARE_PASSES;
+            return COARSENING_PASSES;
     return 2;
 }
 
@@ -163,7 +163,7 @@ static bool find_in_shape(struct frame *frame, const struct frame_attempt *attem
     if (wastes_device(shape, members, member_count, times)) return false;
     if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) return false;
     frame->reach = attempt->reach;
-    frame->has_shares = attempt->has_shares;
+    frame->has_coarsening = attempt->has_coarsening;
     struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
     bool placed = place_members(frame, failure);
     quota_end(&quota);
@@ -194,8 +194,8 @@ bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
     return false;
 }
 
-bool frame_find_shares(struct frame *frame, struct memo *memo, struct arena *arena,
-                       const struct bound_launch *members, uint32_t member_count)
+bool frame_find_coarsened(struct frame *frame, struct memo *memo, struct arena *arena,
+                          const struct bound_launch *members, uint32_t member_count)
 {
     static const struct frame_attempt attempt = {OVERLAP_BLOCK, true};
     struct frame_failure failure;

@@ -44,7 +44,7 @@ static bool kind_fits(enum remap_kind kind, const uint32_t grid[3], const uint32
     case REMAP_STRIDE:
         return fused < own;
     case REMAP_AFFINE:
-    case REMAP_SHARE:
+    case REMAP_COARSENED:
     case REMAP_CELLS:
         return false;
     }

@@ -236,7 +236,7 @@ static bool find_any(struct group *group, struct frame *frame, struct memo *memo
 {
     return frame_find(frame, memo, group->arena, group->members, group->member_count, within) ||
            halo_find(group, frame, memo, halo) ||
-           frame_find_shares(frame, memo, group->arena, group->members, group->member_count);
+           frame_find_coarsened(frame, memo, group->arena, group->members, group->member_count);
 }
 
 bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)

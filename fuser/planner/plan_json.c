@@ -81,11 +81,11 @@ static const char *cells_text(const struct search *search, const struct group *g
                         expansion->loop_count > 1 ? "s" : "");
 }
 
-static const char *share_text(struct arena *arena, const struct share *share)
+static const char *coarsening_text(struct arena *arena, const struct coarsening *coarsening)
 {
-    return arena_printf(arena, "in each block a share of %ux%ux%u %s, in %u pass%s", share->box[0],
-                        share->box[1], share->box[2], share->of_blocks ? "blocks" : "threads", share->passes,
-                        share->passes > 1 ? "es" : "");
+    return arena_printf(arena, "in each block a share of %ux%ux%u %s, in %u pass%s", coarsening->box[0],
+                        coarsening->box[1], coarsening->box[2], coarsening->of_blocks ? "blocks" : "threads",
+                        coarsening->passes, coarsening->passes > 1 ? "es" : "");
 }
 
 static const char *remap_text(const struct search *search, const struct group *group, uint32_t member)
@@ -100,8 +100,8 @@ static const char *remap_text(const struct search *search, const struct group *g
         return "same linear thread number";
     case REMAP_STRIDE:
         return "several threads in turn, a stride apart";
-    case REMAP_SHARE:
-        return share_text(search->arena, remap->share);
+    case REMAP_COARSENED:
+        return coarsening_text(search->arena, remap->coarsening);
     case REMAP_CELLS:
         return cells_text(search, group, member);
     case REMAP_AFFINE:

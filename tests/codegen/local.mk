@@ -2,7 +2,7 @@
 c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codegen/test_settle
 emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source tests/codegen/test_halo \
 	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_expansion tests/codegen/test_rename \
-	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_shares
+	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_coarsening
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	$(hand_sources)
@@ -36,9 +36,9 @@ tests_codegen_test_border_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_block_tile_SOURCES = tests/codegen/test_block_tile.c $(scene_sources)
 tests_codegen_test_block_tile_CFLAGS = $(scene_cflags)
 tests_codegen_test_block_tile_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
-tests_codegen_test_shares_SOURCES = tests/codegen/test_shares.c $(scene_sources)
-tests_codegen_test_shares_CFLAGS = $(scene_cflags)
-tests_codegen_test_shares_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_coarsening_SOURCES = tests/codegen/test_coarsening.c $(scene_sources)
+tests_codegen_test_coarsening_CFLAGS = $(scene_cflags)
+tests_codegen_test_coarsening_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_random_SOURCES = tests/codegen/test_random.c $(scene_sources)
 tests_codegen_test_random_CFLAGS = $(scene_cflags)
 tests_codegen_test_random_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
@@ -49,7 +49,7 @@ tests_codegen_test_machine_code_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_codegen_test_settle_LDADD = libfuser.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/stencils.cu tests/codegen/stencils.ptx \
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
-	tests/codegen/expansion.cu tests/codegen/expansion.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/shares.cu tests/codegen/shares.ptx \
+	tests/codegen/expansion.cu tests/codegen/expansion.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/coarsening.cu tests/codegen/coarsening.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu
 emulator_scripts += tests/codegen/gpu.sh tests/codegen/contracted.sh
 long_tests += tests/codegen/contracted.sh tests/codegen/test_random

@@ -378,7 +378,7 @@ static void a_shift_in_place_is_refused(void **state)
     expect_refusal(&scene, "from another thread");
 }
 
-/* An element that a thread writes is the next one's: a block has another share of the second launch. */
+/* An element that a thread writes is the next one's: a block has another box of the second launch. */
 static void an_offset_pointer_is_seen(void **state)
 {
     (void)state;
@@ -389,8 +389,8 @@ static void an_offset_pointer_is_seen(void **state)
     struct scene_run run;
     scene_open(&run, &scene);
     assert_true(scene_compare(&run, &scene));
-    assert_int_equal(run.group->remaps[1].kind, REMAP_SHARE);
-    assert_int_equal(run.group->remaps[1].share->origin[0], -1);
+    assert_int_equal(run.group->remaps[1].kind, REMAP_COARSENED);
+    assert_int_equal(run.group->remaps[1].coarsening->origin[0], -1);
     scene_close(&run);
 }
 

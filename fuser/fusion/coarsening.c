@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See share.h. A guess: what one block touches of an array, and the next ones along each dimension, is
+ * See coarsening.h. A guess: what one block touches of an array, and the next ones along each dimension, is
  * touched by cells that boxes bound; how far these lie apart are the steps. */
-#include "fuser/fusion/share.h"
+#include "fuser/fusion/coarsening.h"
 
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/frame_pattern.h"
@@ -83,7 +83,7 @@ static bool take_value(__isl_take isl_val *value, int64_t *number)
 }
 
 /* Of the cells that touch the run, moved on by a distance, through an access. */
-static bool bound_run(struct frame *frame, uint32_t member, const struct share *share,
+static bool bound_run(struct frame *frame, uint32_t member, const struct coarsening *coarsening,
                       const struct access *access, const struct tile_run *run, int64_t distance,
                       struct bounds *bounds)
 {
@@ -94,7 +94,7 @@ static bool bound_run(struct frame *frame, uint32_t member, const struct share *
     range = isl_set_upper_bound_val(range, isl_dim_set, 0,
                                     isl_val_int_from_si(frame->ctx, run->to + distance - 1));
     isl_set *cells = isl_set_apply(isl_map_domain(isl_map_intersect_range(bytes, range)),
-                                   share_cells(frame, member, share));
+                                   coarsening_cells(frame, member, coarsening));
     bool found = cells;
     for (int d = 0; found && d < 3; d++)
         found = take_value(isl_set_dim_min_val(isl_set_copy(cells), 2 - d), &bounds->least[d]) &&
@@ -104,12 +104,12 @@ static bool bound_run(struct frame *frame, uint32_t member, const struct share *
 }
 
 /* The cell that touches the first byte of the block. */
-static bool find_first(struct frame *frame, uint32_t member, const struct share *share,
+static bool find_first(struct frame *frame, uint32_t member, const struct coarsening *coarsening,
                        const struct access *access, const struct touched *touched, int64_t distance,
                        struct bounds *first)
 {
     const struct tile_run run = {touched->runs.list[0].from, touched->runs.list[0].from + 1};
-    return bound_run(frame, member, share, access, &run, distance, first);
+    return bound_run(frame, member, coarsening, access, &run, distance, first);
 }
 
 /* Runs that begin as far apart as the first two. */
@@ -122,43 +122,45 @@ static size_t rows_of(const struct tile_runs *runs)
 }
 
 /* Along a line, how many cells further the run begins than the first one; 0: isl cannot tell. */
-static int64_t cells_between(struct frame *frame, uint32_t member, const struct share *share,
+static int64_t cells_between(struct frame *frame, uint32_t member, const struct coarsening *coarsening,
                              const struct access *access, const struct touched *touched, size_t run)
 {
     struct bounds first, next;
     int64_t distance = touched->here;
-    if (!find_first(frame, member, share, access, touched, distance, &first)) return 0;
+    if (!find_first(frame, member, coarsening, access, touched, distance, &first)) return 0;
     distance += touched->runs.list[run].from - touched->runs.list[0].from;
-    return find_first(frame, member, share, access, touched, distance, &next) ? next.least[0] - first.least[0]
-                                                                              : 0;
+    return find_first(frame, member, coarsening, access, touched, distance, &next)
+               ? next.least[0] - first.least[0]
+               : 0;
 }
 
 /* Into rows, and layers of them, as the bytes lie. */
-static bool cut_line(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
-                     const struct touched *touched)
+static bool cut_line(struct frame *frame, uint32_t member, struct coarsening *coarsening,
+                     const struct access *access, const struct touched *touched)
 {
     size_t rows = rows_of(&touched->runs);
-    if (touched->runs.count < 2 || share->extents[1] > 1 || share->extents[2] > 1) return true;
-    int64_t pitch = cells_between(frame, member, share, access, touched, 1), layer = (int64_t)share->cells;
-    if (rows < touched->runs.count) layer = cells_between(frame, member, share, access, touched, rows);
+    if (touched->runs.count < 2 || coarsening->extents[1] > 1 || coarsening->extents[2] > 1) return true;
+    int64_t pitch = cells_between(frame, member, coarsening, access, touched, 1),
+            layer = (int64_t)coarsening->cells;
+    if (rows < touched->runs.count) layer = cells_between(frame, member, coarsening, access, touched, rows);
     if (pitch <= 0 || layer <= 0 || (rows < touched->runs.count && layer % pitch)) return false;
-    share->extents[0] = (uint32_t)pitch;
-    share->extents[1] = (uint32_t)((layer + pitch - 1) / pitch);
-    share->extents[2] = (uint32_t)((share->cells + (uint64_t)layer - 1) / (uint64_t)layer);
+    coarsening->extents[0] = (uint32_t)pitch;
+    coarsening->extents[1] = (uint32_t)((layer + pitch - 1) / pitch);
+    coarsening->extents[2] = (uint32_t)((coarsening->cells + (uint64_t)layer - 1) / (uint64_t)layer);
     return true;
 }
 
 /* Finds the first cell of a block, and makes room for those of its first and its last run, seen from that
  * one: what lies between them, lies between their cells. */
-static bool widen(struct frame *frame, uint32_t member, const struct share *share,
+static bool widen(struct frame *frame, uint32_t member, const struct coarsening *coarsening,
                   const struct access *access, const struct touched *touched, int64_t distance,
                   struct bounds *first, struct bounds *around)
 {
     const struct tile_run *ends[] = {touched->runs.list, touched->runs.list + touched->runs.count - 1};
     struct bounds bounds;
-    if (!find_first(frame, member, share, access, touched, distance, first)) return false;
+    if (!find_first(frame, member, coarsening, access, touched, distance, first)) return false;
     for (int end = 0; end < 2; end++) {
-        if (!bound_run(frame, member, share, access, ends[end], distance, &bounds)) continue;
+        if (!bound_run(frame, member, coarsening, access, ends[end], distance, &bounds)) continue;
         for (int d = 0; d < 3; d++) {
             if (bounds.least[d] - first->least[d] < around->least[d])
                 around->least[d] = bounds.least[d] - first->least[d];
@@ -170,47 +172,49 @@ static bool widen(struct frame *frame, uint32_t member, const struct share *shar
 }
 
 /* To the next block along d, or from the one before. */
-static bool find_step(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
-                      const struct touched *touched, const struct bounds *here, int d)
+static bool find_step(struct frame *frame, uint32_t member, struct coarsening *coarsening,
+                      const struct access *access, const struct touched *touched, const struct bounds *here,
+                      int d)
 {
     struct bounds other;
     bool has_next =
-        find_first(frame, member, share, access, touched, touched->here + touched->step[d], &other);
+        find_first(frame, member, coarsening, access, touched, touched->here + touched->step[d], &other);
     if (!has_next &&
-        !find_first(frame, member, share, access, touched, touched->here - touched->step[d], &other))
+        !find_first(frame, member, coarsening, access, touched, touched->here - touched->step[d], &other))
         return false;
     for (int k = 0; k < 3; k++)
-        share->step[d][k] = has_next ? other.least[k] - here->least[k] : here->least[k] - other.least[k];
+        coarsening->step[d][k] = has_next ? other.least[k] - here->least[k] : here->least[k] - other.least[k];
     return true;
 }
 
 /* The box that has room for block 0 and for one that is not at an edge, and how far the next ones' boxes lie
  * from that one's. */
-static bool find_box(struct frame *frame, uint32_t member, struct share *share, const struct access *access,
-                     const struct touched *touched)
+static bool find_box(struct frame *frame, uint32_t member, struct coarsening *coarsening,
+                     const struct access *access, const struct touched *touched)
 {
     struct bounds around = {{0}, {0}}, first, other;
-    if (!cut_line(frame, member, share, access, touched) ||
-        !widen(frame, member, share, access, touched, touched->here, &first, &around))
+    if (!cut_line(frame, member, coarsening, access, touched) ||
+        !widen(frame, member, coarsening, access, touched, touched->here, &first, &around))
         return false;
-    if (touched->here) widen(frame, member, share, access, touched, 0, &other, &around);
+    if (touched->here) widen(frame, member, coarsening, access, touched, 0, &other, &around);
     for (int d = 0; d < 3; d++) {
-        share->box[d] = (uint32_t)(around.most[d] - around.least[d]) + 1;
-        share->origin[d] = first.least[d] + around.least[d];
+        coarsening->box[d] = (uint32_t)(around.most[d] - around.least[d]) + 1;
+        coarsening->origin[d] = first.least[d] + around.least[d];
     }
     for (int d = 0; d < 3; d++) {
         if (frame->grid[d] == 1) continue;
-        if (!find_step(frame, member, share, access, touched, &first, d)) return false;
-        for (int k = 0; k < 3; k++) share->origin[k] -= (frame->grid[d] > 2) * share->step[d][k];
+        if (!find_step(frame, member, coarsening, access, touched, &first, d)) return false;
+        for (int k = 0; k < 3; k++) coarsening->origin[k] -= (frame->grid[d] > 2) * coarsening->step[d][k];
     }
     return true;
 }
 
-static bool guess(struct frame *frame, uint32_t member, struct share *share, const struct access *access)
+static bool guess(struct frame *frame, uint32_t member, struct coarsening *coarsening,
+                  const struct access *access)
 {
     struct touched touched = {.arena = arena_create()};
     bool found = touched.arena && find_touched(&touched, frame, member, access) &&
-                 find_box(frame, member, share, access, &touched);
+                 find_box(frame, member, coarsening, access, &touched);
     free(touched.runs.list);
     arena_free(touched.arena);
     return found;
@@ -220,11 +224,12 @@ static bool guess(struct frame *frame, uint32_t member, struct share *share, con
  */
 
 /* No cell lies in the boxes of two blocks, and every thread that writes lies in one. */
-static bool share_covers(const struct frame *frame, uint32_t member, const struct share *share)
+static bool coarsening_covers(const struct frame *frame, uint32_t member, const struct coarsening *coarsening)
 {
-    isl_map *boxes = share_boxes(frame, member, share);
+    isl_map *boxes = coarsening_boxes(frame, member, coarsening);
     bool is_apart = isl_map_is_injective(boxes) == isl_bool_true;
-    isl_map *cells = isl_map_intersect_range(share_cells(frame, member, share), isl_map_range(boxes));
+    isl_map *cells =
+        isl_map_intersect_range(coarsening_cells(frame, member, coarsening), isl_map_range(boxes));
     isl_set *run = isl_map_domain(cells);
     bool covers =
         is_apart && isl_set_is_subset(frame->members[member].summary->effective, run) == isl_bool_true;
@@ -232,74 +237,78 @@ static bool share_covers(const struct frame *frame, uint32_t member, const struc
     return covers;
 }
 
-static bool count_passes(const struct frame *frame, struct share *share)
+static bool count_passes(const struct frame *frame, struct coarsening *coarsening)
 {
-    uint64_t cells = (uint64_t)share->box[0] * share->box[1], threads = remap_threads(one, frame->block);
-    if (share->box[2] > UINT32_MAX / (cells ? cells : 1)) return false;
-    cells *= share->box[2];
-    uint64_t passes = share->of_blocks ? cells : (cells + threads - 1) / threads;
-    share->passes = (uint32_t)passes;
-    return passes && passes <= SHARE_PASSES;
+    uint64_t cells = (uint64_t)coarsening->box[0] * coarsening->box[1],
+             threads = remap_threads(one, frame->block);
+    if (coarsening->box[2] > UINT32_MAX / (cells ? cells : 1)) return false;
+    cells *= coarsening->box[2];
+    uint64_t passes = coarsening->of_blocks ? cells : (cells + threads - 1) / threads;
+    coarsening->passes = (uint32_t)passes;
+    return passes && passes <= COARSENING_PASSES;
 }
 
 /* Code counts cells in 32 bits, those beyond the launch too. */
-static bool stays_small(const struct frame *frame, const struct share *share)
+static bool stays_small(const struct frame *frame, const struct coarsening *coarsening)
 {
     uint64_t all = 1;
     for (int d = 0; d < 3; d++) {
-        int64_t least = share->origin[d], most = share->origin[d] + share->box[d];
+        int64_t least = coarsening->origin[d], most = coarsening->origin[d] + coarsening->box[d];
         for (int k = 0; k < 3; k++) {
-            int64_t last = share->step[k][d] * (int64_t)(frame->grid[k] - 1);
+            int64_t last = coarsening->step[k][d] * (int64_t)(frame->grid[k] - 1);
             *(last < 0 ? &least : &most) += last;
         }
-        if (least < INT32_MIN || most > INT32_MAX || (all *= share->extents[d]) > INT32_MAX) return false;
+        if (least < INT32_MIN || most > INT32_MAX || (all *= coarsening->extents[d]) > INT32_MAX)
+            return false;
     }
     return true;
 }
 
-static bool may_share(const struct frame *frame, const struct access_summary *summary)
+static bool may_be_coarsened(const struct frame *frame, const struct access_summary *summary)
 {
     uint64_t fused = remap_threads(frame->grid, frame->block);
     if (summary->whole_block && remap_threads(one, summary->block) != remap_threads(one, frame->block))
         return false;
-    return remap_threads(summary->grid, summary->block) <= fused * SHARE_PASSES;
+    return remap_threads(summary->grid, summary->block) <= fused * COARSENING_PASSES;
 }
 
 /* What lies between two blocks' boxes conflicts with neither: the first one's runs it. */
-static bool close_gaps(const struct frame *frame, struct share *share)
+static bool close_gaps(const struct frame *frame, struct coarsening *coarsening)
 {
     bool has_gaps = false;
     for (int k = 0; k < 3; k++) {
         uint32_t moving = 0;
         int64_t step = 0;
         for (int d = 0; d < 3; d++) {
-            if (frame->grid[d] == 1 || !share->step[d][k]) continue;
-            step = share->step[d][k] < 0 ? -share->step[d][k] : share->step[d][k];
+            if (frame->grid[d] == 1 || !coarsening->step[d][k]) continue;
+            step = coarsening->step[d][k] < 0 ? -coarsening->step[d][k] : coarsening->step[d][k];
             moving++;
         }
-        if (moving != 1 || step <= share->box[k]) continue;
-        share->box[k] = (uint32_t)step;
+        if (moving != 1 || step <= coarsening->box[k]) continue;
+        coarsening->box[k] = (uint32_t)step;
         has_gaps = true;
     }
     return has_gaps;
 }
 
-static bool is_proved(const struct frame *frame, uint32_t member, struct share *share)
+static bool is_proved(const struct frame *frame, uint32_t member, struct coarsening *coarsening)
 {
-    return count_passes(frame, share) && stays_small(frame, share) && share_covers(frame, member, share);
+    return count_passes(frame, coarsening) && stays_small(frame, coarsening) &&
+           coarsening_covers(frame, member, coarsening);
 }
 
-static struct share *share_begin(const struct frame *frame, const struct access_summary *summary)
+static struct coarsening *coarsening_begin(const struct frame *frame, const struct access_summary *summary)
 {
-    struct share *share = may_share(frame, summary) ? arena_alloc(frame->arena, sizeof *share) : NULL;
-    if (!share) return NULL;
-    *share = (struct share){.of_blocks = summary->whole_block != NULL, .cells = 1};
+    struct coarsening *coarsening =
+        may_be_coarsened(frame, summary) ? arena_alloc(frame->arena, sizeof *coarsening) : NULL;
+    if (!coarsening) return NULL;
+    *coarsening = (struct coarsening){.of_blocks = summary->whole_block != NULL, .cells = 1};
     for (int d = 0; d < 3; d++) {
-        uint64_t extent = (uint64_t)summary->grid[d] * (share->of_blocks ? 1 : summary->block[d]);
-        if (extent > INT32_MAX || (share->cells *= extent) > INT32_MAX) return NULL;
-        share->extents[d] = (uint32_t)extent;
+        uint64_t extent = (uint64_t)summary->grid[d] * (coarsening->of_blocks ? 1 : summary->block[d]);
+        if (extent > INT32_MAX || (coarsening->cells *= extent) > INT32_MAX) return NULL;
+        coarsening->extents[d] = (uint32_t)extent;
     }
-    return share;
+    return coarsening;
 }
 
 /* A conflict is possible, and no access before reads, or writes, the same array. */
@@ -322,20 +331,20 @@ static bool tells_more(const struct frame *frame, uint32_t member, uint32_t inde
 }
 
 /* From the first of its arrays that tells one. */
-struct share *share_find(struct frame *frame, uint32_t member)
+struct coarsening *coarsening_find(struct frame *frame, uint32_t member)
 {
     const struct access_summary *summary = frame->members[member].summary;
-    struct share *share = NULL;
+    struct coarsening *coarsening = NULL;
     struct quota quota = quota_begin(frame->ctx, SHARE_OPERATIONS);
     bool found = false;
     for (uint32_t i = 0, arrays = 0; !found && i < summary->access_count && arrays < SHARE_ARRAYS; i++) {
         if (!tells_more(frame, member, i)) continue;
-        if (!(share = share_begin(frame, summary))) break;
-        found = guess(frame, member, share, &summary->accesses[i]) &&
-                (is_proved(frame, member, share) ||
-                 (close_gaps(frame, share) && is_proved(frame, member, share)));
+        if (!(coarsening = coarsening_begin(frame, summary))) break;
+        found = guess(frame, member, coarsening, &summary->accesses[i]) &&
+                (is_proved(frame, member, coarsening) ||
+                 (close_gaps(frame, coarsening) && is_proved(frame, member, coarsening)));
         arrays++;
     }
     quota_end(&quota);
-    return found ? share : NULL;
+    return found ? coarsening : NULL;
 }

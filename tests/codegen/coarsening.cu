@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels one block of which writes or reads what several blocks, or more threads than it has, touch in another launch.
- * shares.ptx is made from this file by
- *   nvcc -arch=sm_90 -ptx -o shares.ptx shares.cu                                                                       */
+ * coarsening.ptx is made from this file by
+ *   nvcc -arch=sm_90 -ptx -o coarsening.ptx coarsening.cu                                                                       */
 #define INDEX  (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
 enum { SIDE = 16, FEW = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shares: a fused block that runs several of a member's threads, or blocks, for each of its own: which box of
- * cells, in how many passes, and that the results are the originals' bits, under every order of threads and
- * without a race. */
+ * Block coarsening: a fused block that runs several of a member's threads, or blocks, for each of its own:
+ * which box of cells, in how many passes, and that the results are the originals' bits, under every order of
+ * threads and without a race. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@
     {                                                                                                        \
         4 * (count), 'f'                                                                                     \
     }
-#define ARRAYS(count)         {FLOATS(count), FLOATS(count), FLOATS(count), FLOATS(count)}, .module = "shares.ptx"
+#define ARRAYS(count)         {FLOATS(count), FLOATS(count), FLOATS(count), FLOATS(count)}, .module = "coarsening.ptx"
 #define LINE(blocks, threads) .grid = {blocks, 1, 1}, .block = {threads, 1, 1}
 #define PLANE(x, y, tx, ty)   .grid = {x, y, 1}, .block = {tx, ty, 1}
 
-struct expected { /* of the one member that has a share */
+struct expected { /* of the one member that is coarsened */
     uint32_t member, box[3], passes;
     bool of_blocks;
     uint32_t tile_loads; /* served from block tiles */
@@ -37,11 +37,11 @@ static void expect(const struct scene *scene, struct expected expected)
     assert_true(scene_compare(&run, scene));
     for (uint32_t m = 0; m < run.group->member_count; m++) {
         const struct remap *remap = &run.group->remaps[m];
-        if (remap->kind != REMAP_SHARE) continue;
+        if (remap->kind != REMAP_COARSENED) continue;
         found.member = m;
-        memcpy(found.box, remap->share->box, sizeof found.box);
-        found.passes = remap->share->passes;
-        found.of_blocks = remap->share->of_blocks;
+        memcpy(found.box, remap->coarsening->box, sizeof found.box);
+        found.passes = remap->coarsening->passes;
+        found.of_blocks = remap->coarsening->of_blocks;
     }
     for (uint32_t i = 0; i < run.group->tile_access_count; i++) {
         const struct group_tile_access *tiled = &run.group->tile_accesses[i];
@@ -192,7 +192,7 @@ static void as_many_cells_as_can_be_counted(void **state)
     struct scene_run run;
     scene_open(&run, &few);
     assert_null(run.group->refusal);
-    assert_int_equal(run.group->remaps[1].kind, REMAP_SHARE);
+    assert_int_equal(run.group->remaps[1].kind, REMAP_COARSENED);
     scene_close(&run);
     expect_refusal(&many);
 }
@@ -237,9 +237,9 @@ static void a_sum_between(void **state)
     scene_open(&run, &scene);
     assert_null(run.group->refusal);
     assert_true(scene_compare(&run, &scene));
-    assert_int_equal(run.group->remaps[0].kind, REMAP_SHARE);
-    assert_int_equal(run.group->remaps[2].kind, REMAP_SHARE);
-    assert_int_equal(run.group->remaps[2].share->passes, 4);
+    assert_int_equal(run.group->remaps[0].kind, REMAP_COARSENED);
+    assert_int_equal(run.group->remaps[2].kind, REMAP_COARSENED);
+    assert_int_equal(run.group->remaps[2].coarsening->passes, 4);
     scene_close(&run);
 }
 
