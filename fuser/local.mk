@@ -64,8 +64,8 @@ libfuser_la_SOURCES += \
 	fuser/fusion/conflict.c fuser/fusion/conflict.h \
 	fuser/fusion/failure.c \
 	fuser/fusion/forward.c fuser/fusion/forward.h \
-	fuser/fusion/frame.c fuser/fusion/frame.h \
-	fuser/fusion/frame_pattern.c fuser/fusion/frame_pattern.h \
+	fuser/fusion/space.c fuser/fusion/space.h \
+	fuser/fusion/space_pattern.c fuser/fusion/space_pattern.h \
 	fuser/fusion/group.c fuser/fusion/group.h \
 	fuser/fusion/group_decide.c \
 	fuser/fusion/halo.c fuser/fusion/halo.h \

@@ -13,7 +13,7 @@
  * number, or a register that the loop does not write;
  * 3. nothing is stored outside of loops, there are no atomics, and no memory of the thread's own;
  * 4. no byte that one iteration writes is touched by another, nor by what is done before each: halo.c asks
- * that of the frame, as it depends on where pointers lead. */
+ * that of the fused iteration space, as it depends on where pointers lead. */
 #ifndef KFUSE_FUSER_ACCESS_EXPANSION_H
 #define KFUSE_FUSER_ACCESS_EXPANSION_H
 

@@ -11,7 +11,7 @@ enum overlap {
     OVERLAP_UNTESTED,
     OVERLAP_NONE,  /* no common byte */
     OVERLAP_SAME,  /* common bytes only within one fused thread */
-    OVERLAP_BLOCK, /* common bytes only within one fused block; told only where the frame's reach is BLOCK */
+    OVERLAP_BLOCK, /* common bytes only within one fused block; told only where the space's reach is BLOCK */
     OVERLAP_OTHER, /* some common byte is touched by two different fused threads */
     OVERLAP_UNKNOWN, /* an access without a relation, or isl gave up */
 };
@@ -50,12 +50,13 @@ const struct touch *touches_get(struct memo *memo, struct touches *touches, uint
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
 /* Tests of overlap_relation, which they do not compute: that takes long. */
 isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b);
-/* Of the threads of one frame. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
+/* Of the threads of one space. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
 enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b,
                           enum overlap reach);
-/* What tells threads of two launches apart that are placed in one frame, where that is affine in their own coordinates:
- * { [thread of a, thread of b] -> [byte, byte] } where a number of the one is less, or more, than the other's. Threads of
- * other blocks differ in some of the first, other threads of a block in some of the rest. Owned. */
+/* What tells threads of two launches apart that are placed in one space, where that is affine in their own
+ * coordinates: { [thread of a, thread of b] -> [byte, byte] } where a number of the one is less, or more,
+ * than the other's. Threads of other blocks differ in some of the first, other threads of a block in some of
+ * the rest. Owned. */
 enum { OVERLAP_MOST_APART = 12 };
 struct overlap_apart {
     isl_map *conditions[OVERLAP_MOST_APART];

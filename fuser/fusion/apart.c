@@ -21,9 +21,9 @@ static const enum form forms[] = {
     [REMAP_CELLS] = FORM_NONE,
 };
 
-static enum form form_of(const struct frame *frame, uint32_t p, uint32_t q)
+static enum form form_of(const struct space *space, uint32_t p, uint32_t q)
 {
-    enum remap_kind a = frame->remaps[p].kind, b = frame->remaps[q].kind;
+    enum remap_kind a = space->remaps[p].kind, b = space->remaps[q].kind;
     enum form first = forms[a], second = forms[b];
     if (a == REMAP_SAME && b == REMAP_SAME) return FORM_COORDINATES;
     if (first == FORM_ANY || second == FORM_ANY) return first == FORM_ANY ? second : first;
@@ -33,12 +33,12 @@ static enum form form_of(const struct frame *frame, uint32_t p, uint32_t q)
 /* The coordinates' names of the first and the second thread. */
 static const char *const block_names[2] = {"c", "d"}, *const thread_names[2] = {"u", "v"};
 
-static void write_thread(FILE *text, enum form form, const struct frame *frame, uint32_t member, int side,
+static void write_thread(FILE *text, enum form form, const struct space *space, uint32_t member, int side,
                          int d)
 {
-    const struct access_summary *summary = frame->members[member].summary;
+    const struct access_summary *summary = space->members[member].summary;
     const char *block = block_names[side], *thread = thread_names[side];
-    bool repeats = frame->remaps[member].kind == REMAP_STRIDE;
+    bool repeats = space->remaps[member].kind == REMAP_STRIDE;
     if (form == FORM_COORDINATES) {
         fprintf(text, "%s%c", thread, "xyz"[d]);
         return;
@@ -49,28 +49,28 @@ static void write_thread(FILE *text, enum form form, const struct frame *frame, 
     }
     fprintf(text, repeats ? "((" : "");
     remap_write_linear(text, block, thread, summary->grid, summary->block);
-    if (repeats) fprintf(text, ") mod %llu)", (unsigned long long)remap_threads(frame->grid, frame->block));
+    if (repeats) fprintf(text, ") mod %llu)", (unsigned long long)remap_threads(space->grid, space->block));
 }
 
 /* The fused block's number. */
-static void write_block(FILE *text, enum form form, const struct frame *frame, uint32_t member, int side,
+static void write_block(FILE *text, enum form form, const struct space *space, uint32_t member, int side,
                         int d)
 {
     static const uint32_t one[3] = {1, 1, 1};
-    const struct access_summary *summary = frame->members[member].summary;
-    uint64_t extent = form == FORM_LINEAR ? remap_threads(one, frame->block) : frame->block[d];
-    if (form == FORM_LINEAR && remap_keeps_blocks(summary, frame->grid, frame->block)) {
+    const struct access_summary *summary = space->members[member].summary;
+    uint64_t extent = form == FORM_LINEAR ? remap_threads(one, space->block) : space->block[d];
+    if (form == FORM_LINEAR && remap_keeps_blocks(summary, space->grid, space->block)) {
         remap_write_linear(text, block_names[side], thread_names[side], summary->grid, one);
-    } else if (form == FORM_COORDINATES || (form == FORM_GLOBAL && summary->block[d] == frame->block[d])) {
+    } else if (form == FORM_COORDINATES || (form == FORM_GLOBAL && summary->block[d] == space->block[d])) {
         fprintf(text, "%s%c", block_names[side], "xyz"[d]);
     } else {
         fprintf(text, "floor((");
-        write_thread(text, form, frame, member, side, d);
+        write_thread(text, form, space, member, side, d);
         fprintf(text, ")/%llu)", (unsigned long long)extent);
     }
 }
 
-static char *number_text(enum form form, const struct frame *frame, uint32_t member, int side, int d,
+static char *number_text(enum form form, const struct space *space, uint32_t member, int side, int d,
                          bool is_block)
 {
     char *string = NULL;
@@ -78,9 +78,9 @@ static char *number_text(enum form form, const struct frame *frame, uint32_t mem
     FILE *text = open_memstream(&string, &length);
     if (!text) return NULL;
     if (is_block)
-        write_block(text, form, frame, member, side, d);
+        write_block(text, form, space, member, side, d);
     else
-        write_thread(text, form, frame, member, side, d);
+        write_thread(text, form, space, member, side, d);
     if (!fclose(text)) return string;
     free(string);
     return NULL;
@@ -108,16 +108,16 @@ static bool add_numbers(struct overlap_apart *apart, struct memo *memo, const ch
     return first && second;
 }
 
-static bool add_all(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q,
+static bool add_all(struct overlap_apart *apart, const struct space *space, uint32_t p, uint32_t q,
                     enum form form, bool is_block)
 {
-    const struct access_summary *a = frame->members[p].summary, *b = frame->members[q].summary;
+    const struct access_summary *a = space->members[p].summary, *b = space->members[q].summary;
     for (int d = 0; d < (form == FORM_LINEAR ? 1 : 3); d++) {
         bool is_one = a->grid[d] == 1 && a->block[d] == 1 && b->grid[d] == 1 && b->block[d] == 1;
         if (form != FORM_LINEAR && is_one) continue;
-        char *first = number_text(form, frame, p, 0, d, is_block),
-             *second = number_text(form, frame, q, 1, d, is_block);
-        bool done = add_numbers(apart, frame->memo, first, second, is_block);
+        char *first = number_text(form, space, p, 0, d, is_block),
+             *second = number_text(form, space, q, 1, d, is_block);
+        bool done = add_numbers(apart, space->memo, first, second, is_block);
         free(first);
         free(second);
         if (!done) return false;
@@ -125,27 +125,27 @@ static bool add_all(struct overlap_apart *apart, const struct frame *frame, uint
     return true;
 }
 
-static bool open_by(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q,
+static bool open_by(struct overlap_apart *apart, const struct space *space, uint32_t p, uint32_t q,
                     enum form form)
 {
     *apart = (struct overlap_apart){0};
     if (form == FORM_NONE) return false;
-    bool done = add_all(apart, frame, p, q, form, true);
+    bool done = add_all(apart, space, p, q, form, true);
     apart->block_count = apart->count;
-    if (done && add_all(apart, frame, p, q, form, false)) return true;
+    if (done && add_all(apart, space, p, q, form, false)) return true;
     apart_close(apart);
     return false;
 }
 
-bool apart_open(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q)
+bool apart_open(struct overlap_apart *apart, const struct space *space, uint32_t p, uint32_t q)
 {
-    enum form form = form_of(frame, p, q);
-    return open_by(apart, frame, p, q, form == FORM_COORDINATES ? FORM_NONE : form);
+    enum form form = form_of(space, p, q);
+    return open_by(apart, space, p, q, form == FORM_COORDINATES ? FORM_NONE : form);
 }
 
-bool apart_open_members(struct overlap_apart *apart, const struct frame *frame, uint32_t p, uint32_t q)
+bool apart_open_members(struct overlap_apart *apart, const struct space *space, uint32_t p, uint32_t q)
 {
-    return open_by(apart, frame, p, q, form_of(frame, p, q));
+    return open_by(apart, space, p, q, form_of(space, p, q));
 }
 
 void apart_close(struct overlap_apart *apart)

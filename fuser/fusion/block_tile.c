@@ -3,7 +3,7 @@
  * bytes there, which stores need not go to memory. */
 #include "fuser/fusion/block_tile.h"
 
-#include "fuser/fusion/frame_pattern.h"
+#include "fuser/fusion/space_pattern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum {
 
 struct tiling {
     struct group *group;
-    struct frame *frame;
+    struct space *space;
     struct tile_uses uses; /* of the array that is looked at */
     uint32_t array;
 };
@@ -99,7 +99,7 @@ static bool add_use(struct tiling *tiling, const struct placed_access *placed)
     bool is_partly_forwarded =
         !use->is_store && group_forward_to(tiling->group, placed->member, access->instruction);
     if (is_movable_one && !is_partly_forwarded)
-        use->is_known = frame_pattern_open(&use->pattern, tiling->uses.arena, tiling->frame, placed);
+        use->is_known = space_pattern_open(&use->pattern, tiling->uses.arena, tiling->space, placed);
     return use->is_known || !use->is_store;
 }
 
@@ -112,7 +112,7 @@ static bool collect_uses(struct tiling *tiling)
     tiling->uses.list = arena_calloc(tiling->uses.arena, capacity + 1, sizeof *tiling->uses.list);
     for (uint32_t member = 0; tiling->uses.list && member < tiling->group->member_count; member++)
         for (uint32_t i = 0; i < tiling->group->members[member].summary->access_count; i++) {
-            const struct placed_access *placed = &tiling->frame->accesses[member][i];
+            const struct placed_access *placed = &tiling->space->accesses[member][i];
             const struct array_binding *binding = binding_of(tiling, placed);
             if (binding->array != tiling->array || !is_made(tiling, placed)) continue;
             if (!binding->is_plain || !add_use(tiling, placed)) return false;
@@ -223,7 +223,7 @@ static bool is_unread(const struct tiling *tiling, const struct tile_use *store)
     for (uint32_t i = 0; i < tiling->uses.count; i++) {
         const struct tile_use *load = &tiling->uses.list[i];
         if (load->is_store || load->is_served || load->placed->member < store->placed->member) continue;
-        if (frame_overlap(tiling->frame, store->placed, load->placed) != OVERLAP_NONE) return false;
+        if (space_overlap(tiling->space, store->placed, load->placed) != OVERLAP_NONE) return false;
     }
     return true;
 }
@@ -283,7 +283,7 @@ static bool is_in_tile(const struct tile_use *use, uint32_t last)
 
 static uint64_t resident_threads(const struct tiling *tiling, uint64_t shared)
 {
-    const uint32_t *block = tiling->frame->block;
+    const uint32_t *block = tiling->space->block;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2],
              blocks = TILE_SHARED / (shared + TILE_RESERVED);
     return blocks * threads < TILE_THREADS ? blocks * threads : TILE_THREADS;
@@ -425,7 +425,7 @@ static bool try_array(struct tiling *tiling)
     struct group_block_tile tile = {0};
     uint32_t last = 0;
     uint64_t without = group_shared_bytes(tiling->group);
-    struct quota quota = quota_begin(tiling->frame->ctx, TILE_OPERATIONS);
+    struct quota quota = quota_begin(tiling->space->ctx, TILE_OPERATIONS);
     bool found = without < GROUP_MOST_DYNAMIC && collect_uses(tiling) && find_classes(tiling) &&
                  settle(tiling, &tile, &last, (uint32_t)(GROUP_MOST_DYNAMIC - without)) &&
                  is_profitable(tiling, last) &&
@@ -443,14 +443,14 @@ static bool is_new_array(const struct group *group, uint32_t member, uint32_t ba
     return true;
 }
 
-bool block_tile_find(struct group *group, struct frame *frame)
+bool block_tile_find(struct group *group, struct space *space)
 {
     bool done = true;
-    if (group->stage_count || group->rename_count || frame->reach != OVERLAP_BLOCK) return true;
+    if (group->stage_count || group->rename_count || space->reach != OVERLAP_BLOCK) return true;
     for (uint32_t member = 0; done && member < group->member_count; member++)
         for (uint32_t base = 0; done && base < group->members[member].summary->base_count; base++) {
             if (!is_new_array(group, member, base)) continue;
-            struct tiling tiling = {.group = group, .frame = frame};
+            struct tiling tiling = {.group = group, .space = space};
             tiling.array = group->members[member].bindings[base].array;
             tiling.uses.arena = arena_create();
             done = tiling.uses.arena && try_array(&tiling);

@@ -25,11 +25,11 @@
 #define KFUSE_FUSER_FUSION_BLOCK_TILE_H
 
 #include "fuser/fusion/block_pattern.h"
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 /* Fills the group's block_tiles and tile_accesses, when forwards, drops and joins are known. False only when
  * memory is out. */
-bool block_tile_find(struct group *group, struct frame *frame);
+bool block_tile_find(struct group *group, struct space *space);
 
 /* --- block_tile_box.c: where bytes lie in a tile ---------------------------------------------------------
  */

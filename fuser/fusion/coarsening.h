@@ -12,7 +12,7 @@
  * A wrong result could come from
  * - a thread of the member that no block runs, or two: all threads that write lie in some block's box
  * (coarsening_covers), boxes of two blocks are disjoint, and each number stands for one cell of its box;
- * - a conflict with another member that reaches beyond the block: asked of the frame as for any member, whose
+ * - a conflict with another member that reaches beyond the block: asked of the space as for any member, whose
  * map here has every thread of the block run every cell of the box, since which does is the code's choice. So
  * what meets is at best within one block, and has a barrier between;
  * - passes that meet: they are different threads of one launch, which do not conflict in memory. In shared
@@ -20,12 +20,12 @@
  * - a barrier that not all threads come to: whether a pass has a cell is asked of block and pass alone where
  * cells are blocks, and other members have no barriers;
  * - values in registers: a thread of the fused kernel is no thread of such a member; forward.h leaves those
- * out. It could be slow: with fewer threads than the member had (frame_find's wastes_device), or for what a
+ * out. It could be slow: with fewer threads than the member had (space_find's wastes_device), or for what a
  * cell's coordinates cost, which divide by constants. */
 #ifndef KFUSE_FUSER_FUSION_COARSENING_H
 #define KFUSE_FUSER_FUSION_COARSENING_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 enum { COARSENING_PASSES = 64 }; /* at most */
 
@@ -38,19 +38,19 @@ static inline bool coarsening_is_cut(const struct coarsening *coarsening,
 }
 /* Finds the member's box of a block from its conflicts with the members that are placed, in an arena; NULL:
  * none, or isl gave up. */
-struct coarsening *coarsening_find(struct frame *frame, uint32_t member);
+struct coarsening *coarsening_find(struct space *space, uint32_t member);
 /* --- coarsening_map.c */
 /* { L -> [cell, z y x] }: of the launch. */
-__isl_give isl_map *coarsening_cells(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_cells(const struct space *space, uint32_t member,
                                      const struct coarsening *coarsening);
 /* { [bz, by, bx] -> [cell, z y x] }: of each fused block. */
-__isl_give isl_map *coarsening_boxes(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_boxes(const struct space *space, uint32_t member,
                                      const struct coarsening *coarsening);
 /* { F[bz, by, bx, tz, ty, tx] -> L }: all threads that the block may run. */
-__isl_give isl_map *coarsening_map(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_map(const struct space *space, uint32_t member,
                                    const struct coarsening *coarsening);
 /* { [bz, by, bx, tz, ty, tx, pass] -> L }: those that the thread runs. */
-__isl_give isl_map *coarsening_passes(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_passes(const struct space *space, uint32_t member,
                                       const struct coarsening *coarsening);
 
 #endif

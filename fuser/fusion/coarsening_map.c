@@ -26,10 +26,10 @@ static void write_cell(FILE *text, const struct coarsening *coarsening, const st
 }
 
 /* The box of the block, in which the cell has the coordinates l0, l1, l2. */
-static void write_box(FILE *text, const struct frame *frame, const struct coarsening *coarsening)
+static void write_box(FILE *text, const struct space *space, const struct coarsening *coarsening)
 {
     for (int d = 0; d < 3; d++) {
-        uint32_t blocks = frame->grid[d], cells = coarsening->box[d];
+        uint32_t blocks = space->grid[d], cells = coarsening->box[d];
         long long origin = coarsening->origin[d];
         fprintf(text, " and 0 <= b%c < %u and 0 <= l%d < %u and v%d = %lld + l%d", "xyz"[d], blocks, d, cells,
                 d, origin, d);
@@ -39,14 +39,14 @@ static void write_box(FILE *text, const struct frame *frame, const struct coarse
     }
 }
 
-static void write_threads(FILE *text, const struct frame *frame)
+static void write_threads(FILE *text, const struct space *space)
 {
-    const uint32_t *block = frame->block;
+    const uint32_t *block = space->block;
     for (int d = 0; d < 3; d++) fprintf(text, " and 0 <= t%c < %u", "xyz"[d], block[d]);
 }
 
 /* Which cell of the box the thread has in the pass. */
-static void write_pass(FILE *text, const struct frame *frame, const struct coarsening *coarsening,
+static void write_pass(FILE *text, const struct space *space, const struct coarsening *coarsening,
                        const struct access_summary *summary)
 {
     const uint32_t *box = coarsening->box;
@@ -56,65 +56,65 @@ static void write_pass(FILE *text, const struct frame *frame, const struct coars
         fprintf(text, "p and ");
         remap_write_linear(text, "c", "u", one, summary->block);
         fprintf(text, " = ");
-        remap_write_linear(text, "b", "t", one, frame->block);
+        remap_write_linear(text, "b", "t", one, space->block);
         return;
     }
-    remap_write_linear(text, "b", "t", one, frame->block);
-    fprintf(text, " + %llu p", (unsigned long long)remap_threads(one, frame->block));
+    remap_write_linear(text, "b", "t", one, space->block);
+    fprintf(text, " + %llu p", (unsigned long long)remap_threads(one, space->block));
 }
 
-enum relation { BLOCK_TO_CELL, THREAD_TO_CELL, FRAME_TO_MEMBER, PASS_TO_MEMBER };
+enum relation { BLOCK_TO_CELL, THREAD_TO_CELL, SPACE_TO_MEMBER, PASS_TO_MEMBER };
 
-static __isl_give isl_map *relation(const struct frame *frame, uint32_t member,
+static __isl_give isl_map *relation(const struct space *space, uint32_t member,
                                     const struct coarsening *coarsening, enum relation which)
 {
     static const char *const heads[] = {
         [BLOCK_TO_CELL] = "{ [bz, by, bx] -> [v2, v1, v0] : exists l0, l1, l2 : 0 = 0",
         [THREAD_TO_CELL] = "{ L[cz, cy, cx, uz, uy, ux] -> [v2, v1, v0] : 0 = 0",
-        [FRAME_TO_MEMBER] =
+        [SPACE_TO_MEMBER] =
             "{ F[bz, by, bx, tz, ty, tx] -> L[cz, cy, cx, uz, uy, ux] : exists v0, v1, v2, l0, "
             "l1, l2 : 0 = 0",
         [PASS_TO_MEMBER] = "{ [bz, by, bx, tz, ty, tx, p] -> [cz, cy, cx, uz, uy, ux] : exists v0, v1, v2, "
                            "l0, l1, l2 : 0 = 0",
     };
-    const struct access_summary *summary = frame->members[member].summary;
+    const struct access_summary *summary = space->members[member].summary;
     char *string = NULL;
     size_t length;
     FILE *text = open_memstream(&string, &length);
     if (!text) return NULL;
     fprintf(text, "%s", heads[which]);
     if (which != BLOCK_TO_CELL) write_cell(text, coarsening, summary);
-    if (which != THREAD_TO_CELL) write_box(text, frame, coarsening);
-    if (which >= FRAME_TO_MEMBER) write_threads(text, frame);
-    if (which == PASS_TO_MEMBER) write_pass(text, frame, coarsening, summary);
+    if (which != THREAD_TO_CELL) write_box(text, space, coarsening);
+    if (which >= SPACE_TO_MEMBER) write_threads(text, space);
+    if (which == PASS_TO_MEMBER) write_pass(text, space, coarsening, summary);
     for (int d = 0; which == BLOCK_TO_CELL && d < 3; d++)
         fprintf(text, " and 0 <= v%d < %u", d, coarsening->extents[d]);
     fprintf(text, " }");
-    isl_map *map = fclose(text) ? NULL : memo_read(frame->memo, string);
+    isl_map *map = fclose(text) ? NULL : memo_read(space->memo, string);
     free(string);
     return map;
 }
 
-__isl_give isl_map *coarsening_boxes(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_boxes(const struct space *space, uint32_t member,
                                      const struct coarsening *coarsening)
 {
-    return relation(frame, member, coarsening, BLOCK_TO_CELL);
+    return relation(space, member, coarsening, BLOCK_TO_CELL);
 }
 
-__isl_give isl_map *coarsening_cells(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_cells(const struct space *space, uint32_t member,
                                      const struct coarsening *coarsening)
 {
-    return relation(frame, member, coarsening, THREAD_TO_CELL);
+    return relation(space, member, coarsening, THREAD_TO_CELL);
 }
 
-__isl_give isl_map *coarsening_map(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_map(const struct space *space, uint32_t member,
                                    const struct coarsening *coarsening)
 {
-    return relation(frame, member, coarsening, FRAME_TO_MEMBER);
+    return relation(space, member, coarsening, SPACE_TO_MEMBER);
 }
 
-__isl_give isl_map *coarsening_passes(const struct frame *frame, uint32_t member,
+__isl_give isl_map *coarsening_passes(const struct space *space, uint32_t member,
                                       const struct coarsening *coarsening)
 {
-    return relation(frame, member, coarsening, PASS_TO_MEMBER);
+    return relation(space, member, coarsening, PASS_TO_MEMBER);
 }

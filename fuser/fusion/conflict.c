@@ -72,10 +72,10 @@ static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *
     return found;
 }
 
-static void describe_class(struct conflict *conflict, const struct group *group, const struct frame *frame)
+static void describe_class(struct conflict *conflict, const struct group *group, const struct space *space)
 {
     const char *p = group->members[0].summary->function->name, *q = group->members[1].summary->function->name;
-    bool is_thread = frame->reach == OVERLAP_SAME;
+    bool is_thread = space->reach == OVERLAP_SAME;
     if (group->rename_count) {
         conflict->class = CONFLICT_RENAMED;
         snprintf(conflict->reason, sizeof conflict->reason,
@@ -96,12 +96,12 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
 {
     struct bound_launch members[2] = {*p, *q};
     struct group group = {.members = members, .member_count = 2, .is_part = true, .arena = arena_create()};
-    struct frame frame;
-    struct frame_failure failure;
-    if (group.arena && rename_find(&group, &frame, memo, &failure)) {
-        describe_class(conflict, &group, &frame);
+    struct space space;
+    struct placement_failure failure;
+    if (group.arena && rename_find(&group, &space, memo, &failure)) {
+        describe_class(conflict, &group, &space);
         group_forget_stages(&group);
-        frame_clear(&frame);
+        space_clear(&space);
     } else if (group.arena && group.refusal) {
         conflict->class = failure.is_unknown ? CONFLICT_UNKNOWN : CONFLICT_OTHER;
         conflict->access_p = failure.access_p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Describes the conflict that stands in the way of a frame: kernels, array, lines of PTX, a pair of threads.
+ * Describes the conflict that stands in the way of a space: kernels, array, lines of PTX, a pair of threads.
  */
 #include "fuser/fusion/apart.h"
 #include "fuser/fusion/witness.h"
@@ -36,38 +36,38 @@ static const char *access_verb(const struct access *access)
 }
 
 /* By the relation between the members' threads, which can take isl long. */
-static bool find_composed(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
+static bool find_composed(struct space *space, const struct placed_access *a, const struct placed_access *b,
                           const struct touch *touch_a, const struct touch *touch_b,
                           struct conflict_witness *witness)
 {
-    struct quota quota = quota_begin(frame->ctx, DESCRIBE_OPERATIONS);
+    struct quota quota = quota_begin(space->ctx, DESCRIBE_OPERATIONS);
     isl_map *pairs = overlap_relation(touch_a, touch_b);
-    isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(frame->maps[a->member])),
-                                            isl_map_copy(frame->maps[b->member]));
-    bool found = witness_find(isl_map_subtract(pairs, together), &frame->members[a->member], a->access,
-                              &frame->members[b->member], b->access, witness);
+    isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(space->maps[a->member])),
+                                            isl_map_copy(space->maps[b->member]));
+    bool found = witness_find(isl_map_subtract(pairs, together), &space->members[a->member], a->access,
+                              &space->members[b->member], b->access, witness);
     quota_end(&quota);
     return found;
 }
 
 /* The threads of both launches that share a byte and do not fall into one fused thread. */
-static bool find_witness(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
-                         struct frame_failure *failure)
+static bool find_witness(struct space *space, const struct placed_access *a, const struct placed_access *b,
+                         struct placement_failure *failure)
 {
     struct conflict_witness *witness = &failure->witness;
-    const struct bound_launch *p = &frame->members[a->member], *q = &frame->members[b->member];
+    const struct bound_launch *p = &space->members[a->member], *q = &space->members[b->member];
     isl_map *bytes_a = overlap_thread_bytes(p, a->access), *bytes_b = overlap_thread_bytes(q, b->access);
     struct overlap_apart apart;
     bool found = false;
     if (bytes_a && bytes_b) {
-        struct touch touch_a = touch_of(frame->memo, bytes_a, a->access->width),
-                     touch_b = touch_of(frame->memo, bytes_b, b->access->width);
-        if (apart_open_members(&apart, frame, a->member, b->member)) {
+        struct touch touch_a = touch_of(space->memo, bytes_a, a->access->width),
+                     touch_b = touch_of(space->memo, bytes_b, b->access->width);
+        if (apart_open_members(&apart, space, a->member, b->member)) {
             found = overlap_sample_apart(&touch_a, &touch_b, &apart, witness->p, witness->q) &&
                     witness_complete(p, a->access, q, b->access, witness);
             apart_close(&apart);
         } else {
-            found = find_composed(frame, a, b, &touch_a, &touch_b, witness);
+            found = find_composed(space, a, b, &touch_a, &touch_b, witness);
         }
     }
     isl_map_free(bytes_a);
@@ -77,7 +77,7 @@ static bool find_witness(struct frame *frame, const struct placed_access *a, con
 
 /* The text, from what the failure has. No array's number: other launches may lie alike, on other arrays. */
 static void write_reason(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
-                         const struct access *b, struct frame_failure *failure)
+                         const struct access *b, struct placement_failure *failure)
 {
     char array[160];
     int length =
@@ -103,23 +103,23 @@ static void write_reason(const struct bound_launch *p, const struct access *a, c
         snprintf(rest, room, ", perhaps from another thread: the test was given up");
 }
 
-void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
-                      struct frame_failure *failure)
+void failure_describe(struct space *space, const struct placed_access *a, const struct placed_access *b,
+                      struct placement_failure *failure)
 {
-    failure->hazards[0] = (struct frame_hazard){a->member, b->member, a->index, b->index};
+    failure->hazards[0] = (struct placement_hazard){a->member, b->member, a->index, b->index};
     failure->hazard_count = 1;
     failure->p = a->member;
     failure->q = b->member;
     failure->access_p = a->index;
     failure->access_q = b->index;
-    failure->is_unknown = frame_overlap(frame, a, b) == OVERLAP_UNKNOWN;
-    failure->has_witness = !failure->is_unknown && find_witness(frame, a, b, failure);
-    write_reason(&frame->members[a->member], a->access, &frame->members[b->member], b->access, failure);
+    failure->is_unknown = space_overlap(space, a, b) == OVERLAP_UNKNOWN;
+    failure->has_witness = !failure->is_unknown && find_witness(space, a, b, failure);
+    write_reason(&space->members[a->member], a->access, &space->members[b->member], b->access, failure);
 }
 
 /* Threads of two blocks that touch one byte through these accesses of two members. */
 static bool meet_across_blocks(struct memo *memo, struct touches *of_p, uint32_t i, struct touches *of_q,
-                               uint32_t j, struct frame_failure *failure)
+                               uint32_t j, struct placement_failure *failure)
 {
     const struct bound_launch *p = of_p->launch, *q = of_q->launch;
     const struct access *a = &p->summary->accesses[i], *b = &q->summary->accesses[j];
@@ -134,7 +134,7 @@ static bool meet_across_blocks(struct memo *memo, struct touches *of_p, uint32_t
 }
 
 static bool describe_pair(struct memo *memo, struct touches *of_p, struct touches *of_q,
-                          struct frame_failure *failure)
+                          struct placement_failure *failure)
 {
     const struct access_summary *p = of_p->launch->summary, *q = of_q->launch->summary;
     for (uint32_t i = 0; i < p->access_count; i++)
@@ -151,7 +151,7 @@ static bool describe_pair(struct memo *memo, struct touches *of_p, struct touche
 
 /* The first two members that meet across blocks; what stands in the way is that blocks stay whole. */
 static bool describe_blocks(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
-                            struct frame_failure *failure)
+                            struct placement_failure *failure)
 {
     struct touches *touches = calloc(member_count, sizeof *touches);
     bool is_open = touches, found = false;
@@ -167,7 +167,7 @@ static bool describe_blocks(struct memo *memo, const struct bound_launch *member
 }
 
 void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
-                             struct frame_failure *failure)
+                             struct placement_failure *failure)
 {
     const char *tie = NULL;
     for (uint32_t member = 0; member < member_count && !tie; member++)

@@ -8,38 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ptx_function *function_of(const struct frame *frame, uint32_t member)
+static const struct ptx_function *function_of(const struct space *space, uint32_t member)
 {
-    return frame->members[member].summary->function;
+    return space->members[member].summary->function;
 }
 
-static const struct ptx_instruction *instruction_of(const struct frame *frame,
+static const struct ptx_instruction *instruction_of(const struct space *space,
                                                     const struct placed_access *access)
 {
-    return &function_of(frame, access->member)->instructions[access->access->instruction];
+    return &function_of(space, access->member)->instructions[access->access->instruction];
 }
 
-static uint32_t access_count(const struct frame *frame, uint32_t member)
+static uint32_t access_count(const struct space *space, uint32_t member)
 {
-    return frame->members[member].summary->access_count;
+    return space->members[member].summary->access_count;
 }
 
 /* The fused thread makes exactly this access, once in each instance, whenever its domain says so. */
-static bool is_exact(const struct frame *frame, const struct placed_access *access)
+static bool is_exact(const struct space *space, const struct placed_access *access)
 {
     return access->access->address_is_exact && access->access->domain_is_exact &&
            !access->access->is_uncached_order && access->access->relation &&
-           !remap_is_repeated(&frame->remaps[access->member]);
+           !remap_is_repeated(&space->remaps[access->member]);
 }
 
-bool forward_is_certain(const struct frame *frame, const struct placed_access *access)
+bool forward_is_certain(const struct space *space, const struct placed_access *access)
 {
-    return access->access->is_once && is_exact(frame, access);
+    return access->access->is_once && is_exact(space, access);
 }
 
-static bool may_touch(struct frame *frame, const struct placed_access *a, const struct placed_access *b)
+static bool may_touch(struct space *space, const struct placed_access *a, const struct placed_access *b)
 {
-    return frame_overlap(frame, a, b) != OVERLAP_NONE;
+    return space_overlap(space, a, b) != OVERLAP_NONE;
 }
 
 /* Whether one fused thread may make access `between` after `first` and before `last`. */
@@ -100,12 +100,12 @@ static bool loads_match(const struct ptx_function *first, const struct ptx_instr
            (bytes == 2 || bytes == 4 || bytes == 8);
 }
 
-static bool values_match(struct frame *frame, const struct placed_access *from,
+static bool values_match(struct space *space, const struct placed_access *from,
                          const struct placed_access *to)
 {
-    const struct ptx_instruction *source = instruction_of(frame, from), *load = instruction_of(frame, to);
-    const struct ptx_function *first = function_of(frame, from->member),
-                              *second = function_of(frame, to->member);
+    const struct ptx_instruction *source = instruction_of(space, from), *load = instruction_of(space, to);
+    const struct ptx_function *first = function_of(space, from->member),
+                              *second = function_of(space, to->member);
     if (wants_memory(source) || wants_memory(load)) return false;
     if (source->vector != load->vector || !source->type_count || !load->type_count ||
         ptx_type_bytes(source->types[0]) != ptx_type_bytes(load->types[0]))
@@ -114,116 +114,116 @@ static bool values_match(struct frame *frame, const struct placed_access *from,
            (value_is_raw(first, source) && value_is_raw(second, load));
 }
 
-bool forward_is_element(struct frame *frame, const struct placed_access *from, const struct placed_access *to)
+bool forward_is_element(struct space *space, const struct placed_access *from, const struct placed_access *to)
 {
-    const struct ptx_instruction *source = instruction_of(frame, from);
+    const struct ptx_instruction *source = instruction_of(space, from);
     return source->vector <= 1 && ptx_is_store(source) &&
-           value_is_raw(function_of(frame, from->member), source) && values_match(frame, from, to);
+           value_is_raw(function_of(space, from->member), source) && values_match(space, from, to);
 }
 
 /* In an early-exit divergent member, barriers of several branches wait for each other: the code does not tell
  * when other threads make the access. */
-static bool is_at_any_time(struct frame *frame, const struct placed_access *other,
+static bool is_at_any_time(struct space *space, const struct placed_access *other,
                            const struct placed_access *to)
 {
-    return frame->members[other->member].summary->is_exit_divergent &&
-           frame_overlap(frame, other, to) > OVERLAP_SAME;
+    return space->members[other->member].summary->is_exit_divergent &&
+           space_overlap(space, other, to) > OVERLAP_SAME;
 }
 
-static bool in_one_stage(const struct frame *frame, uint32_t a, uint32_t b)
+static bool in_one_stage(const struct space *space, uint32_t a, uint32_t b)
 {
-    return !frame->stages || frame->stages[a] == frame->stages[b];
+    return !space->stages || space->stages[a] == space->stages[b];
 }
 
-static bool written_between(struct frame *frame, const struct order *orders, const struct placed_access *from,
+static bool written_between(struct space *space, const struct order *orders, const struct placed_access *from,
                             const struct placed_access *to)
 {
     for (uint32_t member = from->member; member <= to->member; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *other = &frame->accesses[member][i];
-            if (!frame_writes(other)) continue;
-            if (is_at_any_time(frame, other, to)) return true;
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *other = &space->accesses[member][i];
+            if (!placed_writes(other)) continue;
+            if (is_at_any_time(space, other, to)) return true;
             if (other == from || !lies_between(orders, from, other, to)) continue;
-            if (may_touch(frame, other, to)) return true;
+            if (may_touch(space, other, to)) return true;
         }
     return false;
 }
 
 /* What it leaves in a register may be used elsewhere; if not, the reload stays: ptxas forwards what was
  * stored, without contracting. */
-static bool may_pass(const struct frame *frame, const struct placed_access *from)
+static bool may_pass(const struct space *space, const struct placed_access *from)
 {
-    return !frame_writes(from) || product_of_store(function_of(frame, from->member),
-                                                   from->access->instruction, NULL) != PRODUCT_BLOCKED;
+    return !placed_writes(from) || product_of_store(function_of(space, from->member),
+                                                    from->access->instruction, NULL) != PRODUCT_BLOCKED;
 }
 
-static bool written_in_iterations(struct frame *frame, struct joining *joining,
+static bool written_in_iterations(struct space *space, struct joining *joining,
                                   const struct placed_access *from, const struct placed_access *to,
                                   uint32_t distance)
 {
     for (uint32_t member = from->member; member <= to->member; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *other = &frame->accesses[member][i];
-            if (frame_writes(other) && join_meets_between(joining, from, other, to, distance)) return true;
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *other = &space->accesses[member][i];
+            if (placed_writes(other) && join_meets_between(joining, from, other, to, distance)) return true;
         }
     return false;
 }
 
 /* It holds the load's bytes in each iteration but the first, which is found. */
-static bool holds_in_iterations(struct frame *frame, struct joining *joining,
+static bool holds_in_iterations(struct space *space, struct joining *joining,
                                 const struct placed_access *from, const struct placed_access *load,
                                 uint32_t distance, uint32_t *first)
 {
     int32_t shift = join_shift(joining, from, load, distance);
     *first = 0;
     if (!join_covers(joining, from, load, distance, 0)) {
-        if (shift >= 0 || instruction_of(frame, load)->guard >= 0) return false;
+        if (shift >= 0 || instruction_of(space, load)->guard >= 0) return false;
         *first = (uint32_t)-shift;
         if (!join_covers(joining, from, load, distance, *first)) return false;
     }
-    return !written_in_iterations(frame, joining, from, load, distance);
+    return !written_in_iterations(space, joining, from, load, distance);
 }
 
 /* The latest access of an earlier member that certainly holds the load's bytes in the iterations of a joined
  * loop. */
-static const struct placed_access *joined_source(struct frame *frame, struct joining *joining,
+static const struct placed_access *joined_source(struct space *space, struct joining *joining,
                                                  const struct placed_access *load,
                                                  struct group_forward *forward)
 {
     for (uint32_t distance = 0; distance <= JOIN_MOST_SHIFT; distance++)
         for (uint32_t member = load->member; member-- > 0;)
-            for (uint32_t i = access_count(frame, member); i-- > 0;) {
-                const struct placed_access *from = &frame->accesses[member][i];
+            for (uint32_t i = access_count(space, member); i-- > 0;) {
+                const struct placed_access *from = &space->accesses[member][i];
                 uint32_t first;
                 if (!join_is_shared(joining, from, load) || from->access->kind == ACCESS_ATOMIC) continue;
-                if (!is_exact(frame, from) || !values_match(frame, from, load)) continue;
-                if (!holds_in_iterations(frame, joining, from, load, distance, &first)) continue;
+                if (!is_exact(space, from) || !values_match(space, from, load)) continue;
+                if (!holds_in_iterations(space, joining, from, load, distance, &first)) continue;
                 *forward = (struct group_forward){.distance = distance, .first = first};
-                return may_pass(frame, from) ? from : NULL;
+                return may_pass(space, from) ? from : NULL;
             }
     return NULL;
 }
 
 /* The latest access of an earlier member that certainly holds the load's bytes in a register. */
-static const struct placed_access *forward_source(struct frame *frame, const struct order *orders,
+static const struct placed_access *forward_source(struct space *space, const struct order *orders,
                                                   struct joining *joining, const struct placed_access *load,
                                                   struct group_forward *forward)
 {
     *forward = (struct group_forward){0};
-    if (!load->access->is_once) return joined_source(frame, joining, load, forward);
-    for (uint32_t member = load->member; member-- > 0 && in_one_stage(frame, member, load->member);)
-        for (uint32_t i = access_count(frame, member); i-- > 0;) {
-            const struct placed_access *from = &frame->accesses[member][i];
-            if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(frame, from)) continue;
-            if (!values_match(frame, from, load) || !frame_covers(frame, from, load)) continue;
-            if (!join_keeps_order(joining, from, load) || written_between(frame, orders, from, load))
+    if (!load->access->is_once) return joined_source(space, joining, load, forward);
+    for (uint32_t member = load->member; member-- > 0 && in_one_stage(space, member, load->member);)
+        for (uint32_t i = access_count(space, member); i-- > 0;) {
+            const struct placed_access *from = &space->accesses[member][i];
+            if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(space, from)) continue;
+            if (!values_match(space, from, load) || !space_covers(space, from, load)) continue;
+            if (!join_keeps_order(joining, from, load) || written_between(space, orders, from, load))
                 continue;
-            return may_pass(frame, from) ? from : NULL;
+            return may_pass(space, from) ? from : NULL;
         }
     return NULL;
 }
 
-static void add_forward(struct group *group, struct frame *frame, const struct placed_access *from,
+static void add_forward(struct group *group, struct space *space, const struct placed_access *from,
                         const struct placed_access *load, struct group_forward iterated)
 {
     struct group_forward *forward = &group->forwards[group->forward_count];
@@ -233,8 +233,8 @@ static void add_forward(struct group *group, struct frame *frame, const struct p
                                       .to_instruction = load->access->instruction,
                                       .distance = iterated.distance,
                                       .first = iterated.first};
-    if (frame_writes(from)) {
-        forward->round_product = product_of_store(function_of(frame, from->member), from->access->instruction,
+    if (placed_writes(from)) {
+        forward->round_product = product_of_store(function_of(space, from->member), from->access->instruction,
                                                   NULL) == PRODUCT_ROUND;
     } else {
         /* a load that is itself forwarded: take the value from where it comes */
@@ -256,21 +256,21 @@ static bool is_at_hand(const struct group *group, const struct placed_access *lo
     return group->expansions && group_fetch_to(group, load->member, load->access->instruction);
 }
 
-static void find_forwards(struct group *group, struct frame *frame, const struct order *orders,
+static void find_forwards(struct group *group, struct space *space, const struct order *orders,
                           struct joining *joining)
 {
-    for (uint32_t member = 1; member < frame->member_count; member++) {
-        if (remap_is_repeated(&frame->remaps[member])) continue;
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *load = &frame->accesses[member][i];
+    for (uint32_t member = 1; member < space->member_count; member++) {
+        if (remap_is_repeated(&space->remaps[member])) continue;
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *load = &space->accesses[member][i];
             const struct access *access = load->access;
             if (access->kind != ACCESS_READ || !access->address_is_exact || access->is_uncached_order ||
                 !access->relation)
                 continue;
             if (is_at_hand(group, load)) continue;
             struct group_forward iterated;
-            const struct placed_access *from = forward_source(frame, orders, joining, load, &iterated);
-            if (from) add_forward(group, frame, from, load, iterated);
+            const struct placed_access *from = forward_source(space, orders, joining, load, &iterated);
+            if (from) add_forward(group, space, from, load, iterated);
         }
     }
 }
@@ -283,14 +283,14 @@ static bool is_served(const struct group *group, const struct placed_access *loa
 }
 
 /* No thread reads what the store writes before the overwriter does its work, but by forwards. */
-static bool unread_until(const struct group *group, struct frame *frame, const struct order *orders,
+static bool unread_until(const struct group *group, struct space *space, const struct order *orders,
                          const struct placed_access *store, const struct placed_access *overwriter)
 {
     for (uint32_t member = store->member; member <= overwriter->member; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *other = &frame->accesses[member][i];
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *other = &space->accesses[member][i];
             if (other->access->kind == ACCESS_WRITE || other == store || other == overwriter) continue;
-            enum overlap overlap = frame_overlap(frame, other, store);
+            enum overlap overlap = space_overlap(space, other, store);
             if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
             if (overlap == OVERLAP_SAME && !lies_between(orders, store, other, overwriter)) continue;
             return false;
@@ -300,14 +300,14 @@ static bool unread_until(const struct group *group, struct frame *frame, const s
 
 /* No thread reads in the same iteration what the store writes, before the overwriter does its work, but by
  * forwards. */
-static bool unread_in_iteration(const struct group *group, struct frame *frame, struct joining *joining,
+static bool unread_in_iteration(const struct group *group, struct space *space, struct joining *joining,
                                 const struct placed_access *store, const struct placed_access *overwriter)
 {
     for (uint32_t member = store->member; member <= overwriter->member; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *other = &frame->accesses[member][i];
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *other = &space->accesses[member][i];
             if (other->access->kind == ACCESS_WRITE) continue;
-            enum overlap overlap = frame_overlap(frame, other, store);
+            enum overlap overlap = space_overlap(space, other, store);
             if (overlap == OVERLAP_NONE || is_served(group, other)) continue;
             if (overlap != OVERLAP_SAME || join_meets_between(joining, store, other, overwriter, 0))
                 return false;
@@ -316,17 +316,17 @@ static bool unread_in_iteration(const struct group *group, struct frame *frame, 
 }
 
 /* Of a store in a joined loop: an overwriter in each iteration. */
-static bool is_overwritten_in_iteration(const struct group *group, struct frame *frame,
+static bool is_overwritten_in_iteration(const struct group *group, struct space *space,
                                         struct joining *joining, const struct placed_access *store)
 {
-    for (uint32_t member = store->member + 1; member < frame->member_count; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *later = &frame->accesses[member][i];
+    for (uint32_t member = store->member + 1; member < space->member_count; member++)
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *later = &space->accesses[member][i];
             if (later->access->kind != ACCESS_WRITE || !join_is_shared(joining, store, later) ||
-                !is_exact(frame, later) || join_shift(joining, later, store, 0) != 0 ||
+                !is_exact(space, later) || join_shift(joining, later, store, 0) != 0 ||
                 !join_covers(joining, later, store, 0, 0))
                 continue;
-            if (unread_in_iteration(group, frame, joining, store, later)) return true;
+            if (unread_in_iteration(group, space, joining, store, later)) return true;
         }
     return false;
 }
@@ -339,45 +339,45 @@ bool forward_may_leave_out(const struct ptx_function *function, const struct acc
            product_of_store(function, access->instruction, NULL) != PRODUCT_BLOCKED;
 }
 
-static bool may_drop(const struct group *group, struct frame *frame, const struct order *orders,
+static bool may_drop(const struct group *group, struct space *space, const struct order *orders,
                      struct joining *joining, const struct placed_access *store)
 {
-    if (remap_is_repeated(&frame->remaps[store->member]) ||
-        !forward_may_leave_out(function_of(frame, store->member), store->access))
+    if (remap_is_repeated(&space->remaps[store->member]) ||
+        !forward_may_leave_out(function_of(space, store->member), store->access))
         return false;
-    if (is_overwritten_in_iteration(group, frame, joining, store)) return true;
+    if (is_overwritten_in_iteration(group, space, joining, store)) return true;
     for (uint32_t member = store->member + 1;
-         member < frame->member_count && in_one_stage(frame, store->member, member); member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *later = &frame->accesses[member][i];
-            if (later->access->kind != ACCESS_WRITE || !forward_is_certain(frame, later)) continue;
-            if (frame_covers(frame, later, store) && unread_until(group, frame, orders, store, later))
+         member < space->member_count && in_one_stage(space, store->member, member); member++)
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *later = &space->accesses[member][i];
+            if (later->access->kind != ACCESS_WRITE || !forward_is_certain(space, later)) continue;
+            if (space_covers(space, later, store) && unread_until(group, space, orders, store, later))
                 return true;
         }
     return false;
 }
 
-static void find_drops(struct group *group, struct frame *frame, const struct order *orders,
+static void find_drops(struct group *group, struct space *space, const struct order *orders,
                        struct joining *joining)
 {
-    for (uint32_t member = 0; member < frame->member_count; member++)
-        for (uint32_t i = 0; i < access_count(frame, member); i++) {
-            const struct placed_access *store = &frame->accesses[member][i];
-            if (!may_drop(group, frame, orders, joining, store)) continue;
+    for (uint32_t member = 0; member < space->member_count; member++)
+        for (uint32_t i = 0; i < access_count(space, member); i++) {
+            const struct placed_access *store = &space->accesses[member][i];
+            if (!may_drop(group, space, orders, joining, store)) continue;
             group->drops[group->drop_count++] = (struct group_drop){member, store->access->instruction};
         }
 }
 
-bool forward_find(struct group *group, struct frame *frame, const struct order *orders,
+bool forward_find(struct group *group, struct space *space, const struct order *orders,
                   struct joining *joining)
 {
     uint32_t capacity = 1;
-    for (uint32_t member = 0; member < frame->member_count; member++) capacity += access_count(frame, member);
+    for (uint32_t member = 0; member < space->member_count; member++) capacity += access_count(space, member);
     group->forwards = arena_calloc(group->arena, capacity, sizeof *group->forwards);
     group->drops = arena_calloc(group->arena, capacity, sizeof *group->drops);
     if (!group->forwards || !group->drops) return false;
     group->forward_count = group->drop_count = 0;
-    find_forwards(group, frame, orders, joining);
-    find_drops(group, frame, orders, joining);
+    find_forwards(group, space, orders, joining);
+    find_drops(group, space, orders, joining);
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Decides a group: frame and remaps (place.c), then what forwarding makes of the members'
- * accesses (forward.c). */
+ * Decides a group: space and remaps (place.c), then what forwarding makes of the members' accesses
+ * (forward.c). */
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
 #include "fuser/fusion/rename.h"
@@ -26,16 +26,16 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
     return NULL;
 }
 
-static void copy_frame(struct group *group, struct frame *frame)
+static void copy_space(struct group *group, struct space *space)
 {
     if (!group->stage_count) {
-        memcpy(group->grid, frame->grid, sizeof group->grid);
-        memcpy(group->block, frame->block, sizeof group->block);
+        memcpy(group->grid, space->grid, sizeof group->grid);
+        memcpy(group->block, space->block, sizeof group->block);
     }
     for (uint32_t member = 0; member < group->member_count; member++) {
-        group->remaps[member] = frame->remaps[member];
-        frame->remaps[member].coordinates = NULL; /* the group owns them now */
-        frame->remaps[member].own = frame->remaps[member].sparse = NULL;
+        group->remaps[member] = space->remaps[member];
+        space->remaps[member].coordinates = NULL; /* the group owns them now */
+        space->remaps[member].own = space->remaps[member].sparse = NULL;
     }
 }
 
@@ -76,23 +76,23 @@ static bool find_demotes(struct group *group)
     return group->demotes;
 }
 
-static bool meet_in_block(struct frame *frame, uint32_t p, uint32_t q)
+static bool meet_in_block(struct space *space, uint32_t p, uint32_t q)
 {
-    for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
-        for (uint32_t j = 0; j < frame->members[q].summary->access_count; j++) {
-            const struct placed_access *a = &frame->accesses[p][i], *b = &frame->accesses[q][j];
-            if ((frame_writes(a) || frame_writes(b)) && frame_overlap(frame, a, b) == OVERLAP_BLOCK)
+    for (uint32_t i = 0; i < space->members[p].summary->access_count; i++)
+        for (uint32_t j = 0; j < space->members[q].summary->access_count; j++) {
+            const struct placed_access *a = &space->accesses[p][i], *b = &space->accesses[q][j];
+            if ((placed_writes(a) || placed_writes(b)) && space_overlap(space, a, b) == OVERLAP_BLOCK)
                 return true;
         }
     return false;
 }
 
 /* An early-exit divergent member ends with a barrier, in the blocks that run it: here, all of them. */
-static bool ends_with_barrier(const struct frame *frame, uint32_t member)
+static bool ends_with_barrier(const struct space *space, uint32_t member)
 {
-    const struct access_summary *summary = frame->members[member].summary;
-    return summary->is_exit_divergent && frame->remaps[member].kind != REMAP_COARSENED &&
-           !memcmp(summary->grid, frame->grid, sizeof frame->grid);
+    const struct access_summary *summary = space->members[member].summary;
+    return summary->is_exit_divergent && space->remaps[member].kind != REMAP_COARSENED &&
+           !memcmp(summary->grid, space->grid, sizeof space->grid);
 }
 
 /* Members that are interleaved: a join's, or one alone. The one behind them. */
@@ -104,7 +104,7 @@ static uint32_t end_of_interleaved(const struct group *group, uint32_t member)
 
 /* Before a member, or a join, that meets, within a block, what ran after the last barrier, or whose shared
  * memory lies over that one's. Members of a join have theirs side by side, and meet in no block. */
-static bool find_barriers(struct group *group, struct frame *frame)
+static bool find_barriers(struct group *group, struct space *space)
 {
     group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
     bool had_shared = false;
@@ -115,14 +115,14 @@ static bool find_barriers(struct group *group, struct frame *frame)
             has_shared |= group->members[member].summary->has_shared;
             group->is_tied |= group->members[member].summary->whole_block != NULL;
             for (uint32_t p = since; p < first && !is_needed; p++)
-                is_needed = meet_in_block(frame, p, member);
+                is_needed = meet_in_block(space, p, member);
         }
         is_needed |= had_shared && has_shared;
         group->barriers[first] = is_needed;
         group->is_tied |= is_needed;
         had_shared = has_shared || (had_shared && !is_needed);
         if (is_needed) since = first;
-        if (!ends_with_barrier(frame, end - 1)) continue;
+        if (!ends_with_barrier(space, end - 1)) continue;
         had_shared = false;
         since = end;
     }
@@ -146,35 +146,35 @@ void group_use_block_tiles(struct group *group, bool is_on)
 static bool decide(struct group *group, struct memo *memo)
 {
     isl_ctx *ctx = memo->ctx;
-    struct frame frame;
-    struct frame_failure failure;
+    struct space space;
+    struct placement_failure failure;
     group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
     if (!group->remaps) return false;
     group->refusal = member_refusal(group->arena, group->members, group->member_count);
     if (group->refusal) return true;
-    if (!rename_find(group, &frame, memo, &failure)) return group->refusal;
+    if (!rename_find(group, &space, memo, &failure)) return group->refusal;
     group->refusal = NULL;
     struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
     bool done = orders && find_demotes(group);
     for (uint32_t member = 0; done && member < group->member_count; member++)
         done = order_open(&orders[member], group->arena, group->members[member].summary->function);
-    struct joining *joining = done ? join_open(group, &frame) : NULL;
+    struct joining *joining = done ? join_open(group, &space) : NULL;
     struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
-    done = joining && forward_find(group, &frame, orders, joining);
-    if (done && join_prune(joining)) done = forward_find(group, &frame, orders, joining);
-    done = done && join_cut(joining) && find_barriers(group, &frame);
+    done = joining && forward_find(group, &space, orders, joining);
+    if (done && join_prune(joining)) done = forward_find(group, &space, orders, joining);
+    done = done && join_cut(joining) && find_barriers(group, &space);
     quota_end(&quota);
-    done = done && block_tile_find(group, &frame);
+    done = done && block_tile_find(group, &space);
     join_close(joining);
     quota = quota_begin(ctx, EXIT_OPERATIONS);
-    done = done && (group->stage_count || exit_find(group, &frame, orders));
+    done = done && (group->stage_count || exit_find(group, &space, orders));
     quota_end(&quota);
-    done = done && reuse_find(group, &frame);
-    copy_frame(group, &frame);
+    done = done && reuse_find(group, &space);
+    copy_space(group, &space);
     group->found_block_tiles = group->block_tile_count;
     group->found_tile_accesses = group->tile_access_count;
     measure(group);
-    frame_clear(&frame);
+    space_clear(&space);
     return done;
 }
 

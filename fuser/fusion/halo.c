@@ -21,7 +21,7 @@ enum {
 /* Its own cells, each running itself. */
 static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, bool only_effective)
 {
-    isl_map *map = isl_map_copy(halo->frame->maps[member]);
+    isl_map *map = isl_map_copy(halo->space->maps[member]);
     if (only_effective)
         map = isl_map_intersect_range(map, isl_set_copy(halo_summary(halo, member)->effective));
     return isl_set_identity(isl_map_domain(map));
@@ -37,12 +37,12 @@ static struct halo_load *load_of(const struct halo *halo, const struct placed_ac
 static bool list_loads(struct halo *halo)
 {
     uint32_t most = 1;
-    for (uint32_t m = 0; m < halo->frame->member_count; m++) most += halo_summary(halo, m)->access_count;
-    halo->loads = arena_calloc(halo->frame->arena, most, sizeof *halo->loads);
-    for (uint32_t m = 0; halo->loads && m < halo->frame->member_count; m++)
+    for (uint32_t m = 0; m < halo->space->member_count; m++) most += halo_summary(halo, m)->access_count;
+    halo->loads = arena_calloc(halo->space->arena, most, sizeof *halo->loads);
+    for (uint32_t m = 0; halo->loads && m < halo->space->member_count; m++)
         for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++)
-            if (halo->frame->accesses[m][i].access->kind == ACCESS_READ)
-                halo->loads[halo->load_count++].load = &halo->frame->accesses[m][i];
+            if (halo->space->accesses[m][i].access->kind == ACCESS_READ)
+                halo->loads[halo->load_count++].load = &halo->space->accesses[m][i];
     return halo->loads;
 }
 
@@ -54,9 +54,9 @@ static bool look_back(struct halo *halo, struct halo_load *load, bool *reads_rec
     bool reads_any = false;
     for (uint32_t p = 0; p < load->load->member; p++)
         for (uint32_t i = 0; i < halo_summary(halo, p)->access_count; i++) {
-            const struct placed_access *store = &halo->frame->accesses[p][i];
-            if (!frame_writes(store)) continue;
-            enum overlap overlap = frame_overlap(halo->frame, store, load->load);
+            const struct placed_access *store = &halo->space->accesses[p][i];
+            if (!placed_writes(store)) continue;
+            enum overlap overlap = space_overlap(halo->space, store, load->load);
             if (overlap == OVERLAP_NONE) continue;
             if (overlap == OVERLAP_UNKNOWN)
                 return halo_refuse(halo, store, load->load, "an address that is not known");
@@ -140,14 +140,14 @@ static bool rest_is_written(struct halo *halo, const struct halo_load *served,
 {
     isl_map *rest = served->rest;
     const struct placed_access *load = served->load;
-    if (!rest || !overlap_may_share(&halo->frame->members[load->member], load->access,
-                                    &halo->frame->members[write->member], write->access))
+    if (!rest || !overlap_may_share(&halo->space->members[load->member], load->access,
+                                    &halo->space->members[write->member], write->access))
         return false;
-    if (halo->frame->shapes[load->shape].array != halo->frame->shapes[write->shape].array)
-        return frame_overlap(halo->frame, load, write) != OVERLAP_NONE;
-    const struct touch *written = &halo->frame->shapes[write->shape].touch;
-    struct touch read = touch_of(halo->frame->memo, rest, load->access->width);
-    return !written->bytes || overlap_is_empty(halo->frame->memo, &read, written) != isl_bool_true;
+    if (halo->space->shapes[load->shape].array != halo->space->shapes[write->shape].array)
+        return space_overlap(halo->space, load, write) != OVERLAP_NONE;
+    const struct touch *written = &halo->space->shapes[write->shape].touch;
+    struct touch read = touch_of(halo->space->memo, rest, load->access->width);
+    return !written->bytes || overlap_is_empty(halo->space->memo, &read, written) != isl_bool_true;
 }
 
 /* a is a write; b any access; at least one of two members. */
@@ -160,10 +160,10 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
         return !rest_is_written(halo, load, a) ||
                halo_refuse(halo, a, b, "what no earlier member computes is written in the group");
     bool is_first = a->member <= b->member;
-    enum overlap overlap = frame_overlap(halo->frame, is_first ? a : b, is_first ? b : a);
+    enum overlap overlap = space_overlap(halo->space, is_first ? a : b, is_first ? b : a);
     if (overlap == OVERLAP_NONE) return true;
     if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
-    if (frame_writes(b)) {
+    if (placed_writes(b)) {
         if (a->member == b->member || overlap == OVERLAP_SAME) return true;
         return halo_refuse(halo, a, b, "both write it, from different cells");
     }
@@ -176,13 +176,13 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
 /* What one iteration of an expanded member writes, no other cell of the member touches: expansion.h. */
 static bool check_iterations(struct halo *halo, uint32_t member)
 {
-    struct frame *frame = halo->frame;
+    struct space *space = halo->space;
     uint32_t count = halo_summary(halo, member)->access_count;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < count; j++) {
-            const struct placed_access *a = &frame->accesses[member][i], *b = &frame->accesses[member][j];
-            if (!frame_writes(a)) continue;
-            enum overlap overlap = i <= j ? frame_overlap(frame, a, b) : frame_overlap(frame, b, a);
+            const struct placed_access *a = &space->accesses[member][i], *b = &space->accesses[member][j];
+            if (!placed_writes(a)) continue;
+            enum overlap overlap = i <= j ? space_overlap(space, a, b) : space_overlap(space, b, a);
             if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
             if (overlap != OVERLAP_NONE && overlap != OVERLAP_SAME)
                 return halo_refuse(halo, a, b, "another iteration of the loop touches what this one writes");
@@ -193,11 +193,11 @@ static bool check_iterations(struct halo *halo, uint32_t member)
 /* A hazard on this access's array is known already. */
 static bool is_told(const struct halo *halo, const struct placed_access *access)
 {
-    const struct frame *frame = halo->frame;
+    const struct space *space = halo->space;
     for (uint32_t i = 0; i < halo->failure->hazard_count; i++) {
-        const struct frame_hazard *hazard = &halo->failure->hazards[i];
-        const struct placed_access *other = &frame->accesses[hazard->p][hazard->access_p];
-        if (frame->shapes[other->shape].array == frame->shapes[access->shape].array) return true;
+        const struct placement_hazard *hazard = &halo->failure->hazards[i];
+        const struct placed_access *other = &space->accesses[hazard->p][hazard->access_p];
+        if (space->shapes[other->shape].array == space->shapes[access->shape].array) return true;
     }
     return false;
 }
@@ -205,19 +205,19 @@ static bool is_told(const struct halo *halo, const struct placed_access *access)
 /* All of them are noted, one an array: renaming may dissolve them. */
 static bool check_hazards(struct halo *halo)
 {
-    struct frame *frame = halo->frame;
+    struct space *space = halo->space;
     bool are_none = true;
-    for (uint32_t m = 0; m < frame->member_count; m++)
+    for (uint32_t m = 0; m < space->member_count; m++)
         if (halo->group->expansions && halo->group->expansions[m] && !check_iterations(halo, m)) return false;
-    for (uint32_t m = 0; m < frame->member_count; m++)
+    for (uint32_t m = 0; m < space->member_count; m++)
         for (uint32_t i = 0; i < halo_summary(halo, m)->access_count; i++) {
-            const struct placed_access *a = &frame->accesses[m][i];
+            const struct placed_access *a = &space->accesses[m][i];
             if (a->access->kind == ACCESS_ATOMIC && halo->spreads[m].is_recomputed)
                 return halo_refuse(halo, a, a, "an atomic would be done again by other blocks");
-            if (!frame_writes(a) || is_told(halo, a)) continue;
-            for (uint32_t n = 0; n < frame->member_count && !is_told(halo, a); n++)
+            if (!placed_writes(a) || is_told(halo, a)) continue;
+            for (uint32_t n = 0; n < space->member_count && !is_told(halo, a); n++)
                 for (uint32_t j = 0; j < halo_summary(halo, n)->access_count && !is_told(halo, a); j++)
-                    are_none &= check_pair(halo, a, &frame->accesses[n][j]);
+                    are_none &= check_pair(halo, a, &space->accesses[n][j]);
         }
     return are_none;
 }
@@ -268,7 +268,7 @@ static void find_stages(struct halo *halo)
             if (spread->is_recomputed && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
         group->stages[group->stage_count - 1].member_count++;
-        halo->frame->stages[m] = group->stage_count - 1;
+        halo->space->stages[m] = group->stage_count - 1;
     }
 }
 
@@ -282,7 +282,7 @@ static __isl_give isl_set *own_of(const struct halo *halo, uint32_t member)
 static bool settle_remaps(struct halo *halo)
 {
     for (uint32_t m = 0; m < halo->group->member_count; m++) {
-        struct remap *remap = &halo->frame->remaps[m];
+        struct remap *remap = &halo->space->remaps[m];
         const struct spread *spread = &halo->spreads[m];
         *remap = (struct remap){.kind = REMAP_CELLS, .is_recomputed = spread->is_recomputed};
         if (!spread->is_recomputed && !spread->is_small) continue;
@@ -303,19 +303,19 @@ static bool allocate(struct halo *halo)
     struct group *group = halo->group;
     uint32_t accesses = 1;
     for (uint32_t m = 0; m < group->member_count; m++) accesses += halo_summary(halo, m)->access_count;
-    struct arena *arena = halo->frame->arena;
+    struct arena *arena = halo->space->arena;
     halo->spreads = arena_calloc(arena, group->member_count, sizeof *halo->spreads);
-    halo->frame->stages = arena_calloc(arena, group->member_count, sizeof *halo->frame->stages);
+    halo->space->stages = arena_calloc(arena, group->member_count, sizeof *halo->space->stages);
     group->stages = arena_calloc(arena, group->member_count, sizeof *group->stages);
     group->tiles = arena_calloc(arena, accesses, sizeof *group->tiles);
-    return halo->spreads && halo->frame->stages && group->stages && group->tiles;
+    return halo->spreads && halo->space->stages && group->stages && group->tiles;
 }
 
 static bool find(struct halo *halo)
 {
     bool is_recomputed = false;
     if (!halo_place_members(halo) || !list_loads(halo) || !find_recomputed(halo)) return false;
-    for (uint32_t m = halo->frame->member_count; m-- > 0;) {
+    for (uint32_t m = halo->space->member_count; m-- > 0;) {
         if (!spread_member(halo, m)) return false;
         is_recomputed |= halo->spreads[m].is_recomputed;
     }
@@ -344,16 +344,16 @@ static void cell_extents(const struct group *group, uint32_t cells[3])
     }
 }
 
-static bool find_cells(struct group *group, struct frame *frame, struct memo *memo,
-                       struct frame_failure *failure)
+static bool find_cells(struct group *group, struct space *space, struct memo *memo,
+                       struct placement_failure *failure)
 {
     static const uint32_t one_block[3] = {1, 1, 1};
-    struct halo halo = {.group = group, .frame = frame, .failure = failure};
+    struct halo halo = {.group = group, .space = space, .failure = failure};
     memset(failure, 0, sizeof *failure);
     uint32_t cells[3];
     cell_extents(group, cells);
     if (!cells[0] || !cells[1] || !cells[2]) return false;
-    if (!frame_open(frame, memo, group->arena, group->members, group->member_count, one_block, cells))
+    if (!space_open(space, memo, group->arena, group->members, group->member_count, one_block, cells))
         return false;
     struct quota quota = quota_begin(memo->ctx, (unsigned long)HALO_OPERATIONS * group->member_count);
     bool found = allocate(&halo) && find(&halo);
@@ -364,7 +364,7 @@ static bool find_cells(struct group *group, struct frame *frame, struct memo *me
     for (uint32_t i = 0; i < halo.load_count; i++) halo_clear_load(&halo.loads[i]);
     if (!found) {
         group_forget_stages(group);
-        frame_clear(frame);
+        space_clear(space);
     }
     return found;
 }
@@ -393,7 +393,7 @@ static bool expand_members(struct group *group, const char **why)
     return has_iterations;
 }
 
-bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+bool halo_find(struct group *group, struct space *space, struct memo *memo, struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
     const char *tie = tie_of(group), *why;
@@ -405,10 +405,10 @@ bool halo_find(struct group *group, struct frame *frame, struct memo *memo, stru
             snprintf(failure->reason, sizeof failure->reason, "they are not looked for");
         return false;
     }
-    if (find_cells(group, frame, memo, failure)) return true;
+    if (find_cells(group, space, memo, failure)) return true;
     if (group->rename_count) return false; /* its view is not that of the expanded launches */
-    struct frame_failure of_iterations = {0};
-    if (expand_members(group, &why) && find_cells(group, frame, memo, &of_iterations)) return true;
+    struct placement_failure of_iterations = {0};
+    if (expand_members(group, &why) && find_cells(group, space, memo, &of_iterations)) return true;
     group->members = members;
     group->expansions = NULL;
     if (why)

@@ -38,11 +38,12 @@
 #ifndef KFUSE_FUSER_FUSION_HALO_H
 #define KFUSE_FUSER_FUSION_HALO_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
-/* Opens a frame of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
- * (guards aside), grid and block. False when there is no such fusion, with the reason; nothing
- * is left open then. */
-bool halo_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
+/* Opens a space of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
+ * (guards aside), grid and block. False when there is no such fusion, with the reason; nothing is left open
+ * then. */
+bool halo_find(struct group *group, struct space *space, struct memo *memo,
+               struct placement_failure *failure);
 
 #endif

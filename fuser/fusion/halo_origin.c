@@ -37,9 +37,9 @@ static uint32_t definition_of_value(const struct halo *halo, const struct placed
     const struct ptx_function *function = halo_summary(halo, store->member)->function;
     const struct ptx_operand *value = &function->instructions[store->access->instruction].operands[1];
     const char *reason;
-    struct ptx_cfg *cfg = ptx_cfg_build(halo->frame->arena, function, &reason);
-    struct dominators *dominators = cfg ? dominators_build(halo->frame->arena, cfg) : NULL;
-    struct ssa *ssa = dominators ? ssa_build(halo->frame->arena, dominators) : NULL;
+    struct ptx_cfg *cfg = ptx_cfg_build(halo->space->arena, function, &reason);
+    struct dominators *dominators = cfg ? dominators_build(halo->space->arena, cfg) : NULL;
+    struct ssa *ssa = dominators ? ssa_build(halo->space->arena, dominators) : NULL;
     if (!ssa || value->kind != PTX_OPERAND_REGISTER || value->component) return UINT32_MAX;
     const struct ssa_value *made = &ssa->values[ssa_use(ssa, store->access->instruction, value->reg)];
     bool is_alone = made->kind == SSA_DEFINITION && made->previous == SSA_NO_VALUE;
@@ -57,8 +57,8 @@ static bool is_certain_load(const struct placed_access *load)
 static bool is_of_before(const struct halo *halo, const struct placed_access *load)
 {
     for (uint32_t i = 0; i < halo_summary(halo, load->member)->access_count; i++) {
-        const struct placed_access *other = &halo->frame->accesses[load->member][i];
-        if (frame_writes(other) && frame_overlap(halo->frame, other, load) != OVERLAP_NONE) return false;
+        const struct placed_access *other = &halo->space->accesses[load->member][i];
+        if (placed_writes(other) && space_overlap(halo->space, other, load) != OVERLAP_NONE) return false;
     }
     return true;
 }
@@ -70,10 +70,10 @@ static const struct placed_access *copied_load(const struct halo *halo, const st
     uint32_t instruction = definition_of_value(halo, store);
     for (uint32_t i = 0; instruction != UINT32_MAX && i < halo_summary(halo, store->member)->access_count;
          i++) {
-        const struct placed_access *load = &halo->frame->accesses[store->member][i];
+        const struct placed_access *load = &halo->space->accesses[store->member][i];
         if (load->access->instruction != instruction) continue;
         bool is_copy = is_certain_load(load) && load->access->width == store->access->width &&
-                       forward_is_element(halo->frame, store, load) && is_of_before(halo, load);
+                       forward_is_element(halo->space, store, load) && is_of_before(halo, load);
         return is_copy ? load : NULL;
     }
     return NULL;
@@ -94,7 +94,7 @@ static bool add_origin(struct search *search, const struct placed_access *store,
         return load->origins[i].source;
     }
     struct halo_origin *origins =
-        arena_grow(search->halo->frame->arena, load->origins, count, count + 1, sizeof *origins);
+        arena_grow(search->halo->space->arena, load->origins, count, count + 1, sizeof *origins);
     if (!origins) {
         isl_map_free(source);
         return false;
@@ -112,7 +112,7 @@ static bool follow(struct search *search, const struct placed_access *store, __i
     if (!copied) return false;
     struct halo_load found = {.load = search->load->load};
     struct search deeper = {search->halo, &found, true, true};
-    isl_map *bytes = isl_map_copy(search->halo->frame->shapes[copied->shape].touch.bytes);
+    isl_map *bytes = isl_map_copy(search->halo->space->shapes[copied->shape].touch.bytes);
     isl_map *rest = isl_map_apply_range(isl_map_copy(source), bytes);
     isl_set *asked = isl_map_domain(isl_map_copy(source)), *read = isl_map_domain(isl_map_copy(rest));
     bool is_followed = isl_set_is_equal(asked, read) == isl_bool_true && find(&deeper, copied, &rest) &&
@@ -132,21 +132,21 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
 {
     struct halo *halo = search->halo;
     isl_map *source;
-    if (!halo_source_cells(halo->frame, left, load->access->width, store, &source))
+    if (!halo_source_cells(halo->space, left, load->access->width, store, &source))
         return refuse(search, store, load, "the element read is not one thread's alone");
     if (!source) return true;
     bool is_fit = false;
     isl_set *served = isl_map_domain(isl_map_copy(source)), *now = isl_map_domain(isl_map_copy(*rest));
-    if (!forward_is_certain(halo->frame, store) || !is_certain_load(load))
+    if (!forward_is_certain(halo->space, store) || !is_certain_load(load))
         refuse(search, store, load, "not one element once a thread");
-    else if (!forward_is_element(halo->frame, store, load))
+    else if (!forward_is_element(halo->space, store, load))
         refuse(search, store, load, "elements differ");
     else if (isl_set_is_subset(served, now) != isl_bool_true)
         refuse(search, store, load, "it reads what two stores write");
     else
         is_fit = true;
     isl_set_free(now);
-    struct quota quota = quota_begin(halo->frame->ctx, TAKE_OPERATIONS);
+    struct quota quota = quota_begin(halo->space->ctx, TAKE_OPERATIONS);
     *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
     quota_end(&quota);
     if (!*rest) is_fit = refuse(search, store, load, "it takes too long to tell what else the load reads");
@@ -162,14 +162,14 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
 /* *rest: { cell that asks -> [byte] }, which `load` reads for it. */
 static bool find(struct search *search, const struct placed_access *load, isl_map **rest)
 {
-    struct frame *frame = search->halo->frame;
+    struct space *space = search->halo->space;
     bool found = *rest;
     for (uint32_t m = load->member; found && m-- > 0 && isl_map_plain_is_empty(*rest) != isl_bool_true;) {
         isl_map *left = isl_map_copy(*rest);
         for (uint32_t i = 0; found && i < halo_summary(search->halo, m)->access_count; i++) {
-            const struct placed_access *store = &frame->accesses[m][i];
-            if (!frame_writes(store)) continue;
-            enum overlap overlap = frame_overlap(frame, store, load);
+            const struct placed_access *store = &space->accesses[m][i];
+            if (!placed_writes(store)) continue;
+            enum overlap overlap = space_overlap(space, store, load);
             if (overlap == OVERLAP_NONE) continue;
             found = overlap == OVERLAP_UNKNOWN ? refuse(search, store, load, "an address that is not known")
                                                : find_in_store(search, store, load, left, rest);
@@ -185,7 +185,7 @@ static bool comes_after(struct halo *halo, const struct placed_access *write,
                         const struct placed_access *load)
 {
     struct order order;
-    return order_open(&order, halo->frame->arena, halo_summary(halo, load->member)->function) &&
+    return order_open(&order, halo->space->arena, halo_summary(halo, load->member)->function) &&
            !order_may_follow(&order, write->access->instruction, load->access->instruction);
 }
 
@@ -193,9 +193,9 @@ static bool comes_after(struct halo *halo, const struct placed_access *write,
 static const struct placed_access *own_writer(struct halo *halo, const struct placed_access *load)
 {
     for (uint32_t i = 0; i < halo_summary(halo, load->member)->access_count; i++) {
-        const struct placed_access *other = &halo->frame->accesses[load->member][i];
-        if (!frame_writes(other)) continue;
-        enum overlap overlap = frame_overlap(halo->frame, other, load);
+        const struct placed_access *other = &halo->space->accesses[load->member][i];
+        if (!placed_writes(other)) continue;
+        enum overlap overlap = space_overlap(halo->space, other, load);
         if (overlap == OVERLAP_NONE || (overlap == OVERLAP_SAME && comes_after(halo, other, load))) continue;
         return other;
     }
@@ -207,7 +207,7 @@ static bool find_all(struct halo *halo, struct halo_load *load, bool through_cop
     struct search search = {halo, load, through_copies, false};
     const struct placed_access *other = own_writer(halo, load->load);
     if (other) return halo_refuse(halo, other, load->load, "it is written again before it is read");
-    load->rest = isl_map_copy(halo->frame->shapes[load->load->shape].touch.bytes);
+    load->rest = isl_map_copy(halo->space->shapes[load->load->shape].touch.bytes);
     if (!find(&search, load->load, &load->rest)) return false;
     isl_bool is_whole = isl_map_is_empty(load->rest);
     if (is_whole == isl_bool_true) load->rest = isl_map_free(load->rest);

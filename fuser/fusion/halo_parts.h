@@ -4,7 +4,7 @@
 #ifndef KFUSE_FUSER_FUSION_HALO_PARTS_H
 #define KFUSE_FUSER_FUSION_HALO_PARTS_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 enum { HALO_NEARBY = 2 }; /* cells along each dimension to a place that is chosen freely */
 struct halo_served {      /* cells that a load needed, and where they have their places */
@@ -35,16 +35,16 @@ struct halo_load {
 };
 struct halo {
     struct group *group;
-    struct frame *frame;
+    struct space *space;
     struct spread *spreads;
-    struct frame_failure *failure;
+    struct placement_failure *failure;
     struct halo_load *loads; /* of all members, in order */
     uint32_t load_count;
 };
 
 static inline const struct access_summary *halo_summary(const struct halo *halo, uint32_t member)
 {
-    return halo->frame->members[member].summary;
+    return halo->space->members[member].summary;
 }
 
 /* Notes the hazard, and the reason if it is the first; false. */

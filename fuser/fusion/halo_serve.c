@@ -110,7 +110,7 @@ static bool remember(struct halo *halo, const struct placed_access *store, __isl
                      const int64_t offset[3])
 {
     struct spread *p = &halo->spreads[store->member];
-    struct halo_served *served = arena_alloc(halo->frame->arena, sizeof *served);
+    struct halo_served *served = arena_alloc(halo->space->arena, sizeof *served);
     if (!served) return false;
     *served = (struct halo_served){isl_map_copy(needed), {offset[0], offset[1], offset[2]}, p->served};
     p->served = served;
@@ -142,7 +142,7 @@ static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t mem
     int64_t length[3];
     isl_set *effective = isl_set_copy(halo_summary(halo, member)->effective);
     isl_set *own =
-        isl_map_domain(isl_map_intersect_range(isl_map_copy(halo->frame->maps[member]), effective));
+        isl_map_domain(isl_map_intersect_range(isl_map_copy(halo->space->maps[member]), effective));
     bool is_known = true;
     for (int d = 0; d < 3 && is_known; d++) is_known = halo_source_extent(own, d, &length[d]);
     isl_set_free(own);
@@ -153,7 +153,7 @@ static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t mem
              "= ty + "
              "%lld j and x = tx + %lld k and -1 <= i <= 1 and -1 <= j <= 1 and -1 <= k <= 1 }",
              (long long)length[2], (long long)length[1], (long long)length[0]);
-    return isl_map_read_from_str(halo->frame->ctx, text);
+    return isl_map_read_from_str(halo->space->ctx, text);
 }
 
 static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_keep isl_map *places)

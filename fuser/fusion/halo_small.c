@@ -29,7 +29,7 @@ static void find_small(struct halo *halo)
 /* Its threads, by the cells that have their coordinates. */
 static __isl_give isl_map *own_threads(const struct halo *halo, uint32_t member)
 {
-    isl_map *threads = isl_map_copy(halo->frame->maps[member]);
+    isl_map *threads = isl_map_copy(halo->space->maps[member]);
     return isl_map_intersect_range(threads, isl_set_copy(halo_summary(halo, member)->effective));
 }
 
@@ -39,11 +39,11 @@ static __isl_give isl_map *meeting(const struct halo *halo, const struct placed_
 {
     bool is_first = own->member < other->member;
     const struct placed_access *store = is_first ? own : other, *load = is_first ? other : own;
-    isl_map *source = NULL, *read = halo->frame->shapes[load->shape].touch.bytes;
-    if (!read || !halo->frame->shapes[store->shape].touch.bytes || !frame_writes(store) ||
-        frame_overlap(halo->frame, store, load) == OVERLAP_NONE)
+    isl_map *source = NULL, *read = halo->space->shapes[load->shape].touch.bytes;
+    if (!read || !halo->space->shapes[store->shape].touch.bytes || !placed_writes(store) ||
+        space_overlap(halo->space, store, load) == OVERLAP_NONE)
         return NULL;
-    halo_source_cells(halo->frame, read, load->access->width, store, &source);
+    halo_source_cells(halo->space, read, load->access->width, store, &source);
     return is_first && source ? isl_map_reverse(source) : source;
 }
 
@@ -98,7 +98,7 @@ static __isl_give isl_map *places(const struct halo *halo, uint32_t member, __is
     isl_set *found = isl_map_range(isl_map_copy(to));
     bool is_known = find_shift(found, shift);
     isl_set_free(found);
-    if (is_known) to = isl_map_apply_range(to, halo_source_translation(halo->frame->ctx, shift));
+    if (is_known) to = isl_map_apply_range(to, halo_source_translation(halo->space->ctx, shift));
     if (is_known && isl_map_is_injective(to) == isl_bool_true) return isl_map_reverse(to);
     isl_map_free(to);
     return NULL;
@@ -132,14 +132,14 @@ static bool is_same(__isl_keep isl_map *meeting)
  * its places, where others are better than its own; true where its own are good. */
 static bool look_around(const struct halo *halo, uint32_t member, bool both_write, isl_map **threads)
 {
-    struct frame *frame = halo->frame;
+    struct space *space = halo->space;
     bool is_good = false;
-    for (uint32_t other = 0; other < frame->member_count && !is_good; other++) {
+    for (uint32_t other = 0; other < space->member_count && !is_good; other++) {
         if (other == member || halo->spreads[other].is_small) continue;
         for (uint32_t i = 0; i < halo_summary(halo, member)->access_count && !is_good; i++)
             for (uint32_t j = 0; j < halo_summary(halo, other)->access_count && !is_good; j++) {
-                const struct placed_access *a = &frame->accesses[member][i], *b = &frame->accesses[other][j];
-                if (both_write != (frame_writes(a) && frame_writes(b))) continue;
+                const struct placed_access *a = &space->accesses[member][i], *b = &space->accesses[other][j];
+                if (both_write != (placed_writes(a) && placed_writes(b))) continue;
                 isl_map *met = meeting(halo, a, b);
                 if (!met) continue;
                 is_good = both_write ? is_same(met) : is_near(met);
@@ -167,7 +167,7 @@ static bool place_small(struct halo *halo, uint32_t member)
     isl_map *own = own_threads(halo, member);
     if (threads) own = isl_map_apply_range(isl_map_copy(threads), own);
     halo->spreads[member].threads = threads;
-    return frame_place_by(halo->frame, member, own);
+    return space_place_by(halo->space, member, own);
 }
 
 static void cover(struct halo *halo, __isl_take isl_set *cells)
@@ -183,21 +183,21 @@ static void cover(struct halo *halo, __isl_take isl_set *cells)
 
 bool halo_place_members(struct halo *halo)
 {
-    struct frame *frame = halo->frame;
+    struct space *space = halo->space;
     find_small(halo);
-    for (uint32_t m = 0; m < frame->member_count; m++)
-        if (!frame_place(frame, m, REMAP_GLOBAL)) return false;
+    for (uint32_t m = 0; m < space->member_count; m++)
+        if (!space_place(space, m, REMAP_GLOBAL)) return false;
     for (int d = 0; d < 3; d++) {
         halo->group->cells[d] = 1;
-        for (uint32_t m = 0; m < frame->member_count; m++) {
+        for (uint32_t m = 0; m < space->member_count; m++) {
             uint32_t own = halo_summary(halo, m)->grid[d] * halo_summary(halo, m)->block[d];
             if (!halo->spreads[m].is_small && own > halo->group->cells[d]) halo->group->cells[d] = own;
         }
     }
-    for (uint32_t m = 0; m < frame->member_count; m++) {
+    for (uint32_t m = 0; m < space->member_count; m++) {
         if (!halo->spreads[m].is_small) continue;
         if (!place_small(halo, m)) return false;
-        cover(halo, isl_map_domain(isl_map_copy(frame->maps[m])));
+        cover(halo, isl_map_domain(isl_map_copy(space->maps[m])));
     }
     return true;
 }

@@ -114,11 +114,11 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
     return status == isl_stat_ok && all.best.cells > 0;
 }
 
-bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint32_t width,
+bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint32_t width,
                        const struct placed_access *store, isl_map **source)
 {
-    const struct touch *written = &frame->shapes[store->shape].touch;
-    struct touch touch = touch_of(frame->memo, read, width);
+    const struct touch *written = &space->shapes[store->shape].touch;
+    struct touch touch = touch_of(space->memo, read, width);
     isl_map *pairs = overlap_relation(&touch, written);
     *source = NULL;
     isl_bool is_none = isl_map_is_empty(pairs);

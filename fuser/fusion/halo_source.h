@@ -3,11 +3,11 @@
 #ifndef KFUSE_FUSER_FUSION_HALO_SOURCE_H
 #define KFUSE_FUSER_FUSION_HALO_SOURCE_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 /* read: { cell that loads -> [byte] }. *source: { it -> cell whose store it reads }, NULL where there is
  * none. False, and NULL: no function, or not whole elements. */
-bool halo_source_cells(const struct frame *frame, __isl_keep isl_map *read, uint32_t width,
+bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint32_t width,
                        const struct placed_access *store, isl_map **source);
 /* The translation (x y z), no further than 64 cells along each dimension, that holds for most of the source;
  * the nearest of equals. False: there is none, or there are too many. */

@@ -127,7 +127,7 @@ static bool best_shape(struct group *group, uint32_t cells)
     return best && group->grid[1] <= TILE_MOST_GRID_YZ && group->grid[2] <= TILE_MOST_GRID_YZ;
 }
 
-bool halo_tile_choose(struct group *group, struct frame_failure *failure)
+bool halo_tile_choose(struct group *group, struct placement_failure *failure)
 {
     bool fits = false;
     uint32_t most = repeats(group) ? TILE_MOST_CELLS : TILE_THREADS;

@@ -3,10 +3,10 @@
 #ifndef KFUSE_FUSER_FUSION_HALO_TILE_H
 #define KFUSE_FUSER_FUSION_HALO_TILE_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 /* Fills the group's tile, grid and block; false, with the reason, when no tile's values fit into shared
  * memory. */
-bool halo_tile_choose(struct group *group, struct frame_failure *failure);
+bool halo_tile_choose(struct group *group, struct placement_failure *failure);
 
 #endif

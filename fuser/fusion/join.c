@@ -123,8 +123,8 @@ static bool find_loops(struct arena *arena, const struct ptx_function *function,
 /* NULL, or why its loops cannot be joined with any. */
 static const char *bar_of(const struct joining *joining, uint32_t member)
 {
-    const struct access_summary *summary = joining->frame->members[member].summary;
-    const struct remap *remap = &joining->frame->remaps[member];
+    const struct access_summary *summary = joining->space->members[member].summary;
+    const struct remap *remap = &joining->space->remaps[member];
     if (remap_is_repeated(remap) || remap->kind == REMAP_CELLS) return "a thread runs several of its threads";
     return summary->is_exit_divergent ? "some of its threads may leave before a barrier that others wait at"
                                       : NULL;
@@ -141,7 +141,7 @@ static const char *at_line(const struct joining *joining, const struct ptx_instr
 static const char *describe_member(struct joining *joining, uint32_t member, struct group_joined *joined,
                                    uint32_t room, uint32_t *loop_count, const char **passed_over)
 {
-    const struct ptx_function *function = joining->frame->members[member].summary->function;
+    const struct ptx_function *function = joining->space->members[member].summary->function;
     const struct ptx_instruction *barrier;
     const char *why = bar_of(joining, member);
     if (why) return why;
@@ -181,7 +181,7 @@ static const char *find_shared(const struct joining *joining, const struct group
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i <= join->member_count; i++)
-        bytes += access_shared_bytes(joining->frame->members[join->first_member + i].summary);
+        bytes += access_shared_bytes(joining->space->members[join->first_member + i].summary);
     return bytes > GROUP_MOST_SHARED
                ? arena_printf(joining->arena,
                               "%llu bytes of shared memory at a time: a kernel may declare %d",
@@ -214,7 +214,7 @@ static const char *extend_join(struct joining *joining, struct group_join *join,
 
 static bool has_loop(const struct joining *joining, uint32_t member)
 {
-    return member < joining->frame->member_count && joining->frame->members[member].summary->has_loop;
+    return member < joining->space->member_count && joining->space->members[member].summary->has_loop;
 }
 
 /* Behind its last member with loops nothing need wait for them. */
@@ -226,7 +226,7 @@ static void trim_join(struct group_join *join)
 /* The longest join that begins with this member. */
 static bool find_join(struct joining *joining, uint32_t first, struct group_join *join)
 {
-    uint32_t count = joining->frame->member_count;
+    uint32_t count = joining->space->member_count;
     const char **unjoined = joining->group->unjoined, *passed_over;
     *join = (struct group_join){.first_member = first, .member_count = 1};
     if (!has_loop(joining, first) || first + 1 == count) return false;
@@ -257,27 +257,27 @@ static bool find_join(struct joining *joining, uint32_t first, struct group_join
 
 static void bar_all(struct joining *joining)
 {
-    for (uint32_t member = 1; member < joining->frame->member_count; member++)
+    for (uint32_t member = 1; member < joining->space->member_count; member++)
         if (has_loop(joining, member - 1) && has_loop(joining, member))
             joining->group->unjoined[member] = "members of the group meet within a block";
 }
 
-struct joining *join_open(struct group *group, struct frame *frame)
+struct joining *join_open(struct group *group, struct space *space)
 {
     struct joining *joining = arena_calloc(group->arena, 1, sizeof *joining);
     if (!joining) return NULL;
-    *joining = (struct joining){.group = group, .frame = frame, .arena = group->arena};
-    joining->accesses = arena_calloc(group->arena, frame->member_count, sizeof *joining->accesses);
-    group->joins = arena_calloc(group->arena, frame->member_count, sizeof *group->joins);
-    group->unjoined = arena_calloc(group->arena, frame->member_count, sizeof *group->unjoined);
+    *joining = (struct joining){.group = group, .space = space, .arena = group->arena};
+    joining->accesses = arena_calloc(group->arena, space->member_count, sizeof *joining->accesses);
+    group->joins = arena_calloc(group->arena, space->member_count, sizeof *group->joins);
+    group->unjoined = arena_calloc(group->arena, space->member_count, sizeof *group->unjoined);
     if (!joining->accesses || !group->joins || !group->unjoined) return NULL;
     if (group->stage_count) return joining;
-    if (frame->reach != OVERLAP_SAME) {
+    if (space->reach != OVERLAP_SAME) {
         bar_all(joining);
         return joining;
     }
-    struct quota quota = quota_begin(frame->ctx, JOIN_OPERATIONS);
-    for (uint32_t member = 0; member < frame->member_count;) {
+    struct quota quota = quota_begin(space->ctx, JOIN_OPERATIONS);
+    for (uint32_t member = 0; member < space->member_count;) {
         struct group_join *join = &group->joins[group->join_count];
         bool found = find_join(joining, member, join);
         group->join_count += found;

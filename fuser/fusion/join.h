@@ -3,7 +3,7 @@
  * reads or computes in an iteration the next has in a register. Internal to fuser/fusion.
  *
  * A loop can be joined that is outermost. In a join each fused thread runs one thread of each member, and
- * every conflict between members lies within a thread (frame_find). What ran as p, then q, runs otherwise: an
+ * every conflict between members lies within a thread (space_find). What ran as p, then q, runs otherwise: an
  * iteration of q before later iterations of p, q's code before a loop before p's loop. That is legal where no
  * byte is touched by two that change places, one of them writing. Iterations are counted from 0 for each loop
  * and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of the other's.
@@ -31,7 +31,7 @@
 #ifndef KFUSE_FUSER_FUSION_JOIN_H
 #define KFUSE_FUSER_FUSION_JOIN_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 #include "fuser/kernel/order.h"
 
 enum { JOIN_MOST_SHIFT = 4 }; /* iterations; a value is kept for as many */
@@ -39,7 +39,7 @@ enum { JOIN_MOST_SHIFT = 4 }; /* iterations; a value is kept for as many */
 struct joining; /* a group's joins, and what was asked about iterations */
 
 /* Fills group->joins. NULL when memory is out. Release with join_close. */
-struct joining *join_open(struct group *group, struct frame *frame);
+struct joining *join_open(struct group *group, struct space *space);
 void join_close(struct joining *joining);
 /* Takes away the joins in whose loops no value passes; true when there was one. */
 bool join_prune(struct joining *joining);

@@ -64,19 +64,19 @@ static bool is_in_loop(const struct group_joined *joined, uint32_t loop, uint32_
 static bool keeps_conflicts(struct joining *joining, const struct group_join *join, uint32_t loop, uint32_t p,
                             uint32_t q)
 {
-    struct frame *frame = joining->frame;
+    struct space *space = joining->space;
     const struct group_joined *first = &join->members[p - join->first_member];
     const struct group_joined *second = &join->members[q - join->first_member];
-    for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
-        for (uint32_t j = 0; j < frame->members[q].summary->access_count; j++) {
-            const struct placed_access *a = &frame->accesses[p][i], *b = &frame->accesses[q][j];
-            if (!frame_writes(a) && !frame_writes(b)) continue;
+    for (uint32_t i = 0; i < space->members[p].summary->access_count; i++)
+        for (uint32_t j = 0; j < space->members[q].summary->access_count; j++) {
+            const struct placed_access *a = &space->accesses[p][i], *b = &space->accesses[q][j];
+            if (!placed_writes(a) && !placed_writes(b)) continue;
             if (!is_in_loop(first, loop, a->access->instruction) ||
                 !is_in_loop(second, loop, b->access->instruction))
                 continue;
             if (part_of(first, loop, a->access->instruction) <= part_of(second, loop, b->access->instruction))
                 continue;
-            if (frame_overlap(frame, a, b) != OVERLAP_NONE && joining_meet_in_iteration(joining, a, b))
+            if (space_overlap(space, a, b) != OVERLAP_NONE && joining_meet_in_iteration(joining, a, b))
                 return false;
         }
     return true;
@@ -155,7 +155,7 @@ static bool is_kept(const struct joining *joining, uint32_t member, uint32_t ins
 static bool is_in_place(const struct joining *joining, const struct group_forward *forward)
 {
     if (forward->distance || !group_is_repeated(joining->group, forward)) return false;
-    const struct ptx_function *function = joining->frame->members[forward->from_member].summary->function;
+    const struct ptx_function *function = joining->space->members[forward->from_member].summary->function;
     const struct ptx_instruction *from = &function->instructions[forward->from_instruction];
     const struct ptx_operand *value = &from->operands[ptx_is_store(from) ? 1 : 0];
     uint32_t count = value->kind == PTX_OPERAND_VECTOR ? value->element_count : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What accesses in joined loops touch in which iteration. Answers are kept by access shape, as a frame does.
+ * What accesses in joined loops touch in which iteration. Answers are kept by access shape, as a space does.
  */
 #include "fuser/fusion/joining.h"
 
@@ -29,11 +29,11 @@ static bool tables_grow(struct joining *joining)
 }
 
 /* Of the member's threads, as the fused threads do it; takes and returns { [.., iteration] -> [byte] }. */
-static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t member,
+static __isl_give isl_map *seen_from_space(const struct space *space, uint32_t member,
                                            __isl_take isl_map *bytes)
 {
-    if (frame->remaps[member].kind == REMAP_SAME) return bytes;
-    isl_map *remap = isl_map_add_dims(isl_map_copy(frame->maps[member]), isl_dim_in, 1);
+    if (space->remaps[member].kind == REMAP_SAME) return bytes;
+    isl_map *remap = isl_map_add_dims(isl_map_copy(space->maps[member]), isl_dim_in, 1);
     remap = isl_map_add_dims(remap, isl_dim_out, 1);
     remap = isl_map_equate(remap, isl_dim_in, ITERATION, isl_dim_out, ITERATION);
     remap = isl_map_reset_tuple_id(isl_map_reset_tuple_id(remap, isl_dim_in), isl_dim_out);
@@ -41,10 +41,10 @@ static __isl_give isl_map *seen_from_frame(const struct frame *frame, uint32_t m
 }
 
 /* { F[.., iteration] -> [byte] }. NULL: any byte. */
-static __isl_give isl_map *iteration_bytes(const struct frame *frame, uint32_t member,
+static __isl_give isl_map *iteration_bytes(const struct space *space, uint32_t member,
                                            const struct access *access, bool is_in_loop)
 {
-    const struct bound_launch *launch = &frame->members[member];
+    const struct bound_launch *launch = &space->members[member];
     isl_map *bytes = isl_map_copy(access->relation);
     isl_size count = bytes ? isl_map_dim(bytes, isl_dim_in) : 0;
     if (!bytes) return NULL;
@@ -55,7 +55,7 @@ static __isl_give isl_map *iteration_bytes(const struct frame *frame, uint32_t m
         bytes = isl_map_project_out(bytes, isl_dim_in, ITERATION, (unsigned)count - ITERATION);
         bytes = isl_map_fix_si(isl_map_add_dims(bytes, isl_dim_in, 1), isl_dim_in, ITERATION, 0);
     }
-    bytes = isl_map_set_tuple_name(seen_from_frame(frame, member, bytes), isl_dim_in, "F");
+    bytes = isl_map_set_tuple_name(seen_from_space(space, member, bytes), isl_dim_in, "F");
     bytes = isl_map_set_dim_name(bytes, isl_dim_in, ITERATION, "i");
     return isl_map_coalesce(overlap_moved(bytes, launch->bindings[access->base].offset));
 }
@@ -64,8 +64,8 @@ static __isl_give isl_map *iteration_bytes(const struct frame *frame, uint32_t m
 static bool shape_intern(struct joining *joining, uint32_t member, const struct access *access,
                          bool is_in_loop, uint32_t *index)
 {
-    const struct array_binding *binding = &joining->frame->members[member].bindings[access->base];
-    isl_map *bytes = iteration_bytes(joining->frame, member, access, is_in_loop);
+    const struct array_binding *binding = &joining->space->members[member].bindings[access->base];
+    isl_map *bytes = iteration_bytes(joining->space, member, access, is_in_loop);
     *index = JOINING_NO_SHAPE;
     if (!bytes) return true;
     for (uint32_t i = 0; i < joining->shape_count; i++) {
@@ -83,13 +83,13 @@ static bool shape_intern(struct joining *joining, uint32_t member, const struct 
     }
     *index = joining->shape_count;
     joining->shapes[joining->shape_count++] = (struct joining_shape){
-        .array = binding->array, .touch = touch_of(joining->frame->memo, bytes, access->width)};
+        .array = binding->array, .touch = touch_of(joining->space->memo, bytes, access->width)};
     return true;
 }
 
 bool joining_describe(struct joining *joining, uint32_t member, const struct group_joined *joined)
 {
-    const struct bound_launch *launch = &joining->frame->members[member];
+    const struct bound_launch *launch = &joining->space->members[member];
     const struct access_summary *summary = launch->summary;
     struct joining_access *accesses =
         arena_calloc(joining->arena, summary->access_count + 1, sizeof *accesses);
@@ -182,12 +182,12 @@ static bool settle_pair(struct joining *joining, const struct group_join *join, 
 
 bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q)
 {
-    struct frame *frame = joining->frame;
-    for (uint32_t i = 0; i < frame->members[p].summary->access_count; i++)
-        for (uint32_t j = 0; j < frame->members[q].summary->access_count; j++) {
-            const struct placed_access *a = &frame->accesses[p][i], *b = &frame->accesses[q][j];
-            if (!frame_writes(a) && !frame_writes(b)) continue;
-            enum overlap overlap = frame_overlap(frame, a, b);
+    struct space *space = joining->space;
+    for (uint32_t i = 0; i < space->members[p].summary->access_count; i++)
+        for (uint32_t j = 0; j < space->members[q].summary->access_count; j++) {
+            const struct placed_access *a = &space->accesses[p][i], *b = &space->accesses[q][j];
+            if (!placed_writes(a) && !placed_writes(b)) continue;
+            enum overlap overlap = space_overlap(space, a, b);
             if (overlap == OVERLAP_NONE) continue;
             if (overlap != OVERLAP_SAME || !settle_pair(joining, join, a, b)) return false;
         }
@@ -204,11 +204,11 @@ bool joining_meet_in_iteration(struct joining *joining, const struct placed_acce
 static __isl_give isl_map *rounds_of(const struct joining *joining, uint32_t member,
                                      const struct group_joined *joined, uint32_t loop)
 {
-    const struct access_summary *summary = joining->frame->members[member].summary;
+    const struct access_summary *summary = joining->space->members[member].summary;
     if (joined->latches[loop] == UINT32_MAX || !summary->rounds) return NULL;
     isl_set *rounds = isl_set_copy(summary->rounds[joined->headers[loop]]);
     isl_map *map = rounds ? isl_map_from_domain(rounds) : NULL;
-    return map ? isl_map_set_tuple_name(seen_from_frame(joining->frame, member, map), isl_dim_in, "F") : NULL;
+    return map ? isl_map_set_tuple_name(seen_from_space(joining->space, member, map), isl_dim_in, "F") : NULL;
 }
 
 bool joining_has_same_trip_count(const struct joining *joining, const struct group_join *join, uint32_t p,
@@ -320,7 +320,7 @@ bool join_meets_between(struct joining *joining, const struct placed_access *fir
     uint32_t segment = access_of(joining, first)->segment, loop = segment / 2;
     if (between->member < first->member || between->member > last->member) return false;
     if (segment_of(joined_of(joining, between), join->loop_count, own) != segment) return false;
-    if (frame_overlap(joining->frame, between, last) == OVERLAP_NONE) return false;
+    if (space_overlap(joining->space, between, last) == OVERLAP_NONE) return false;
     bool is_prologue_delayed =
         own->segment != segment; /* it runs before its member's iteration at that time */
     bool follows =

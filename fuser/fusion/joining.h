@@ -14,7 +14,7 @@ struct joining_access {
 };
 struct joining {
     struct group *group;
-    struct frame *frame;
+    struct space *space;
     struct arena *arena;
     struct joining_access **accesses; /* a member's, in program order; NULL: not looked at */
     struct joining_shape {

@@ -13,28 +13,28 @@ struct passage {
     bool *exits; /* the exits that decide, a flag an instruction; NULL: none known */
 };
 
-static __isl_give isl_set *run_set(const struct frame *frame, uint32_t member)
+static __isl_give isl_set *run_set(const struct space *space, uint32_t member)
 {
-    return isl_map_domain(isl_map_copy(frame->maps[member]));
+    return isl_map_domain(isl_map_copy(space->maps[member]));
 }
 
 /* The fused threads for which the member may write something. */
-static __isl_give isl_set *effective_set(const struct frame *frame, uint32_t member)
+static __isl_give isl_set *effective_set(const struct space *space, uint32_t member)
 {
-    isl_set *threads = isl_set_copy(frame->members[member].summary->effective);
-    return isl_map_domain(isl_map_intersect_range(isl_map_copy(frame->maps[member]), threads));
+    isl_set *threads = isl_set_copy(space->members[member].summary->effective);
+    return isl_map_domain(isl_map_intersect_range(isl_map_copy(space->maps[member]), threads));
 }
 
 /* Threads of `set` that write something in a member after this one, or one that is joined with it, or are
  * waited for. */
-static bool is_busy_later(const struct group *group, const struct frame *frame, uint32_t member,
+static bool is_busy_later(const struct group *group, const struct space *space, uint32_t member,
                           __isl_keep isl_set *set)
 {
     if (group->is_tied) return true;
     const struct group_join *join = group_join_of(group, member);
-    for (uint32_t later = join ? join->first_member : member + 1; later < frame->member_count; later++) {
+    for (uint32_t later = join ? join->first_member : member + 1; later < space->member_count; later++) {
         if (later == member) continue;
-        isl_set *effective = effective_set(frame, later);
+        isl_set *effective = effective_set(space, later);
         isl_bool disjoint = isl_set_is_disjoint(effective, set);
         isl_set_free(effective);
         if (disjoint != isl_bool_true) return true;
@@ -42,13 +42,13 @@ static bool is_busy_later(const struct group *group, const struct frame *frame, 
     return false;
 }
 
-static bool find_passage(const struct frame *frame, uint32_t member, const struct order *order,
+static bool find_passage(const struct space *space, uint32_t member, const struct order *order,
                          struct passage *passage)
 {
-    const struct access_summary *summary = frame->members[member].summary;
+    const struct access_summary *summary = space->members[member].summary;
     for (uint32_t i = 0; i < summary->access_count; i++) {
-        const struct placed_access *placed = &frame->accesses[member][i];
-        isl_map *bytes = frame->shapes[placed->shape].touch.bytes;
+        const struct placed_access *placed = &space->accesses[member][i];
+        isl_map *bytes = space->shapes[placed->shape].touch.bytes;
         if (!placed->access->is_once || !placed->access->domain_is_exact || !bytes) continue;
         if (!order_exits_decide(order, placed->access->instruction, passage->exits)) continue;
         passage->pass = isl_map_domain(isl_map_copy(bytes));
@@ -76,26 +76,26 @@ static bool come_first(const struct group *group, uint32_t member, uint32_t coun
     return true;
 }
 
-static void add_exits(struct group *group, const struct frame *frame, uint32_t member, const bool *exits,
+static void add_exits(struct group *group, const struct space *space, uint32_t member, const bool *exits,
                       enum group_exit_kind kind)
 {
-    uint32_t count = frame->members[member].summary->function->instruction_count;
+    uint32_t count = space->members[member].summary->function->instruction_count;
     for (uint32_t i = 0; i < count; i++)
         if (exits[i]) group->exits[group->exit_count++] = (struct group_exit){member, i, kind};
 }
 
 /* Decides the member's guard; takes and returns the threads that arrive. */
-static __isl_give isl_set *settle_guard(const struct group *group, struct frame *frame, uint32_t member,
+static __isl_give isl_set *settle_guard(const struct group *group, struct space *space, uint32_t member,
                                         __isl_take isl_set *arrive)
 {
-    struct remap *remap = &frame->remaps[member];
-    isl_set *run = run_set(frame, member);
+    struct remap *remap = &space->remaps[member];
+    isl_set *run = run_set(space, member);
     remap->guard = REMAP_GUARD_SKIP;
     if (is_within(arrive, run)) {
         remap->guard = REMAP_GUARD_NONE;
     } else if (!remap_is_repeated(remap)) {
         isl_set *skip = isl_set_subtract(isl_set_copy(arrive), isl_set_copy(run));
-        if (!is_busy_later(group, frame, member, skip)) {
+        if (!is_busy_later(group, space, member, skip)) {
             remap->guard = REMAP_GUARD_LEAVE;
             arrive = isl_set_intersect(arrive, isl_set_copy(run));
         }
@@ -105,19 +105,19 @@ static __isl_give isl_set *settle_guard(const struct group *group, struct frame 
     return arrive;
 }
 
-static __isl_give isl_set *settle_exits(struct group *group, struct frame *frame, uint32_t member,
+static __isl_give isl_set *settle_exits(struct group *group, struct space *space, uint32_t member,
                                         const struct order *order, __isl_take isl_set *arrive)
 {
-    const struct ptx_function *function = frame->members[member].summary->function;
+    const struct ptx_function *function = space->members[member].summary->function;
     struct passage passage = {.exits = calloc(function->instruction_count + 1, sizeof(bool))};
-    if (passage.exits && find_passage(frame, member, order, &passage) &&
+    if (passage.exits && find_passage(space, member, order, &passage) &&
         come_first(group, member, function->instruction_count, passage.exits)) {
-        isl_set *leave = isl_set_subtract(isl_set_intersect(isl_set_copy(arrive), run_set(frame, member)),
+        isl_set *leave = isl_set_subtract(isl_set_intersect(isl_set_copy(arrive), run_set(space, member)),
                                           isl_set_copy(passage.pass));
         if (isl_set_is_empty(leave) == isl_bool_true) {
-            add_exits(group, frame, member, passage.exits, GROUP_EXIT_NEVER);
-        } else if (!is_busy_later(group, frame, member, leave)) {
-            add_exits(group, frame, member, passage.exits, GROUP_EXIT_ALL);
+            add_exits(group, space, member, passage.exits, GROUP_EXIT_NEVER);
+        } else if (!is_busy_later(group, space, member, leave)) {
+            add_exits(group, space, member, passage.exits, GROUP_EXIT_ALL);
             arrive = isl_set_coalesce(isl_set_subtract(arrive, isl_set_copy(leave)));
         }
         isl_set_free(leave);
@@ -127,31 +127,31 @@ static __isl_give isl_set *settle_exits(struct group *group, struct frame *frame
     return arrive;
 }
 
-static __isl_give isl_set *all_threads(const struct frame *frame)
+static __isl_give isl_set *all_threads(const struct space *space)
 {
     isl_set *threads = NULL;
-    for (uint32_t member = 0; member < frame->member_count; member++)
-        if (frame->remaps[member].kind == REMAP_SAME) return run_set(frame, member);
+    for (uint32_t member = 0; member < space->member_count; member++)
+        if (space->remaps[member].kind == REMAP_SAME) return run_set(space, member);
     struct access_summary whole = {0};
-    memcpy(whole.grid, frame->grid, sizeof whole.grid);
-    memcpy(whole.block, frame->block, sizeof whole.block);
-    isl_map *same = remap_relation(frame->memo, REMAP_SAME, frame->grid, frame->block, &whole);
+    memcpy(whole.grid, space->grid, sizeof whole.grid);
+    memcpy(whole.block, space->block, sizeof whole.block);
+    isl_map *same = remap_relation(space->memo, REMAP_SAME, space->grid, space->block, &whole);
     if (same) threads = isl_map_domain(same);
     return threads;
 }
 
-bool exit_find(struct group *group, struct frame *frame, const struct order *orders)
+bool exit_find(struct group *group, struct space *space, const struct order *orders)
 {
     uint32_t capacity = 1;
-    for (uint32_t member = 0; member < frame->member_count; member++)
-        capacity += frame->members[member].summary->function->instruction_count;
+    for (uint32_t member = 0; member < space->member_count; member++)
+        capacity += space->members[member].summary->function->instruction_count;
     group->exits = arena_calloc(group->arena, capacity, sizeof *group->exits);
     if (!group->exits) return false;
-    isl_set *arrive = all_threads(frame);
-    for (uint32_t member = 0; member < frame->member_count; member++) {
-        arrive = settle_guard(group, frame, member, arrive);
-        if (!remap_is_repeated(&frame->remaps[member]))
-            arrive = settle_exits(group, frame, member, &orders[member], arrive);
+    isl_set *arrive = all_threads(space);
+    for (uint32_t member = 0; member < space->member_count; member++) {
+        arrive = settle_guard(group, space, member, arrive);
+        if (!remap_is_repeated(&space->remaps[member]))
+            arrive = settle_exits(group, space, member, &orders[member], arrive);
     }
     isl_set_free(arrive);
     return true;

@@ -12,60 +12,60 @@ enum {
 };
 
 /* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. */
-static bool place_legally(struct frame *frame, uint32_t member, enum remap_kind kind,
-                          struct frame_failure *failure)
+static bool place_legally(struct space *space, uint32_t member, enum remap_kind kind,
+                          struct placement_failure *failure)
 {
-    if (!frame_place(frame, member, kind)) return false;
-    for (uint32_t other = 0; other < frame->member_count; other++) {
-        if (other == member || !frame->maps[other]) continue;
+    if (!space_place(space, member, kind)) return false;
+    for (uint32_t other = 0; other < space->member_count; other++) {
+        if (other == member || !space->maps[other]) continue;
         const struct placed_access *a, *b;
-        if (!frame_violation(frame, other < member ? other : member, other < member ? member : other, &a, &b))
+        if (!space_violation(space, other < member ? other : member, other < member ? member : other, &a, &b))
             continue;
-        if (!failure->reason[0]) failure_describe(frame, a, b, failure);
-        frame_unplace(frame, member);
+        if (!failure->reason[0]) failure_describe(space, a, b, failure);
+        space_unplace(space, member);
         return false;
     }
-    return frame_settle(frame, member);
+    return space_complete(space, member);
 }
 
 /* What conflicts with a thread is run by it, or what conflicts with a block is run by that, in any order. */
-static bool place_by_conflicts(struct frame *frame, uint32_t member, struct frame_failure *failure)
+static bool place_by_conflicts(struct space *space, uint32_t member, struct placement_failure *failure)
 {
-    return place_legally(frame, member, frame->has_coarsening ? REMAP_COARSENED : REMAP_AFFINE, failure);
+    return place_legally(space, member, space->has_coarsening ? REMAP_COARSENED : REMAP_AFFINE, failure);
 }
 
-/* A block of the member is a block of the frame; what blocks the frame has beyond them skips the member. */
-static bool place_whole_blocks(struct frame *frame, uint32_t member, struct frame_failure *failure)
+/* A block of the member is a block of the space; what blocks the space has beyond them skips the member. */
+static bool place_whole_blocks(struct space *space, uint32_t member, struct placement_failure *failure)
 {
-    const struct access_summary *summary = frame->members[member].summary;
-    if (remap_shapes_equal(summary, frame->grid, frame->block))
-        return place_legally(frame, member, REMAP_SAME, failure);
-    if (remap_keeps_blocks(summary, frame->grid, frame->block))
-        return place_legally(frame, member, REMAP_LINEAR, failure);
-    return (!memcmp(summary->block, frame->block, sizeof summary->block) &&
-            place_legally(frame, member, REMAP_GLOBAL, failure)) ||
-           (frame->has_coarsening && place_by_conflicts(frame, member, failure));
+    const struct access_summary *summary = space->members[member].summary;
+    if (remap_shapes_equal(summary, space->grid, space->block))
+        return place_legally(space, member, REMAP_SAME, failure);
+    if (remap_keeps_blocks(summary, space->grid, space->block))
+        return place_legally(space, member, REMAP_LINEAR, failure);
+    return (!memcmp(summary->block, space->block, sizeof summary->block) &&
+            place_legally(space, member, REMAP_GLOBAL, failure)) ||
+           (space->has_coarsening && place_by_conflicts(space, member, failure));
 }
 
-static bool place_member(struct frame *frame, uint32_t member, struct frame_failure *failure)
+static bool place_member(struct space *space, uint32_t member, struct placement_failure *failure)
 {
-    if (frame->members[member].summary->whole_block) return place_whole_blocks(frame, member, failure);
-    if (remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block))
-        return place_legally(frame, member, REMAP_SAME, failure) ||
-               place_by_conflicts(frame, member, failure);
+    if (space->members[member].summary->whole_block) return place_whole_blocks(space, member, failure);
+    if (remap_shapes_equal(space->members[member].summary, space->grid, space->block))
+        return place_legally(space, member, REMAP_SAME, failure) ||
+               place_by_conflicts(space, member, failure);
     static const enum remap_kind kinds[] = {REMAP_GLOBAL, REMAP_LINEAR, REMAP_STRIDE};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (place_legally(frame, member, kinds[i], failure)) return true;
-    return place_by_conflicts(frame, member, failure);
+        if (place_legally(space, member, kinds[i], failure)) return true;
+    return place_by_conflicts(space, member, failure);
 }
 
-/* Members of the frame's own shape first: they are its anchors. */
-static bool place_members(struct frame *frame, struct frame_failure *failure)
+/* Members of the space's own shape first: they are its anchors. */
+static bool place_members(struct space *space, struct placement_failure *failure)
 {
     for (int anchors = 1; anchors >= 0; anchors--)
-        for (uint32_t member = 0; member < frame->member_count; member++) {
-            bool is_anchor = remap_shapes_equal(frame->members[member].summary, frame->grid, frame->block);
-            if (is_anchor == (anchors == 1) && !place_member(frame, member, failure)) return false;
+        for (uint32_t member = 0; member < space->member_count; member++) {
+            bool is_anchor = remap_shapes_equal(space->members[member].summary, space->grid, space->block);
+            if (is_anchor == (anchors == 1) && !place_member(space, member, failure)) return false;
         }
     return true;
 }
@@ -73,7 +73,7 @@ static bool place_members(struct frame *frame, struct frame_failure *failure)
 struct shape {
     uint32_t grid[3], block[3];
 };
-struct frame_attempt {
+struct placement_attempt {
     enum overlap reach;
     bool has_coarsening;
 };
@@ -132,7 +132,7 @@ static uint32_t candidate_shapes(const struct bound_launch *members, uint32_t me
 
 /* How many times fewer threads than the largest member the shape may have. What has whole blocks runs in
  * their shape, or in none. */
-static uint32_t most_times_fewer(const struct frame_attempt *attempt, const struct shape *shape,
+static uint32_t most_times_fewer(const struct placement_attempt *attempt, const struct shape *shape,
                                  const struct bound_launch *members, uint32_t member_count)
 {
     if (attempt->reach == OVERLAP_SAME) return 16;
@@ -155,49 +155,49 @@ static bool wastes_device(const struct shape *shape, const struct bound_launch *
     return false;
 }
 
-static bool find_in_shape(struct frame *frame, const struct frame_attempt *attempt, struct memo *memo,
+static bool find_in_shape(struct space *space, const struct placement_attempt *attempt, struct memo *memo,
                           struct arena *arena, const struct bound_launch *members, uint32_t member_count,
-                          const struct shape *shape, struct frame_failure *failure)
+                          const struct shape *shape, struct placement_failure *failure)
 {
     uint32_t times = most_times_fewer(attempt, shape, members, member_count);
     if (wastes_device(shape, members, member_count, times)) return false;
-    if (!frame_open(frame, memo, arena, members, member_count, shape->grid, shape->block)) return false;
-    frame->reach = attempt->reach;
-    frame->has_coarsening = attempt->has_coarsening;
+    if (!space_open(space, memo, arena, members, member_count, shape->grid, shape->block)) return false;
+    space->reach = attempt->reach;
+    space->has_coarsening = attempt->has_coarsening;
     struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
-    bool placed = place_members(frame, failure);
+    bool placed = place_members(space, failure);
     quota_end(&quota);
-    if (!placed) frame_clear(frame);
+    if (!placed) space_clear(space);
     return placed;
 }
 
-static bool find_first(struct frame *frame, const struct frame_attempt *attempts, uint32_t attempt_count,
+static bool find_first(struct space *space, const struct placement_attempt *attempts, uint32_t attempt_count,
                        struct memo *memo, struct arena *arena, const struct bound_launch *members,
-                       uint32_t member_count, struct frame_failure *failure)
+                       uint32_t member_count, struct placement_failure *failure)
 {
     struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
     uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
     memset(failure, 0, sizeof *failure);
     for (uint32_t i = 0; i < attempt_count * count; i++)
-        if (find_in_shape(frame, &attempts[i / count], memo, arena, members, member_count, &shapes[i % count],
+        if (find_in_shape(space, &attempts[i / count], memo, arena, members, member_count, &shapes[i % count],
                           failure))
             return true;
     return false;
 }
 
-bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
-                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure)
+bool space_find(struct space *space, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct placement_failure *failure)
 {
-    static const struct frame_attempt attempts[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
-    if (find_first(frame, attempts, 2, memo, arena, members, member_count, failure)) return true;
+    static const struct placement_attempt attempts[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
+    if (find_first(space, attempts, 2, memo, arena, members, member_count, failure)) return true;
     if (!failure->reason[0]) failure_describe_shapes(memo, members, member_count, failure);
     return false;
 }
 
-bool frame_find_coarsened(struct frame *frame, struct memo *memo, struct arena *arena,
+bool space_find_coarsened(struct space *space, struct memo *memo, struct arena *arena,
                           const struct bound_launch *members, uint32_t member_count)
 {
-    static const struct frame_attempt attempt = {OVERLAP_BLOCK, true};
-    struct frame_failure failure;
-    return find_first(frame, &attempt, 1, memo, arena, members, member_count, &failure);
+    static const struct placement_attempt attempt = {OVERLAP_BLOCK, true};
+    struct placement_failure failure;
+    return find_first(space, &attempt, 1, memo, arena, members, member_count, &failure);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Remaps as relations from the threads of a fused launch to those of a member. Dimensions of extent 1 are
  * dropped from the formulas, which keeps them small for isl. */
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 #include <stdio.h>
 #include <stdlib.h>

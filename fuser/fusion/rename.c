@@ -198,7 +198,7 @@ static bool add_view(struct group *group, const struct array_range *range, const
 }
 
 /* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
-static bool part(struct group *group, struct memo *memo, const struct frame_hazard *hazard)
+static bool part(struct group *group, struct memo *memo, const struct placement_hazard *hazard)
 {
     const struct bound_launch *p = &group->members[hazard->p], *q = &group->members[hazard->q];
     const struct access *a = &p->summary->accesses[hazard->access_p],
@@ -224,33 +224,34 @@ static bool part(struct group *group, struct memo *memo, const struct frame_haza
 }
 
 /* False when one of the hazards cannot be dissolved, or there is none. */
-static bool part_all(struct group *group, struct memo *memo, const struct frame_failure *failure)
+static bool part_all(struct group *group, struct memo *memo, const struct placement_failure *failure)
 {
     for (uint32_t i = 0; i < failure->hazard_count; i++)
         if (!part(group, memo, &failure->hazards[i])) return false;
     return failure->hazard_count && !failure->has_more;
 }
 
-static bool find_any(struct group *group, struct frame *frame, struct memo *memo,
-                     struct frame_failure *within, struct frame_failure *halo)
+static bool find_any(struct group *group, struct space *space, struct memo *memo,
+                     struct placement_failure *within, struct placement_failure *halo)
 {
-    return frame_find(frame, memo, group->arena, group->members, group->member_count, within) ||
-           halo_find(group, frame, memo, halo) ||
-           frame_find_coarsened(frame, memo, group->arena, group->members, group->member_count);
+    return space_find(space, memo, group->arena, group->members, group->member_count, within) ||
+           halo_find(group, space, memo, halo) ||
+           space_find_coarsened(space, memo, group->arena, group->members, group->member_count);
 }
 
-bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure)
+bool rename_find(struct group *group, struct space *space, struct memo *memo,
+                 struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
-    struct frame_failure halo, again, halo_again;
-    if (find_any(group, frame, memo, failure, &halo)) return true;
+    struct placement_failure halo, again, halo_again;
+    if (find_any(group, space, memo, failure, &halo)) return true;
     group->refusal = halo.reason[0]
                          ? arena_printf(group->arena, "%s; no halo fusion: %s", failure->reason, halo.reason)
                          : arena_strdup(group->arena, failure->reason);
     for (int attempt = 0; attempt < 2; attempt++) {
-        const struct frame_failure *next = attempt ? failure : &halo;
+        const struct placement_failure *next = attempt ? failure : &halo;
         for (uint32_t tries = 0; tries < RENAME_MOST && part_all(group, memo, next); tries++) {
-            if (find_any(group, frame, memo, &again, &halo_again)) return true;
+            if (find_any(group, space, memo, &again, &halo_again)) return true;
             next = attempt ? &again : &halo_again;
         }
         group->members = members;

@@ -21,15 +21,16 @@
 #ifndef KFUSE_FUSER_FUSION_RENAME_H
 #define KFUSE_FUSER_FUSION_RENAME_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
-enum { RENAME_MOST = FRAME_HAZARDS_MOST }; /* ranges of a group */
+enum { RENAME_MOST = PLACEMENT_HAZARDS_MOST }; /* ranges of a group */
 
-/* Looks for a frame of any kind (place.c, halo.c; iterations are expanded only without renames), with as few
+/* Looks for a space of any kind (place.c, halo.c; iterations are expanded only without renames), with as few
  * ranges renamed as it takes: group->members is the view then, in the group's arena, and group->renames says
  * what has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the
  * first attempt. */
-bool rename_find(struct group *group, struct frame *frame, struct memo *memo, struct frame_failure *failure);
+bool rename_find(struct group *group, struct space *space, struct memo *memo,
+                 struct placement_failure *failure);
 
 /* The box that the set of bytes is; false when it is none, or isl gives up. */
 bool rename_box(__isl_keep isl_set *set, struct group_box *box);

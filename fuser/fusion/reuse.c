@@ -13,7 +13,7 @@ enum {
 
 struct reuse {
     struct group *group;
-    struct frame *frame;
+    struct space *space;
     isl_set **blocks; /* a shape's bytes in the block; NULL: not computed, or any */
 };
 
@@ -26,7 +26,7 @@ static int middle(uint32_t count)
 static void threads_of_block(const struct reuse *reuse, unsigned d, int *first, uint32_t *count)
 {
     const struct group *group = reuse->group;
-    *count = group->stage_count ? group->tile[2 - d] : reuse->frame->block[2 - d];
+    *count = group->stage_count ? group->tile[2 - d] : reuse->space->block[2 - d];
     *first = group->stage_count ? middle(group->grid[2 - d]) * (int)*count : 0;
 }
 
@@ -36,7 +36,7 @@ static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_ma
         int first;
         uint32_t count;
         threads_of_block(reuse, d, &first, &count);
-        bytes = isl_map_fix_si(bytes, isl_dim_in, d, middle(reuse->frame->grid[2 - d]));
+        bytes = isl_map_fix_si(bytes, isl_dim_in, d, middle(reuse->space->grid[2 - d]));
         if (!reuse->group->stage_count) continue;
         bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, first);
         bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, first + (int)count - 1);
@@ -46,7 +46,7 @@ static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_ma
 
 static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 {
-    isl_map *bytes = reuse->frame->shapes[shape].touch.bytes;
+    isl_map *bytes = reuse->space->shapes[shape].touch.bytes;
     if (!reuse->blocks[shape] && bytes)
         reuse->blocks[shape] = isl_map_range(of_block(reuse, isl_map_copy(bytes)));
     return reuse->blocks[shape];
@@ -54,8 +54,8 @@ static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 
 static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
 {
-    isl_ctx *ctx = reuse->frame->ctx;
-    const struct touch *touch = &reuse->frame->shapes[shape].touch;
+    isl_ctx *ctx = reuse->space->ctx;
+    const struct touch *touch = &reuse->space->shapes[shape].touch;
     int64_t first = byte + 1 - touch->width;
     if (touch->bytes && (byte < touch->from || first > touch->to)) return false;
     isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
@@ -70,13 +70,13 @@ static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
  * what is written goes to memory once. */
 static bool is_touched_before(struct reuse *reuse, const struct placed_access *access, int64_t byte)
 {
-    const struct frame *frame = reuse->frame;
+    const struct space *space = reuse->space;
     for (uint32_t member = 0; member < access->member; member++)
-        for (uint32_t i = 0; i < frame->members[member].summary->access_count; i++) {
-            const struct placed_access *earlier = &frame->accesses[member][i];
-            if (frame->shapes[earlier->shape].array != frame->shapes[access->shape].array) continue;
-            if (frame_writes(access) && !frame_writes(earlier)) continue;
-            if (frame_writes(earlier) && group_drops(reuse->group, member, earlier->access->instruction))
+        for (uint32_t i = 0; i < space->members[member].summary->access_count; i++) {
+            const struct placed_access *earlier = &space->accesses[member][i];
+            if (space->shapes[earlier->shape].array != space->shapes[access->shape].array) continue;
+            if (placed_writes(access) && !placed_writes(earlier)) continue;
+            if (placed_writes(earlier) && group_drops(reuse->group, member, earlier->access->instruction))
                 continue;
             if (touches(reuse, earlier->shape, byte)) return true;
         }
@@ -86,9 +86,9 @@ static bool is_touched_before(struct reuse *reuse, const struct placed_access *a
 /* A byte that one of the block's threads touches, spread over them by the number of the sample. */
 static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
 {
-    const struct frame *frame = reuse->frame;
-    if (!frame->shapes[access->shape].touch.bytes) return false;
-    isl_map *bytes = of_block(reuse, isl_map_copy(frame->shapes[access->shape].touch.bytes));
+    const struct space *space = reuse->space;
+    if (!space->shapes[access->shape].touch.bytes) return false;
+    isl_map *bytes = of_block(reuse, isl_map_copy(space->shapes[access->shape].touch.bytes));
     for (unsigned d = 0; d < 3; d++) {
         int first;
         uint32_t count;
@@ -117,24 +117,24 @@ static bool is_cached(struct reuse *reuse, const struct placed_access *access)
     return 2 * found > asked;
 }
 
-bool reuse_find(struct group *group, struct frame *frame)
+bool reuse_find(struct group *group, struct space *space)
 {
-    struct reuse reuse = {.group = group, .frame = frame};
+    struct reuse reuse = {.group = group, .space = space};
     uint32_t capacity = 0;
     for (uint32_t member = 1; member < group->member_count; member++)
         capacity += group->members[member].summary->access_count;
     group->cached = arena_calloc(group->arena, capacity + 1, sizeof *group->cached);
-    reuse.blocks = arena_calloc(group->arena, frame->shape_count + 1, sizeof(isl_set *));
+    reuse.blocks = arena_calloc(group->arena, space->shape_count + 1, sizeof(isl_set *));
     if (!group->cached || !reuse.blocks) return false;
-    struct quota quota = quota_begin(frame->ctx, REUSE_OPERATIONS);
+    struct quota quota = quota_begin(space->ctx, REUSE_OPERATIONS);
     for (uint32_t member = 1; member < group->member_count; member++)
         for (uint32_t i = 0; i < group->members[member].summary->access_count; i++) {
-            const struct placed_access *access = &frame->accesses[member][i];
+            const struct placed_access *access = &space->accesses[member][i];
             if (is_cached(&reuse, access))
                 group->cached[group->cached_count++] =
                     (struct group_cached){member, access->access->instruction};
         }
     quota_end(&quota);
-    for (uint32_t shape = 0; shape < frame->shape_count; shape++) isl_set_free(reuse.blocks[shape]);
+    for (uint32_t shape = 0; shape < space->shape_count; shape++) isl_set_free(reuse.blocks[shape]);
     return true;
 }

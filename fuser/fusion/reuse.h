@@ -4,9 +4,9 @@
 #ifndef KFUSE_FUSER_FUSION_REUSE_H
 #define KFUSE_FUSER_FUSION_REUSE_H
 
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 
 /* Fills the group's list of cached accesses; its drops are known. False when memory is out. */
-bool reuse_find(struct group *group, struct frame *frame);
+bool reuse_find(struct group *group, struct space *space);
 
 #endif

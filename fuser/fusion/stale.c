@@ -3,7 +3,7 @@
 #include "fuser/fusion/stale.h"
 
 #include "fuser/fusion/forward.h"
-#include "fuser/fusion/frame.h"
+#include "fuser/fusion/space.h"
 #include "fuser/fusion/traffic.h"
 
 #include <stdio.h>

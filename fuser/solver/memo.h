@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What isl has answered, kept from frame to frame: a program's groups are tried in many lengths and shapes,
+ * What isl has answered, kept from space to space: a program's groups are tried in many lengths and shapes,
  * which ask the same questions of the same relations. Relations are compared by what they say, so that a memo
  * may outlive the launches it heard of. A question has operations of its own (quota_ask), and that it could
  * not be answered with them is an answer, too: so an answer is the same whatever was asked before, and by

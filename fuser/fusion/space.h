@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A frame: the threads of one fused launch { F[bz, by, bx, tz, ty, tx] } and the members that are placed in
- * it, each by a remap. All tests of legality and of forwarding are questions about the members' accesses seen
- * from a frame: does one thread, or do two, touch the same byte? Answers are kept by access shape, so that a
- * chain of kernels on the same arrays costs a handful of isl operations. Internal to fuser/fusion. */
-#ifndef KFUSE_FUSER_FUSION_FRAME_H
-#define KFUSE_FUSER_FUSION_FRAME_H
+ * A fused iteration space: the threads of one fused launch { F[bz, by, bx, tz, ty, tx] } and the members that
+ * are placed in it, each by a remap. All tests of legality and of forwarding are questions about the members'
+ * accesses seen from a space: does one thread, or do two, touch the same byte? Answers are kept by access
+ * shape, so that a chain of kernels on the same arrays costs a handful of isl operations. Internal to
+ * fuser/fusion. */
+#ifndef KFUSE_FUSER_FUSION_SPACE_H
+#define KFUSE_FUSER_FUSION_SPACE_H
 
 #include "fuser/access/overlap.h"
 #include "fuser/fusion/group.h"
@@ -18,12 +19,12 @@ struct placed_access {
     uint32_t shape;         /* accesses of one shape touch the same bytes from the same fused threads */
 };
 
-static inline bool frame_writes(const struct placed_access *access)
+static inline bool placed_writes(const struct placed_access *access)
 {
     return access->access->kind != ACCESS_READ;
 }
 
-struct frame {
+struct space {
     isl_ctx *ctx;
     struct memo *memo;
     struct arena *arena;
@@ -36,9 +37,9 @@ struct frame {
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
     struct touches *own;             /* of members, in their own threads; opened when asked for */
-    uint32_t
-        *stages; /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
-    struct frame_shape {
+    /* of a halo fusion, by member: values pass in registers within one; NULL: inner-thread */
+    uint32_t *stages;
+    struct space_shape {
         uint32_t array;
         bool is_plain;
         struct touch touch; /* of F */
@@ -48,59 +49,60 @@ struct frame {
     uint32_t table_size;
 };
 
-/* An empty frame of that shape over the members; false when memory is out. Release with frame_clear. */
-bool frame_open(struct frame *frame, struct memo *memo, struct arena *arena,
+/* An empty space of that shape over the members; false when memory is out. Release with space_clear. */
+bool space_open(struct space *space, struct memo *memo, struct arena *arena,
                 const struct bound_launch *members, uint32_t member_count, const uint32_t grid[3],
                 const uint32_t block[3]);
-void frame_clear(struct frame *frame);
+void space_clear(struct space *space);
 /* Places a member by a remap of this kind; AFFINE and COARSENED are derived from its conflicts with the
  * members that are placed. False when the kind does not fit the shapes or would not run each effective thread
  * exactly once. */
-bool frame_place(struct frame *frame, uint32_t member, enum remap_kind kind);
+bool space_place(struct space *space, uint32_t member, enum remap_kind kind);
 /* Of a member that is placed legally: finds what code needs, the coordinates of AFFINE. False, and it is
  * placed no more, where isl gives up. */
-bool frame_settle(struct frame *frame, uint32_t member);
+bool space_complete(struct space *space, uint32_t member);
 /* Places it anew, so. */
-bool frame_place_by(struct frame *frame, uint32_t member, __isl_take isl_map *map);
-void frame_unplace(struct frame *frame, uint32_t member);
+bool space_place_by(struct space *space, uint32_t member, __isl_take isl_map *map);
+void space_unplace(struct space *space, uint32_t member);
 
 /* Both are placed. a is earlier or the same member. */
-enum overlap frame_overlap(struct frame *frame, const struct placed_access *a, const struct placed_access *b);
+enum overlap space_overlap(struct space *space, const struct placed_access *a, const struct placed_access *b);
 /* Each fused thread's bytes of `inner` are exactly those of `outer`, wherever inner has any (widths are
  * equal). */
-bool frame_covers(struct frame *frame, const struct placed_access *outer, const struct placed_access *inner);
-/* The first pair of conflicting accesses of two placed members that is beyond the frame's reach. */
-bool frame_violation(struct frame *frame, uint32_t p, uint32_t q, const struct placed_access **access_p,
+bool space_covers(struct space *space, const struct placed_access *outer, const struct placed_access *inner);
+/* The first pair of conflicting accesses of two placed members that is beyond the space's reach. */
+bool space_violation(struct space *space, uint32_t p, uint32_t q, const struct placed_access **access_p,
                      const struct placed_access **access_q);
 /* --- place.c */
-enum { FRAME_REASON_BYTES = 512, FRAME_HAZARDS_MOST = 8 };
-struct frame_hazard { /* two accesses that must not meet as they do */
+enum { PLACEMENT_REASON_BYTES = 512, PLACEMENT_HAZARDS_MOST = 8 };
+struct placement_hazard { /* two accesses that must not meet as they do */
     uint32_t p, q, access_p, access_q;
 };
-struct frame_failure { /* of the first attempt: the conflict that is not within one thread */
+struct placement_failure { /* of the first attempt: the conflict that is not within one thread */
     uint32_t p, q, access_p, access_q;
     bool has_witness, is_unknown;
     struct conflict_witness witness;
-    struct frame_hazard hazards[FRAME_HAZARDS_MOST]; /* one an array, of all arrays where not has_more */
+    /* one an array, of all arrays where not has_more */
+    struct placement_hazard hazards[PLACEMENT_HAZARDS_MOST];
     uint32_t hazard_count;
     bool has_more;
-    char reason[FRAME_REASON_BYTES];
+    char reason[PLACEMENT_REASON_BYTES];
 };
-/* Opens a frame whose shape and remaps keep every conflict of the members within one fused thread, or else
+/* Opens a space whose shape and remaps keep every conflict of the members within one fused thread, or else
  * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
-bool frame_find(struct frame *frame, struct memo *memo, struct arena *arena,
-                const struct bound_launch *members, uint32_t member_count, struct frame_failure *failure);
+bool space_find(struct space *space, struct memo *memo, struct arena *arena,
+                const struct bound_launch *members, uint32_t member_count, struct placement_failure *failure);
 /* The same within a block, where members may be coarsened (coarsening.h). */
-bool frame_find_coarsened(struct frame *frame, struct memo *memo, struct arena *arena,
+bool space_find_coarsened(struct space *space, struct memo *memo, struct arena *arena,
                           const struct bound_launch *members, uint32_t member_count);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */
-void failure_describe(struct frame *frame, const struct placed_access *a, const struct placed_access *b,
-                      struct frame_failure *failure);
+void failure_describe(struct space *space, const struct placed_access *a, const struct placed_access *b,
+                      struct placement_failure *failure);
 /* The same where no shape fits the members. */
 void failure_describe_shapes(struct memo *memo, const struct bound_launch *members, uint32_t member_count,
-                             struct frame_failure *failure);
+                             struct placement_failure *failure);
 
 /* --- remap.c */
 bool remap_shapes_equal(const struct access_summary *summary, const uint32_t grid[3],
