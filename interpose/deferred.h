@@ -35,9 +35,9 @@
  *
  * How it could be slow: one that is materialised costs what the fused kernel saved. A group whose deferred
  * stores are materialised too often stores everything for some hundred uses (credit). While one is pending,
- * launches of the plan's kernels take the token.
+ * launches of the plan's kernels take the lock.
  *
- * All with the queue's token and the queue's context current, but for deferred_is_pending and
+ * All with the queue's lock and the queue's context current, but for deferred_is_pending and
  * deferred_is_forbidden. */
 #ifndef KFUSE_INTERPOSE_DEFERRED_H
 #define KFUSE_INTERPOSE_DEFERRED_H

@@ -2,7 +2,7 @@
  * The gate: one futex word with the number of threads inside, and a bit that is set while it is closed. */
 #include "interpose/gate.h"
 
-#include "interpose/token.h"
+#include "interpose/queue_lock.h"
 #include "interpose/verify.h"
 
 static const uint32_t CLOSED = 1u << 31;
@@ -49,7 +49,7 @@ void gate_step_out(void)
     if (depth) count_out();
 }
 
-/* Only the token's holder closes the gate, and that is now this thread. */
+/* Only the lock's holder closes the gate, and that is now this thread. */
 void gate_step_in(void)
 {
     if (depth) count_in(false);

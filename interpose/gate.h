@@ -6,8 +6,8 @@
  * verified. Without that bit it costs one load.
  *
  * A thread is inside from before its call of the driver until the call is back. It is not counted while it
- * waits for the queue's token: the one who closes the gate has that. Who waits for the gate has no token and
- * no lock. */
+ * waits for the queue's lock: the one who closes the gate has that. Who waits for the gate has
+ * neither that lock nor another. */
 #ifndef KFUSE_INTERPOSE_GATE_H
 #define KFUSE_INTERPOSE_GATE_H
 
@@ -33,11 +33,11 @@ static inline void gate_end(const bool *is_gated)
     if (*is_gated) gate_leave();
 }
 
-/* Around the wait for the token; free where the thread is not inside. */
+/* Around the wait for the lock; free where the thread is not inside. */
 void gate_step_out(void);
 void gate_step_in(void);
 
-/* By the token's holder, from outside: lets nobody in, and waits until all have left. False, with the gate
+/* By the lock's holder, from outside: lets nobody in, and waits until all have left. False, with the gate
  * open, when that takes longer. */
 bool gate_close(unsigned milliseconds);
 void gate_open(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How launches that were held go to the driver: in groups, by their fused kernels, or as they were. With the
- * queue's token; the launches are the first ones of queue.held, queue.state says what they match. */
+ * queue's lock; the launches are the first ones of queue.held, queue.state says what they match. */
 #ifndef KFUSE_INTERPOSE_ISSUE_H
 #define KFUSE_INTERPOSE_ISSUE_H
 

@@ -29,7 +29,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/starts.c interpose/starts.h \
 	interpose/stubs.S \
 	interpose/timer.c interpose/timer.h \
-	interpose/token.h \
+	interpose/queue_lock.h \
 	interpose/track.h \
 	interpose/track_memory.c \
 	interpose/track_module.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Matching: the patterns of a plan's groups as one trie over steps, followed by all launches that have
  * arrived since a point. Deterministic: paths are followed in the order of the plan; the longest complete
- * pattern wins, among equals the first in the plan. Not thread safe: whoever has the queue's token. */
+ * pattern wins, among equals the first in the plan. Not thread safe: whoever has the queue's lock. */
 #ifndef KFUSE_INTERPOSE_MATCH_H
 #define KFUSE_INTERPOSE_MATCH_H
 

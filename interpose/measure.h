@@ -53,7 +53,7 @@
  * whatever it costs; nothing is written and no group is switched off (for tests). Nothing is measured where
  * groups are verified (KFUSE_VERIFY).
  *
- * All with the queue's token, but for what the start and the loading of code ask. */
+ * All with the queue's lock, but for what the start and the loading of code ask. */
 #ifndef KFUSE_INTERPOSE_MEASURE_H
 #define KFUSE_INTERPOSE_MEASURE_H
 

@@ -2,7 +2,7 @@
  * See own_thread.h. */
 #include "interpose/own_thread.h"
 
-#include "interpose/token.h"
+#include "interpose/queue_lock.h"
 
 #include <fcntl.h>
 #include <pthread.h>

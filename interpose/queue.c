@@ -10,7 +10,7 @@
 #include "interpose/shim.h"
 #include "interpose/starts.h"
 #include "interpose/timer.h"
-#include "interpose/token.h"
+#include "interpose/queue_lock.h"
 #include "interpose/variables.h"
 #include "interpose/verify.h"
 
@@ -20,27 +20,27 @@
 
 struct queue queue;
 
-static __thread bool has_token;
+static __thread bool has_lock;
 
-/* --- the token --- */
+/* --- the queue's lock --- */
 
-/* The flag is set all the while the token may be this thread's: a signal's handler that calls CUDA or exit in
+/* The flag is set all the while the lock may be this thread's: a signal's handler that calls CUDA or exit in
  * between must not wait for what its own thread has. */
 static void enter(void)
 {
-    has_token = true;
+    has_lock = true;
     atomic_signal_fence(memory_order_seq_cst);
-    if (token_try(&queue.token)) return;
+    if (queue_lock_try(&queue.lock)) return;
     gate_step_out();
-    token_take(&queue.token);
+    queue_lock_take(&queue.lock);
     gate_step_in();
 }
 
 static void leave(void)
 {
-    token_give(&queue.token);
+    queue_lock_give(&queue.lock);
     atomic_signal_fence(memory_order_seq_cst);
-    has_token = false;
+    has_lock = false;
 }
 
 /* In an ORIGINAL stretch (measure.h), in the middle of a pattern: other calls end it, as they would end
@@ -89,7 +89,7 @@ static void publish(void)
 enum { LOOKS_AWAY = 1000 }; /* of the timer */
 enum { BALANCE_LIMIT = 256, TIMER_LOSS = 8, SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 1000000 };
 
-/* With the token. Holding that mostly comes to nothing stops for a while, and for longer the next time. */
+/* With the lock. Holding that mostly comes to nothing stops for a while, and for longer the next time. */
 void queue_account(int32_t gain)
 {
     queue.balance += gain;
@@ -402,7 +402,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
     return is_issued ? WATCH_ISSUED : is_fresh ? WATCH_HOLD : WATCH_CALLER;
 }
 
-/* With the token. False: the launch is the caller's to make, and all is ready for it. */
+/* With the lock. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     if (is_watching()) {
@@ -442,7 +442,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     return true;
 }
 
-/* With the token: the usual way of hold, for a launch in the middle of a pattern. False: nothing is done. */
+/* With the lock: the usual way of hold, for a launch in the middle of a pattern. False: nothing is done. */
 static bool follow(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     if (queue.state.only == MATCH_NONE || queue.state.depth != queue.count) return false;
@@ -455,7 +455,7 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
 
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
-    if (has_token) return false;
+    if (has_lock) return false;
     queue_meet_thread();
     bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
@@ -478,25 +478,25 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     return is_held;
 }
 
-/* The bit is a leftover of an earlier group: taken away only with the token, and only if that costs no
+/* The bit is a leftover of an earlier group: taken away only with the lock, and only if that costs no
  * waiting. */
 static void forget_attention(void)
 {
-    has_token = true; /* as in enter */
+    has_lock = true; /* as in enter */
     atomic_signal_fence(memory_order_seq_cst);
-    if (token_try(&queue.token)) {
+    if (queue_lock_try(&queue.lock)) {
         end_watching();
         if (!announced() && !deferred_is_pending()) shim_attention_clear(ATTENTION_QUEUE);
-        token_give(&queue.token);
+        queue_lock_give(&queue.lock);
     }
     atomic_signal_fence(memory_order_seq_cst);
-    has_token = false;
+    has_lock = false;
 }
 
 /* Nothing is to be done; takes the bit away. */
 static bool is_idle(void)
 {
-    if (has_token) return true;
+    if (has_lock) return true;
     if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending()) return false;
     forget_attention();
     return true;
@@ -548,9 +548,9 @@ void queue_touch(const struct deferred_touch *touches, uint32_t count)
 void queue_finish(void)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int waited = 0; waited < 1000 && !has_token; waited++) {
-        if (token_try(&queue.token)) {
-            has_token = true;
+    for (int waited = 0; waited < 1000 && !has_lock; waited++) {
+        if (queue_lock_try(&queue.lock)) {
+            has_lock = true;
             drain();
             publish();
             measure_finish();
@@ -564,7 +564,7 @@ void queue_finish(void)
 
 void queue_defer_nothing(const char *reason)
 {
-    if (has_token || deferred_is_forbidden()) return;
+    if (has_lock || deferred_is_forbidden()) return;
     enter();
     deferred_forbid(reason);
     if (deferred_is_pending()) drain_and_materialise(true);
@@ -577,7 +577,7 @@ void queue_defer_nothing(const char *reason)
 void queue_new_stream(CUstream stream)
 {
     CUevent event;
-    if (has_token || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
+    if (has_lock || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
     if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
     REAL(cuEventDestroy_v2)(event);
 }
@@ -670,7 +670,7 @@ static bool renames_anything(const struct plan_group *group)
 
 bool queue_give_back(void)
 {
-    if (has_token || !shadow_bytes() || track_is_capturing()) return false;
+    if (has_lock || !shadow_bytes() || track_is_capturing()) return false;
     enter();
     drain_and_materialise(false);
     for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
@@ -693,7 +693,7 @@ uint64_t queue_own_bytes(void)
 
 void queue_stream_gone(CUstream stream)
 {
-    if (has_token || !shadow_bytes()) return;
+    if (has_lock || !shadow_bytes()) return;
     enter();
     shadow_stream_gone(stream);
     leave();
@@ -701,7 +701,7 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    if (has_token || (!shadow_bytes() && !deferred_is_pending() && !measure_has_events())) return;
+    if (has_lock || (!shadow_bytes() && !deferred_is_pending() && !measure_has_events())) return;
     enter();
     measure_context_gone();
     rename_forget();
@@ -718,11 +718,11 @@ uint64_t queue_group_uses(uint32_t group)
 
 void queue_fork_child(void)
 {
-    atomic_store(&queue.token, TOKEN_FREE);
+    atomic_store(&queue.lock, QUEUE_LOCK_FREE);
     atomic_store(&queue.oldest, 0);
     atomic_store(&queue.groups_on, 0);
     set_watched(0);
-    has_token = false;
+    has_lock = false;
     measure_fork_child();
     rename_forget();
     shadow_forget();

@@ -15,17 +15,17 @@
  * stub comes here first. It is set in HOLDING, ISSUING and AWAY; in EMPTY it is clear from the first call on
  * that finds the queue so, and calls take their fast path.
  *
- * Order. The queue is used by whoever has its token (queue.c): one futex word, taken with one
- * compare-and-swap. The token is kept while held launches go to the driver, so a thread that launches or
+ * Order. The queue is used by whoever has its lock (queue.c): one futex word, taken with one
+ * compare-and-swap. The lock is kept while held launches go to the driver, so a thread that launches or
  * flushes meanwhile waits until they are through: what the program ordered before its call is in the driver
- * before its call is. The token is no mutex of the C library: the child of a fork resets it, and a thread
- * that comes back into a hook from inside the driver while it has the token itself is let straight through. A
+ * before its call is. The lock is no mutex of the C library: the child of a fork resets it, and a thread that
+ * comes back into a hook from inside the driver while it has the lock itself is let straight through. A
  * launch outside the plan while the queue is EMPTY waits for nobody: no launch that is ordered before it can
  * be held.
  *
- * Lock order: replay.c's lock of loading, token, the gate of verification (gate.h), then the locks of
- * track_*.c (no driver call while one is held), then the log. The token may be held across driver calls only
- * by a thread that issues; replay.c loads code without it and takes it only to switch a group on. The
+ * Lock order: replay.c's lock of loading, the queue's lock, the gate of verification (gate.h), then the locks
+ * of track_*.c (no driver call while one is held), then the log. The lock may be held across driver calls
+ * only by a thread that issues; replay.c loads code without it and takes it only to switch a group on. The
  * recorder is never active together with the queue.
  *
  * Timer: a thread (own_thread.h) that is made when something is held and there is none. It looks every

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue's state, for the files that it is made of: queue.c (what is held, and until when) and issue.c
- * (how it goes to the driver). All with the token, but what is atomic. */
+ * (how it goes to the driver). All with the lock, but what is atomic. */
 #ifndef KFUSE_INTERPOSE_QUEUE_PARTS_H
 #define KFUSE_INTERPOSE_QUEUE_PARTS_H
 
@@ -19,7 +19,7 @@ struct queue_group {
 };
 
 struct queue {
-    _Atomic uint32_t token;
+    _Atomic uint32_t lock;
     const struct plan *plan;
     struct match *match;
     struct queue_group *groups;

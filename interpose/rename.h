@@ -18,7 +18,7 @@
  * use before has read or written as well, so whoever has written it since was ordered behind that use, and
  * has ended the state.
  *
- * All with the queue's token and the queue's context current. */
+ * All with the queue's lock and the queue's context current. */
 #ifndef KFUSE_INTERPOSE_RENAME_H
 #define KFUSE_INTERPOSE_RENAME_H
 

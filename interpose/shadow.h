@@ -9,7 +9,7 @@
  * A buffer that is put back may still be in use by work of its stream. It is taken again for the same stream,
  * whose order keeps them apart, or when that work is done; nothing is ever waited for.
  *
- * All with the queue's token, but shadow_bytes. */
+ * All with the queue's lock, but shadow_bytes. */
 #ifndef KFUSE_INTERPOSE_SHADOW_H
 #define KFUSE_INTERPOSE_SHADOW_H
 

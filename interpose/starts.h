@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What launches begin a pattern: a test without a lock, made before a launch is packed and the queue's token
+ * What launches begin a pattern: a test without a lock, made before a launch is packed and the queue's lock
  * is taken. It only filters: what it lets through may still fit no pattern, what it stops fits none. Groups
  * of a kernel whose shapes fall into one slot share one entry, which tests the argument bits that all of them
  * want alike.
  *
  * Entries are never changed or freed once they are published. starts_create is called once, before all
- * others; starts_switch and starts_bind with the queue's token; starts_may_fit by anyone. */
+ * others; starts_switch and starts_bind with the queue's lock; starts_may_fit by anyone. */
 #ifndef KFUSE_INTERPOSE_STARTS_H
 #define KFUSE_INTERPOSE_STARTS_H
 

@@ -17,7 +17,7 @@ struct timer_source {
 };
 /* Once, before anything is held. Starts no thread. */
 void timer_prepare(const struct timer_source *source);
-/* Something is held that was not before; with the queue's token. Costs one load while the thread runs. False:
+/* Something is held that was not before; with the queue's lock. Costs one load while the thread runs. False:
  * there is no thread, and nothing may stay held. */
 extern struct own_thread timer_thread;
 static inline bool timer_held(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where the variables of a launch's module are: the words behind its arguments that fused kernels take them
  * by (common/plan.h). A module may be loaded several times; the instance is that of the handle that the
- * program launches. Used with the queue's token only, in the queue's context. */
+ * program launches. Used with the queue's lock only, in the queue's context. */
 #ifndef KFUSE_INTERPOSE_VARIABLES_H
 #define KFUSE_INTERPOSE_VARIABLES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verification; see verify.h. Everything but the start and the writing of results happens with the queue's
- * token. */
+ * lock. */
 #include "interpose/verify.h"
 
 #include "common/log.h"

@@ -2,7 +2,7 @@
  * Verification (KFUSE_VERIFY=N): the first N uses of each compiled form of a group run twice, and every byte
  * that its members write is compared. Until then nothing of a group counts but what its members did.
  *
- * A use, by the thread that issues it, which has the queue's token; the launches passed over before it are in
+ * A use, by the thread that issues it, which has the queue's lock; the launches passed over before it are in
  * the driver:
  * 1. gate_close: no other thread is in a call that could submit work, none gets into one
  * 2. the context comes to rest: all streams, also those that the program's libraries made

@@ -3,7 +3,7 @@
 #include "interpose/verify_rest.h"
 
 #include "interpose/own_thread.h"
-#include "interpose/token.h"
+#include "interpose/queue_lock.h"
 
 static struct {
     _Atomic uint32_t asked, answered;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue's token: one futex word. Unlike a mutex of the C library it may be reset in the child of a fork,
+ * The queue's lock: one futex word. Unlike a mutex of the C library it may be reset in the child of a fork,
  * and a thread knows whether it has it. And what other futex words here need. */
-#ifndef KFUSE_INTERPOSE_TOKEN_H
-#define KFUSE_INTERPOSE_TOKEN_H
+#ifndef KFUSE_INTERPOSE_QUEUE_LOCK_H
+#define KFUSE_INTERPOSE_QUEUE_LOCK_H
 
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum token_state { TOKEN_FREE, TOKEN_TAKEN, TOKEN_WANTED };
+enum queue_lock_state { QUEUE_LOCK_FREE, QUEUE_LOCK_TAKEN, QUEUE_LOCK_WANTED };
 
 static inline void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
@@ -56,27 +56,29 @@ static inline bool deadline_left(const struct timespec *deadline, struct timespe
     return left->tv_sec >= 0;
 }
 
-static inline bool token_try(_Atomic uint32_t *token)
+static inline bool queue_lock_try(_Atomic uint32_t *lock)
 {
-    uint32_t expected = TOKEN_FREE;
-    return atomic_compare_exchange_strong_explicit(token, &expected, TOKEN_TAKEN, memory_order_acquire,
+    uint32_t expected = QUEUE_LOCK_FREE;
+    return atomic_compare_exchange_strong_explicit(lock, &expected, QUEUE_LOCK_TAKEN, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-static inline void token_take(_Atomic uint32_t *token)
+static inline void queue_lock_take(_Atomic uint32_t *lock)
 {
     enum { SPINS = 200 }; /* about as long as one launch takes */
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(token, memory_order_relaxed) == TOKEN_FREE && token_try(token)) return;
+        if (atomic_load_explicit(lock, memory_order_relaxed) == QUEUE_LOCK_FREE && queue_lock_try(lock))
+            return;
         __builtin_ia32_pause();
     }
-    while (atomic_exchange_explicit(token, TOKEN_WANTED, memory_order_acquire) != TOKEN_FREE)
-        futex_wait(token, TOKEN_WANTED, NULL);
+    while (atomic_exchange_explicit(lock, QUEUE_LOCK_WANTED, memory_order_acquire) != QUEUE_LOCK_FREE)
+        futex_wait(lock, QUEUE_LOCK_WANTED, NULL);
 }
 
-static inline void token_give(_Atomic uint32_t *token)
+static inline void queue_lock_give(_Atomic uint32_t *lock)
 {
-    if (atomic_exchange_explicit(token, TOKEN_FREE, memory_order_release) == TOKEN_WANTED) futex_wake(token);
+    if (atomic_exchange_explicit(lock, QUEUE_LOCK_FREE, memory_order_release) == QUEUE_LOCK_WANTED)
+        futex_wake(lock);
 }
 
 #endif
