@@ -69,7 +69,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/group.c fuser/fusion/group.h \
 	fuser/fusion/group_decide.c \
 	fuser/fusion/halo.c fuser/fusion/halo.h \
-	fuser/fusion/halo_origin.c \
+	fuser/fusion/halo_writer.c \
 	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \
 	fuser/fusion/halo_serve.c \
 	fuser/fusion/halo_small.c \

@@ -79,10 +79,10 @@ static bool find_recomputed(struct halo *halo)
             if (load->is_served) continue;
             if (!look_back(halo, load, &reads_recomputed)) return false;
             if (!load->is_elsewhere && !reads_recomputed) continue;
-            if (!halo_find_origins(halo, load)) return false;
+            if (!halo_find_writers(halo, load)) return false;
             load->is_served = has_changed = true;
-            for (uint32_t k = 0; k < load->origin_count; k++)
-                halo->spreads[load->origins[k].store->member].is_recomputed = true;
+            for (uint32_t k = 0; k < load->writer_count; k++)
+                halo->spreads[load->writers[k].store->member].is_recomputed = true;
         }
     }
     return true;
@@ -99,14 +99,14 @@ static bool spread_member(struct halo *halo, uint32_t member)
         for (uint32_t i = 0; i < halo->load_count; i++) {
             struct halo_load *load = &halo->loads[i];
             if (halo->spreads[load->load->member].is_small != small) continue;
-            for (uint32_t k = 0; k < load->origin_count; k++) {
-                if (load->origins[k].store->member != member) continue;
-                if (!halo_serve(halo, load, &load->origins[k])) return false;
+            for (uint32_t k = 0; k < load->writer_count; k++) {
+                if (load->writers[k].store->member != member) continue;
+                if (!halo_serve(halo, load, &load->writers[k])) return false;
                 last = load;
             }
         }
     if (last && isl_map_is_single_valued(spread->cells) != isl_bool_true)
-        return halo_refuse(halo, last->origins[0].store, last->load,
+        return halo_refuse(halo, last->writers[0].store, last->load,
                            "one place of the tile would need two values");
     return true;
 }

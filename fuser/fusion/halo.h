@@ -5,19 +5,19 @@
  *
  * The rules, for members p before q:
  * 1. A load of q is served from the tiles of the stores that write last what it reads, each byte by one of
- * them (its origins), when each is made exactly once by each thread in its domain, and no two of one member
- * write a byte that the load reads. What no member writes is read from memory, and no member may write it.
- * Where several members write what a load reads, one that only copies an element that a store of the group
- * wrote (a periodic border) is seen through: that store is the origin. Which cell of p a cell of q reads is
- * the relation D = bytes of the load o bytes of the store^-1, with copies between them, a function. The
- * translation that holds for most of D gives the place in the tile; where D is another one (periodic wrap,
- * clamping) the cell in that place, which lies beyond the launch or in another tile, runs the thread that D
- * names. V_p: cells -> threads of p, the union over all loads of p's values and of the identity on p's own
- * cells, must be a function: else the tile would need two values in one place. What does not fit there, and
- * what small members load or store, is cut in pieces, each with the nearest places that are free or hold just
- * these cells.
- * 2. p is recomputed when a load that it is an origin of is not of its own cell, or q is recomputed: then all
- * loads of p's values are served from tiles, and all origins of these are recomputed.
+ * them (its last writers), when each is made exactly once by each thread in its domain, and no two of one
+ * member write a byte that the load reads. What no member writes is read from memory, and no member may write
+ * it. Where several members write what a load reads, one that only copies an element that a store of the
+ * group wrote (a periodic border) is seen through: that store is the last writer. Which cell of p a cell of q
+ * reads is the relation D = bytes of the load o bytes of the store^-1, with copies between them, a function.
+ * The translation that holds for most of D gives the place in the tile; where D is another one (periodic
+ * wrap, clamping) the cell in that place, which lies beyond the launch or in another tile, runs the thread
+ * that D names. V_p: cells -> threads of p, the union over all loads of p's values and of the identity on p's
+ * own cells, must be a function: else the tile would need two values in one place. What does not fit there,
+ * and what small members load or store, is cut in pieces, each with the nearest places that are free or hold
+ * just these cells.
+ * 2. p is recomputed when a load that it is a last writer of is not of its own cell, or q is recomputed: then
+ * all loads of p's values are served from tiles, and all last writers of these are recomputed.
  * 3. A recomputed member is run again by other blocks at any time, so what it loads from memory is written by
  * no member. It has no atomics.
  * 4. Any other two accesses of different members that touch a byte, one writing, do so in one cell. Cells of

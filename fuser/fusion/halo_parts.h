@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of the halo fusion share: halo.c, halo_origin.c, halo_small.c, halo_serve.c. Internal to
+ * What the parts of the halo fusion share: halo.c, halo_writer.c, halo_small.c, halo_serve.c. Internal to
  * fuser/fusion. */
 #ifndef KFUSE_FUSER_FUSION_HALO_PARTS_H
 #define KFUSE_FUSER_FUSION_HALO_PARTS_H
@@ -22,15 +22,15 @@ struct spread {     /* one member */
     struct halo_served *served;
     isl_map *periodic; /* { place -> cell }: halo_serve.c */
 };
-struct halo_origin { /* what a load reads of what one store wrote, itself or through members that copy it */
+struct halo_writer { /* what a load reads of what one store wrote, itself or through members that copy it */
     const struct placed_access *store;
     isl_map *source; /* { F -> F }: cell that loads -> cell that stores */
 };
 struct halo_load {
     const struct placed_access *load;
     bool is_elsewhere, is_served;
-    struct halo_origin *origins;
-    uint32_t origin_count, first_fetch;
+    struct halo_writer *writers;
+    uint32_t writer_count, first_fetch;
     isl_map *rest; /* { F -> [byte] }, where served: what no member before writes; NULL: nothing */
 };
 struct halo {
@@ -56,14 +56,14 @@ bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct 
  * cells. */
 bool halo_place_members(struct halo *halo);
 
-/* --- halo_origin.c: rule 1 */
-/* Fills the load's origins and rest; false with the reason. */
-bool halo_find_origins(struct halo *halo, struct halo_load *load);
+/* --- halo_writer.c: rule 1 */
+/* Fills the load's last writers and rest; false with the reason. */
+bool halo_find_writers(struct halo *halo, struct halo_load *load);
 void halo_clear_load(struct halo_load *load);
 
 /* --- halo_serve.c */
-/* Gives what the load reads of the origin places in its tile, fetches, and the cells that fill them. */
-bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin);
+/* Gives what the load reads of the writer places in its tile, fetches, and the cells that fill them. */
+bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_writer *writer);
 void halo_clear_spread(struct spread *spread);
 
 #endif

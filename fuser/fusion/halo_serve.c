@@ -252,25 +252,25 @@ static bool serve_mostly_at(struct halo *halo, const struct placed_access *store
     return false;
 }
 
-bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_origin *origin)
+bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_writer *writer)
 {
-    struct spread *p = &halo->spreads[origin->store->member];
+    struct spread *p = &halo->spreads[writer->store->member];
     const struct spread *q = &halo->spreads[load->load->member];
-    if (!p->periodic && !p->is_small) p->periodic = periodic_places(halo, origin->store->member);
+    if (!p->periodic && !p->is_small) p->periodic = periodic_places(halo, writer->store->member);
     int64_t offset[3];
     bool is_served = false;
     isl_map *needed =
-        isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(origin->source)));
+        isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(writer->source)));
     const struct halo_served *before = find_served(p, needed);
     if (before)
-        is_served = serve_at(halo, origin->store, load->load, needed, before->offset, false);
+        is_served = serve_at(halo, writer->store, load->load, needed, before->offset, false);
     else if (p->is_small || q->is_small)
-        is_served = serve_nearest(halo, origin->store, load->load, needed);
-    else if (halo_source_place(origin->source, offset))
-        is_served = serve_mostly_at(halo, origin->store, load->load, needed, offset);
+        is_served = serve_nearest(halo, writer->store, load->load, needed);
+    else if (halo_source_place(writer->source, offset))
+        is_served = serve_mostly_at(halo, writer->store, load->load, needed, offset);
     else
         isl_map_free(needed);
-    return is_served || halo_refuse(halo, origin->store, load->load, "they lie at no bounded distance");
+    return is_served || halo_refuse(halo, writer->store, load->load, "they lie at no bounded distance");
 }
 
 void halo_clear_spread(struct spread *spread)

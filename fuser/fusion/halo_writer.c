@@ -24,8 +24,8 @@ static bool refuse(const struct search *search, const struct placed_access *stor
 
 void halo_clear_load(struct halo_load *load)
 {
-    for (uint32_t i = 0; i < load->origin_count; i++) isl_map_free(load->origins[i].source);
-    load->origin_count = 0;
+    for (uint32_t i = 0; i < load->writer_count; i++) isl_map_free(load->writers[i].source);
+    load->writer_count = 0;
     load->rest = isl_map_free(load->rest);
 }
 
@@ -84,23 +84,23 @@ static const struct placed_access *copied_load(const struct halo *halo, const st
 static bool find(struct search *search, const struct placed_access *load, isl_map **rest);
 
 /* Takes the source. */
-static bool add_origin(struct search *search, const struct placed_access *store, __isl_take isl_map *source)
+static bool add_writer(struct search *search, const struct placed_access *store, __isl_take isl_map *source)
 {
     struct halo_load *load = search->load;
-    uint32_t i = 0, count = load->origin_count;
-    while (i < count && load->origins[i].store != store) i++;
+    uint32_t i = 0, count = load->writer_count;
+    while (i < count && load->writers[i].store != store) i++;
     if (i < count) {
-        load->origins[i].source = isl_map_coalesce(isl_map_union(load->origins[i].source, source));
-        return load->origins[i].source;
+        load->writers[i].source = isl_map_coalesce(isl_map_union(load->writers[i].source, source));
+        return load->writers[i].source;
     }
-    struct halo_origin *origins =
-        arena_grow(search->halo->space->arena, load->origins, count, count + 1, sizeof *origins);
-    if (!origins) {
+    struct halo_writer *writers =
+        arena_grow(search->halo->space->arena, load->writers, count, count + 1, sizeof *writers);
+    if (!writers) {
         isl_map_free(source);
         return false;
     }
-    load->origins = origins;
-    load->origins[load->origin_count++] = (struct halo_origin){store, source};
+    load->writers = writers;
+    load->writers[load->writer_count++] = (struct halo_writer){store, source};
     return source;
 }
 
@@ -120,8 +120,8 @@ static bool follow(struct search *search, const struct placed_access *store, __i
     isl_set_free(asked);
     isl_set_free(read);
     isl_map_free(rest);
-    for (uint32_t i = 0; is_followed && i < found.origin_count; i++)
-        is_followed = add_origin(search, found.origins[i].store, isl_map_copy(found.origins[i].source));
+    for (uint32_t i = 0; is_followed && i < found.writer_count; i++)
+        is_followed = add_writer(search, found.writers[i].store, isl_map_copy(found.writers[i].source));
     halo_clear_load(&found);
     return is_followed;
 }
@@ -154,7 +154,7 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
         isl_map_free(source);
         return true;
     }
-    if (is_fit) return add_origin(search, store, source);
+    if (is_fit) return add_writer(search, store, source);
     isl_map_free(source);
     return false;
 }
@@ -216,12 +216,12 @@ static bool find_all(struct halo *halo, struct halo_load *load, bool through_cop
 
 static bool has_several_members(const struct halo_load *load)
 {
-    for (uint32_t i = 1; i < load->origin_count; i++)
-        if (load->origins[i].store->member != load->origins[0].store->member) return true;
+    for (uint32_t i = 1; i < load->writer_count; i++)
+        if (load->writers[i].store->member != load->writers[0].store->member) return true;
     return false;
 }
 
-bool halo_find_origins(struct halo *halo, struct halo_load *load)
+bool halo_find_writers(struct halo *halo, struct halo_load *load)
 {
     bool found = find_all(halo, load, false);
     if (!found || !has_several_members(load)) return found;
