@@ -6,7 +6,7 @@
 #include "interpose/queue.h"
 #include "interpose/starts.h"
 
-static __thread bool is_inside; /* the driver may come by its own exported symbols */
+static __thread bool is_inside; /* the driver may call its own exported symbols */
 
 static inline bool try_to_hold(const struct record_shape *shape)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * NVRTC: a program that compiles at run time and loads machine code still has the PTX in reach at the moment
- * when it takes the machine code. Exported, so that programs linked to libnvrtc come by here. */
+ * when it takes the machine code. Exported, so that programs linked to libnvrtc come through here. */
 #include "interpose/record.h"
 
 #include "common/log.h"

@@ -45,7 +45,7 @@ static inline bool shim_is_latched(void)
 /* Passes everything through from now on; says why in the log, once. What is held is issued by the next call
  * or by the timer. */
 void shim_latch(const char *reason);
-/* Where programs come by as a rule (cudaDeviceReset at their end): only for those who look for it. */
+/* Where programs come through as a rule (cudaDeviceReset at their end): only for those who look for it. */
 void shim_latch_quietly(const char *reason);
 /* The same for a reason with parts. */
 void shim_latch_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

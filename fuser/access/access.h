@@ -90,7 +90,7 @@ struct access {
     const char *reason;      /* of what is not exact, with the PTX line; NULL */
 };
 
-/* of the threads that come by, in any iteration */
+/* of the threads that reach it, in any iteration */
 enum access_branch {
     ACCESS_BRANCH_OPEN,   /* not known, or no branch with a guard */
     ACCESS_BRANCH_NEVER,  /* none takes it */
@@ -142,7 +142,7 @@ struct access_summary {
      * { L[bz, by, bx, tz, ty, tx, i] }; NULL: not known, or another block. */
     isl_set **rounds;
     uint32_t round_count; /* of blocks */
-    /* block of the control flow graph (ptx_cfg_build) -> no thread comes by it; NULL: not known */
+    /* block of the control flow graph (ptx_cfg_build) -> no thread reaches it; NULL: not known */
     bool *is_idle;
     enum access_branch *branches; /* by instruction; NULL: not known */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;

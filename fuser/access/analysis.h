@@ -80,7 +80,7 @@ struct exported_value { /* a value as it is after the loops that it was computed
     struct exported_value *next;
 };
 
-struct instances { /* a set of instances: a superset of those that come by, or just those */
+struct instances { /* a set of instances: a superset of those that are reached, or just those */
     isl_set *set;
     bool is_exact;
     uint32_t culprit; /* not exact: the instruction whose condition depends on data */

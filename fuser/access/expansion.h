@@ -47,7 +47,7 @@ struct expansion_loop {
 struct expansion {
     const char *refusal; /* NULL, or why not, with kernel and line: then only this is valid */
     const struct ptx_cfg *cfg;
-    struct expansion_loop *loops; /* in an order in which threads come by them */
+    struct expansion_loop *loops; /* in an order in which threads reach them */
     uint32_t loop_count, iterations;
     struct access_summary
         summary; /* of the expanded launch: grid.z is the number of iterations; shares its arena */

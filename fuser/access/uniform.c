@@ -168,7 +168,7 @@ static bool phi_differs(const struct uniform *uniform, const struct ssa_value *p
     return false;
 }
 
-/* What is set where only some threads come by may be old or new later on. */
+/* What is set where only some threads get may be old or new later on. */
 static bool spread_values(struct uniform *uniform)
 {
     const struct ssa *ssa = uniform->analysis->ssa;
@@ -233,7 +233,7 @@ static bool has_any(const struct analysis *analysis, enum extent extent)
     return false;
 }
 
-/* The first instruction that only some of the threads that it waits for may come by; NULL: none. */
+/* The first instruction that only some of the threads that it waits for may reach; NULL: none. */
 static const char *find_divergent(struct analysis *analysis, enum extent extent, const char *what,
                                   bool *found)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which parts of a kernel all threads of a block, or of a warp, come by together. A barrier anywhere else would
+ * Which parts of a kernel all threads of a block, or of a warp, reach together. A barrier anywhere else would
  * wait in a fused kernel for threads that have gone on to the next member, where in the program they had left
  * the launch: such a member is early-exit divergent, and code is made for it that counts them. Divergence
  * analysis over the control flow graph (Karrenberg, Hack: Improving Performance of OpenCL on CPUs, section
@@ -10,8 +10,8 @@
 #include "fuser/access/analysis.h"
 
 /* Sets the summary's is_exit_divergent. NULL, or why blocks of this launch cannot run whole in a fused
- * kernel: a barrier or a warp collective that some threads of a warp may not come by, with the PTX line.
- * Needs iterations_walk. */
+ * kernel: a barrier or a warp collective that some threads of a warp may not reach, with the PTX line. Needs
+ * iterations_walk. */
 const char *uniform_check(struct analysis *analysis);
 
 #endif

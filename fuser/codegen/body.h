@@ -63,7 +63,7 @@ struct body {
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
     /* to what is known of its launches: words that are always the same are numbers, blocks that no thread
-     * comes by are left out, branches go as they always do. Sums and products are not counted then */
+     * reaches are left out, branches go as they always do. Sums and products are not counted then */
     bool is_specialized;
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */

@@ -43,7 +43,7 @@ static bool stays(const struct group_joined *own, uint32_t target, uint32_t segm
            (segment % 2 == 0 || target != own->headers[segment / 2]);
 }
 
-/* No thread comes by the block, or it is the header of no loop. */
+/* No thread reaches the block, or it is the header of no loop. */
 static bool is_idle(const struct joined *joined, uint32_t block)
 {
     if (block == GROUP_NO_LOOP) return true;

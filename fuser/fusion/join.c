@@ -157,7 +157,7 @@ static bool has_loops(const struct group_joined *joined)
     return joined->headers[0] != GROUP_NO_LOOP;
 }
 
-/* What all threads of a block or warp come by together, they come by together in the join. */
+/* What all threads of a block or warp reach together, they reach together in the join. */
 static const char *find_parted(const struct joining *joining, const struct group_join *join, uint32_t loop)
 {
     uint32_t last = join->member_count;

@@ -12,8 +12,8 @@
  *
  * Where threads of a member meet, in a block or a warp, they must meet in the join as they do in the launch:
  * - Each thread runs just the member's instructions, in the member's order, however members alternate; and
- * the joint iterations are the same for all threads, segment by segment. So where all threads of a block come
- * by a barrier together (the member is not early-exit divergent, uniform.h), they come by it together in the
+ * the joint iterations are the same for all threads, segment by segment. So where all threads of a block
+ * reach a barrier together (the member is not early-exit divergent, uniform.h), they reach it together in the
  * join, and between the same two barriers of others: none waits at another one.
  * - That is so between loops. Inside, joint iterations depend on how often a thread iterates. A loop with a
  * barrier in it is not joined: it belongs to the code between loops. A loop with a warp collective in it is

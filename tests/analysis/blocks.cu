@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels whose threads wait for each other: which barriers and warp collectives all that they wait for come by. */
+ * Kernels whose threads wait for each other: which barriers and warp collectives all that they wait for reach. */
 #define KERNEL extern "C" __global__ void
 // launch tree grid 4 1 1 block 128 1 1 args p:4096 p:4096 i32:500
 // launch tree_under_test grid 4 1 1 block 128 1 1 args p:4096 p:4096 i32:500

@@ -17,7 +17,7 @@ __global__ void sum_blocks(float *sums, const float *a, int n)
     if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
 }
 
-/* The same, with the barrier where only those that add come by. */
+/* The same, with the barrier that only those that add reach. */
 __global__ void sum_blocks_under(float *sums, const float *a, int n)
 {
     __shared__ float part[256];

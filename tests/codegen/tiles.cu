@@ -94,7 +94,7 @@ extern "C" __global__ void block_sums(float *sums, const float *a, int n, int le
     if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
 
-/* only one warp comes by the second barrier */
+/* only one warp reaches the second barrier */
 extern "C" __global__ void parted_sums(float *sums, const float *a, int n, int levels)
 {
     __shared__ float shared[BLOCK];

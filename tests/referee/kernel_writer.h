@@ -61,7 +61,7 @@ bool kernel_is_vector(const struct writer *writer, const struct kernel_access *a
 enum kernel_meeting {
     MEETING_TURNED,
     MEETING_TREE,
-    MEETING_PARTED_TREE, /* not all warps come by its barriers */
+    MEETING_PARTED_TREE, /* not all warps reach its barriers */
     MEETING_SIDE,        /* on one side of a branch that all take */
     MEETING_LOADED,      /* for those only that have loaded more than 1; by warp, the program sees to that */
     MEETING_KEPT,        /* looks again at what was shared earlier */
