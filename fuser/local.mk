@@ -109,7 +109,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/reference.c fuser/codegen/reference.h \
 	fuser/codegen/relation_text.c fuser/codegen/relation_text.h \
 	fuser/codegen/remap_code.c fuser/codegen/remap_code.h \
-	fuser/codegen/settle.c fuser/codegen/settle.h \
+	fuser/codegen/recover.c fuser/codegen/recover.h \
 	fuser/codegen/contraction.c fuser/codegen/contraction.h \
 	fuser/codegen/source.c fuser/codegen/source.h \
 	fuser/codegen/tile_code.c fuser/codegen/tile_code.h \

@@ -158,7 +158,7 @@ static bool take_next(void)
 /* Issues all that need not be held any longer. With has_new the last launch has just arrived, and what a
  * pattern can take stays; false when that launch is not held but left to the caller, all before it being
  * issued. Else everything goes. */
-static bool settle(bool has_new)
+static bool issue_matched(bool has_new)
 {
     while (queue.count) {
         while (queue.state.depth < queue.count && take_next()) continue;
@@ -205,8 +205,8 @@ static bool end_watched(bool is_new)
     return is_new;
 }
 
-/* As settle, for launches that are with the driver already, but for the last one with has_new. */
-static bool settle_watched(bool has_new)
+/* As issue_matched, for launches that are with the driver already, but for the last one with has_new. */
+static bool watch_matched(bool has_new)
 {
     bool is_issued = false;
     while (queue.count) {
@@ -231,7 +231,7 @@ static void end_watching(void)
 {
     if (!is_watching()) return;
     queue.count = queue.watched;
-    settle_watched(false);
+    watch_matched(false);
     set_watched(0);
 }
 
@@ -240,7 +240,7 @@ static void drain_held(void)
 {
     if (!announced()) return;
     bool is_pushed = queue_push_context();
-    settle(false);
+    issue_matched(false);
     issue_restore();
     queue_pop_context(is_pushed);
 }
@@ -396,7 +396,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
         end_watching();
         return WATCH_HOLD;
     }
-    bool is_issued = settle_watched(true), is_fresh = queue.count == 1;
+    bool is_issued = watch_matched(true), is_fresh = queue.count == 1;
     if (is_fresh) drop(1);
     set_watched(queue.count);
     return is_issued ? WATCH_ISSUED : is_fresh ? WATCH_HOLD : WATCH_CALLER;
@@ -427,7 +427,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         drain_and_materialise(false);
         return false;
     }
-    if (!settle(true)) return false;
+    if (!issue_matched(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
         drop(1);
         drain_and_materialise(false);

@@ -11,7 +11,7 @@ json_t *plan_file_open(const char *command, const char *directory)
 {
     char path[PATH_MAX];
     json_error_t error;
-    plan_folder_settle(directory);
+    plan_folder_recover(directory);
     snprintf(path, sizeof path, "%s/plan.json", directory);
     json_t *plan = json_load_file(path, 0, &error);
     if (plan && json_is_array(json_object_get(plan, "groups"))) return plan;

@@ -533,7 +533,7 @@ static bool is_never(const struct instances *edge)
 
 /* Guards that hold for all threads, as of sizes that blocks divide, or for none. Those of a pipeline keep
  * loads where its author put them. */
-static void settle_branches(struct analysis *analysis)
+static void decide_branches(struct analysis *analysis)
 {
     enum { TAKEN, OTHERWISE, WAYS }; /* successors of a block that ends so */
     const struct ptx_function *function = analysis->function;
@@ -611,7 +611,7 @@ static bool run_passes(struct analysis *analysis)
     if (summary->whole_block && !summary->no_member) summary->no_whole_block = uniform_check(analysis);
     if (!collect_words(analysis)) return false;
     find_idle_blocks(analysis);
-    settle_branches(analysis);
+    decide_branches(analysis);
     find_rounds(analysis);
     if (summary->effective && summary->threads) return true;
     analysis->refusal = arena_printf(analysis->arena, "kernel %s: isl gave up", analysis->function->name);

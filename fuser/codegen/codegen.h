@@ -27,7 +27,7 @@ struct codegen_reference {
     size_t cubin_size;
     const char *kernel;
     const struct contraction
-        *contractions; /* one an instruction of the member (settle.h); NULL: none are known */
+        *contractions; /* one an instruction of the member (recover.h); NULL: none are known */
 };
 struct codegen_request {
     const struct group *group;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A kernel's products and sums with the choice to contract taken from the compiler: some get .rn, and into
  * some sums a product is contracted by an explicit fused multiply-add. Whether that is what the program's
- * code does, settle.h finds out. */
+ * code does, recover.h finds out. */
 #ifndef KFUSE_FUSER_CODEGEN_CONTRACTION_H
 #define KFUSE_FUSER_CODEGEN_CONTRACTION_H
 

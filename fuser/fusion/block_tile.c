@@ -343,7 +343,7 @@ static bool stores_move_along(const struct tiling *tiling, struct group_block_ti
 }
 
 /* The loads that a tile serves decide how long it lives, and that which stores it has. */
-static bool settle(struct tiling *tiling, struct group_block_tile *tile, uint32_t *last, uint32_t most)
+static bool find_lifetime(struct tiling *tiling, struct group_block_tile *tile, uint32_t *last, uint32_t most)
 {
     *last = tiling->group->member_count - 1;
     for (uint32_t end = UINT32_MAX; *last != end;) {
@@ -427,7 +427,7 @@ static bool try_array(struct tiling *tiling)
     uint64_t without = group_shared_bytes(tiling->group);
     struct quota quota = quota_begin(tiling->space->ctx, TILE_OPERATIONS);
     bool found = without < GROUP_MOST_DYNAMIC && collect_uses(tiling) && find_classes(tiling) &&
-                 settle(tiling, &tile, &last, (uint32_t)(GROUP_MOST_DYNAMIC - without)) &&
+                 find_lifetime(tiling, &tile, &last, (uint32_t)(GROUP_MOST_DYNAMIC - without)) &&
                  is_profitable(tiling, last) &&
                  is_affordable(tiling, without, without + group_tile_bytes(&tile));
     quota_end(&quota);

@@ -279,7 +279,7 @@ static __isl_give isl_set *own_of(const struct halo *halo, uint32_t member)
     return isl_set_coalesce(isl_map_domain(isl_map_intersect(own, isl_map_identity(isl_map_get_space(own)))));
 }
 
-static bool settle_remaps(struct halo *halo)
+static bool fill_remaps(struct halo *halo)
 {
     for (uint32_t m = 0; m < halo->group->member_count; m++) {
         struct remap *remap = &halo->space->remaps[m];
@@ -321,7 +321,7 @@ static bool find(struct halo *halo)
     }
     if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
-    return settle_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
+    return fill_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
 }
 
 /* Cells of a tile and its border are no blocks of a member. */

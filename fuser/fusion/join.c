@@ -201,7 +201,7 @@ static const char *extend_join(struct joining *joining, struct group_join *join,
         return arena_printf(joining->arena, "other loops: %u, not %u", loop_count, join->loop_count);
     for (uint32_t loop = 0; loop < join->loop_count; loop++) joined->shifts[loop] = joined[-1].shifts[loop];
     for (uint32_t p = join->first_member; p < member; p++)
-        if (!joining_settle(joining, join, p, member))
+        if (!joining_order(joining, join, p, member))
             return "an iteration would come before what it needs, or after what overwrites it";
     for (uint32_t loop = 0; loop < join->loop_count && !why; loop++) {
         if (!loop_count && joined->is_prologue_delayed[loop]) return passed_over;

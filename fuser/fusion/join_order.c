@@ -162,8 +162,8 @@ static uint32_t segment_of(const struct group_joined *joined, uint32_t loop_coun
 }
 
 /* a of p keeps its place before b of q. Lets q be shifted, or its prologue be delayed, where that helps. */
-static bool settle_pair(struct joining *joining, const struct group_join *join, const struct placed_access *a,
-                        const struct placed_access *b)
+static bool order_pair(struct joining *joining, const struct group_join *join, const struct placed_access *a,
+                       const struct placed_access *b)
 {
     struct group_joined *p = &join->members[a->member - join->first_member];
     struct group_joined *q = &join->members[b->member - join->first_member];
@@ -180,7 +180,7 @@ static bool settle_pair(struct joining *joining, const struct group_join *join, 
     return false;
 }
 
-bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q)
+bool joining_order(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q)
 {
     struct space *space = joining->space;
     for (uint32_t i = 0; i < space->members[p].summary->access_count; i++)
@@ -189,7 +189,7 @@ bool joining_settle(struct joining *joining, const struct group_join *join, uint
             if (!placed_writes(a) && !placed_writes(b)) continue;
             enum overlap overlap = space_overlap(space, a, b);
             if (overlap == OVERLAP_NONE) continue;
-            if (overlap != OVERLAP_SAME || !settle_pair(joining, join, a, b)) return false;
+            if (overlap != OVERLAP_SAME || !order_pair(joining, join, a, b)) return false;
         }
     return true;
 }

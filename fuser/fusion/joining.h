@@ -30,7 +30,7 @@ struct joining {
 bool joining_describe(struct joining *joining, uint32_t member, const struct group_joined *joined);
 /* No two of their accesses that conflict change places; both are described, and p comes first. Where q must
  * be shifted for that, or its prologue delayed, sets that. */
-bool joining_settle(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q);
+bool joining_order(struct joining *joining, const struct group_join *join, uint32_t p, uint32_t q);
 /* The loop has as many iterations in both, in every thread: proved. */
 bool joining_has_same_trip_count(const struct joining *joining, const struct group_join *join, uint32_t p,
                                  uint32_t q, uint32_t loop);

@@ -85,7 +85,7 @@ static void add_exits(struct group *group, const struct space *space, uint32_t m
 }
 
 /* Decides the member's guard; takes and returns the threads that arrive. */
-static __isl_give isl_set *settle_guard(const struct group *group, struct space *space, uint32_t member,
+static __isl_give isl_set *decide_guard(const struct group *group, struct space *space, uint32_t member,
                                         __isl_take isl_set *arrive)
 {
     struct remap *remap = &space->remaps[member];
@@ -105,7 +105,7 @@ static __isl_give isl_set *settle_guard(const struct group *group, struct space 
     return arrive;
 }
 
-static __isl_give isl_set *settle_exits(struct group *group, struct space *space, uint32_t member,
+static __isl_give isl_set *decide_exits(struct group *group, struct space *space, uint32_t member,
                                         const struct order *order, __isl_take isl_set *arrive)
 {
     const struct ptx_function *function = space->members[member].summary->function;
@@ -149,9 +149,9 @@ bool exit_find(struct group *group, struct space *space, const struct order *ord
     if (!group->exits) return false;
     isl_set *arrive = all_threads(space);
     for (uint32_t member = 0; member < space->member_count; member++) {
-        arrive = settle_guard(group, space, member, arrive);
+        arrive = decide_guard(group, space, member, arrive);
         if (!remap_is_repeated(&space->remaps[member]))
-            arrive = settle_exits(group, space, member, &orders[member], arrive);
+            arrive = decide_exits(group, space, member, &orders[member], arrive);
     }
     isl_set_free(arrive);
     return true;

@@ -102,7 +102,7 @@ void stale_find(struct memo *memo, const struct group *group, struct stale *stal
             if (!range_at(stale, group, m, access)) add_range(memo, group, stale, m, access);
         }
     quota_end(&quota);
-    stale_settle(group, stale);
+    stale_restrict(group, stale);
 }
 
 /* --- rule 4 --- */
@@ -166,7 +166,7 @@ static bool store_all_of(struct stale *stale, const struct group *group, uint32_
     return has_changed;
 }
 
-void stale_settle(const struct group *group, struct stale *stale)
+void stale_restrict(const struct group *group, struct stale *stale)
 {
     bool has_changed = true;
     while (has_changed) {
@@ -183,7 +183,7 @@ void stale_settle(const struct group *group, struct stale *stale)
 bool stale_store(const struct group *group, struct stale *stale, uint32_t member)
 {
     if (!store_all_of(stale, group, member)) return false;
-    stale_settle(group, stale);
+    stale_restrict(group, stale);
     return true;
 }
 

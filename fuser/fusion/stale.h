@@ -39,8 +39,8 @@ struct stale {
 void stale_find(struct memo *memo, const struct group *group, struct stale *stale);
 /* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the
  * rematerialisation. */
-void stale_settle(const struct group *group, struct stale *stale);
-/* What this member writes is to be stored; then as stale_settle. False when it leaves nothing stale. */
+void stale_restrict(const struct group *group, struct stale *stale);
+/* What this member writes is to be stored; then as stale_restrict. False when it leaves nothing stale. */
 bool stale_store(const struct group *group, struct stale *stale, uint32_t member);
 /* The same group without the stores of the stale ranges, in the arena; it must not be freed, nor outlive the
  * group. NULL when memory is out. */

@@ -52,7 +52,7 @@ static void extend_chain(const struct program *program, struct search_group *gro
 }
 
 /* As its uses have turned out. */
-static void settle_copying(const struct search *search, struct search_group *group)
+static void update_copying(const struct search *search, struct search_group *group)
 {
     double before = group->copying_ns;
     group->copying_ns =
@@ -138,7 +138,7 @@ static bool choose(struct search *search)
         i += group ? group->step_count : 1;
     }
     for (uint32_t i = 0; i < search->group_count; i++)
-        if (search->groups[i]->uses) settle_copying(search, search->groups[i]);
+        if (search->groups[i]->uses) update_copying(search, search->groups[i]);
     return true;
 }
 

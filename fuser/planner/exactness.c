@@ -4,7 +4,7 @@
 
 #include "fuser/codegen/cubin.h"
 #include "fuser/codegen/reference.h"
-#include "fuser/codegen/settle.h"
+#include "fuser/codegen/recover.h"
 #include "fuser/kernel/product.h"
 
 #include <stdio.h>
@@ -118,7 +118,7 @@ static uint32_t find_in(const struct ptx_function *function, const struct ptx_in
 }
 
 /* Whether a product may reach a sum, once some have no choice any more, or the compiler expands something. */
-static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *settled)
+static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *recovered)
 {
     struct product_choice choice;
     struct ptx_function rounded = *function;
@@ -127,21 +127,22 @@ static bool leaves_choice(struct arena *arena, const struct ptx_function *functi
     if (!rounded.instructions) return true;
     memcpy(rounded.instructions, function->instructions, size);
     for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (settled[i]) rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
+        if (recovered[i])
+            rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
     return !product_find_choice(&rounded, &choice) || choice.sum != PRODUCT_NOWHERE ||
            choice.expansion != PRODUCT_NOWHERE;
 }
 
-/* The kernel's choices (settle.h) for its copy without calls. NULL where the program's code does not tell how
- * the copy rounds: the functions have products of their own, or a product of the kernel reaches a sum of
+/* The kernel's choices (recover.h) for its copy without calls. NULL where the program's code does not tell
+ * how the copy rounds: the functions have products of their own, or a product of the kernel reaches a sum of
  * theirs. */
-static const struct contraction *settle_copy(struct arena *arena, const struct program_kernel *kernel,
-                                             const struct contraction *settled)
+static const struct contraction *recover_copy(struct arena *arena, const struct program_kernel *kernel,
+                                              const struct contraction *recovered)
 {
     const struct ptx_function *copy = kernel->function;
     struct contraction *own = arena_calloc(arena, copy->instruction_count + 1, sizeof *own);
-    bool *is_settled = arena_calloc(arena, copy->instruction_count + 1, sizeof *is_settled);
-    if (!settled || !own || !is_settled) return NULL;
+    bool *is_recovered = arena_calloc(arena, copy->instruction_count + 1, sizeof *is_recovered);
+    if (!recovered || !own || !is_recovered) return NULL;
     for (uint32_t i = 0; i < copy->instruction_count; i++) {
         const struct ptx_instruction *instruction = &copy->instructions[i];
         if (!product_may_contract(instruction)) continue;
@@ -149,21 +150,21 @@ static const struct contraction *settle_copy(struct arena *arena, const struct p
         bool is_product = instruction->opcode == PTX_OP_MUL;
         if (origin == PRODUCT_NOWHERE && is_product) return NULL;
         if (origin == PRODUCT_NOWHERE) continue;
-        own[i] = settled[origin];
+        own[i] = recovered[origin];
         if (own[i].summand)
-            own[i].product = find_in(copy, &kernel->original->instructions[settled[origin].product]);
+            own[i].product = find_in(copy, &kernel->original->instructions[recovered[origin].product]);
         if (own[i].summand && own[i].product == PRODUCT_NOWHERE) return NULL;
-        is_settled[i] = own[i].round || !is_product;
+        is_recovered[i] = own[i].round || !is_product;
     }
-    return leaves_choice(arena, copy, is_settled) ? NULL : own;
+    return leaves_choice(arena, copy, is_recovered) ? NULL : own;
 }
 
 /* exactness->contractions: of the original. The code is no measure for the copy: it has functions apart. */
-static void settle_calls(struct arena *arena, const struct program_kernel *kernel,
-                         struct exactness *exactness, const char *choice)
+static void recover_calls(struct arena *arena, const struct program_kernel *kernel,
+                          struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
-    exactness->contractions = settle_copy(arena, kernel, exactness->contractions);
+    exactness->contractions = recover_copy(arena, kernel, exactness->contractions);
     exactness->text =
         "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice";
     if (exactness->contractions) return;
@@ -196,10 +197,10 @@ static void compare_code(struct program *program, struct program_module *module,
     if (!cubin_open(&cubin, exactness->cubin, exactness->cubin_size) ||
         !cubin_find_code(&cubin, kernel->name, &code))
         return;
-    exactness->contractions = settle_kernel(program->compiler, arena, kernel->original, &cubin,
-                                            device_sm(program), most_registers(module));
+    exactness->contractions = recover_contractions(program->compiler, arena, kernel->original, &cubin,
+                                                   device_sm(program), most_registers(module));
     if (kernel->function != kernel->original) {
-        settle_calls(arena, kernel, exactness, choice);
+        recover_calls(arena, kernel, exactness, choice);
         return;
     }
     bool is_whole =

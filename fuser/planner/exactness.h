@@ -21,7 +21,7 @@ struct exactness {
     const void *cubin;
     size_t cubin_size;
     const struct contraction
-        *contractions; /* SAME_CODE: what is known of its code (fuser/codegen/settle.h), or NULL */
+        *contractions; /* SAME_CODE: what is known of its code (fuser/codegen/recover.h), or NULL */
 };
 
 /* The kernel has a function (program_function). Never NULL except when memory is out. */

@@ -300,7 +300,7 @@ static void spare_passed(struct search *search, const struct search_group *group
         if (group->roles[s] == PLAN_MEMBER) continue;
         if (!draft_may_stand_by(search, group->launches[s])) {
             for (uint32_t i = 0; i < stale->count; i++) stale->ranges[i].is_stale = false;
-            stale_settle(group->group, stale);
+            stale_restrict(group->group, stale);
             continue;
         }
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
@@ -308,7 +308,7 @@ static void spare_passed(struct search *search, const struct search_group *group
             struct array_range reach = reach_of(&bound, b);
             for (uint32_t i = 0; i < stale->count; i++)
                 if (meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
-            stale_settle(group->group, stale);
+            stale_restrict(group->group, stale);
             if (bound.summary->bases[b].is_written && group->roles[s] == PLAN_AFTER)
                 keep_inputs(group, stale, &reach);
         }
@@ -407,7 +407,7 @@ static bool store_more(struct search *search, struct search_group *group)
         return true;
     }
     lazy->stale.ranges[most].is_stale = false;
-    stale_settle(group->group, &lazy->stale);
+    stale_restrict(group->group, &lazy->stale);
     return form(search, group);
 }
 

@@ -33,7 +33,7 @@ static const char *plain_name(const struct neighbours *pair, uint32_t which)
                                  program->kernels[launch_of(pair, which)->record->kernel].name);
 }
 
-static bool settle(struct neighbours *pair, enum neighbours_kind kind, const char *reason)
+static bool conclude(struct neighbours *pair, enum neighbours_kind kind, const char *reason)
 {
     pair->kind = kind;
     pair->reason = reason ? reason : "out of memory";
@@ -54,19 +54,20 @@ static bool is_together(struct neighbours *pair)
     if (!group || pair->step + 1 == group->step_count) return false;
     const enum plan_step_role *roles = &group->roles[pair->step];
     pair->group = group;
-    if (roles[0] == PLAN_MEMBER && roles[1] == PLAN_MEMBER) return settle(pair, NEIGHBOURS_FUSED, "");
+    if (roles[0] == PLAN_MEMBER && roles[1] == PLAN_MEMBER) return conclude(pair, NEIGHBOURS_FUSED, "");
     uint32_t passed = roles[0] == PLAN_MEMBER;
-    return settle(pair, NEIGHBOURS_PASSED,
-                  arena_printf(pair->search->arena, "%s is issued %s the group, which passes over it",
-                               plain_name(pair, passed), roles[passed] == PLAN_BEFORE ? "before" : "after"));
+    return conclude(pair, NEIGHBOURS_PASSED,
+                    arena_printf(pair->search->arena, "%s is issued %s the group, which passes over it",
+                                 plain_name(pair, passed),
+                                 roles[passed] == PLAN_BEFORE ? "before" : "after"));
 }
 
 static bool is_across_windows(struct neighbours *pair)
 {
     const struct program_launch *second = launch_of(pair, 1);
     if (launch_of(pair, 0)->window == second->window) return false;
-    return settle(pair, NEIGHBOURS_WINDOW,
-                  arena_printf(pair->search->arena, "between them: %s", second->boundary));
+    return conclude(pair, NEIGHBOURS_WINDOW,
+                    arena_printf(pair->search->arena, "between them: %s", second->boundary));
 }
 
 static bool has_refused_kernel(struct neighbours *pair)
@@ -75,7 +76,7 @@ static bool has_refused_kernel(struct neighbours *pair)
         const char *refusal = search_class(pair->search, pair->first + which)->refusal;
         if (!refusal) continue;
         bool is_named = !strncmp(refusal, "kernel ", strlen("kernel "));
-        return settle(
+        return conclude(
             pair, NEIGHBOURS_KERNEL,
             is_named ? refusal
                      : arena_printf(pair->search->arena, "kernel %s: %s", plain_name(pair, which), refusal));
@@ -87,7 +88,7 @@ static bool has_place(struct neighbours *pair)
 {
     for (uint32_t which = 0; which < 2; which++) {
         const char *keeps_place = search_class(pair->search, pair->first + which)->keeps_place;
-        if (keeps_place) return settle(pair, NEIGHBOURS_PLACE, keeps_place);
+        if (keeps_place) return conclude(pair, NEIGHBOURS_PLACE, keeps_place);
     }
     return false;
 }
@@ -111,9 +112,9 @@ static bool has_obstacle(struct neighbours *pair)
         const struct access *access = bound.bindings ? access_through(&bound, base) : NULL;
         const char *where = access ? arena_printf(search->arena, ", line %u", access->line) : "";
         const char *why = access && !access->relation ? access->reason : NULL;
-        return settle(pair, NEIGHBOURS_MEMORY,
-                      arena_printf(search->arena, "kernel %s%s: %s%s%s", plain_name(pair, which), where,
-                                   obstacle, why ? ": " : "", why ? why : ""));
+        return conclude(pair, NEIGHBOURS_MEMORY,
+                        arena_printf(search->arena, "kernel %s%s: %s%s%s", plain_name(pair, which), where,
+                                     obstacle, why ? ": " : "", why ? why : ""));
     }
     return false;
 }
@@ -122,7 +123,7 @@ static bool has_no_member(struct neighbours *pair)
 {
     for (uint32_t which = 0; which < 2; which++) {
         const char *no_member = search_class(pair->search, pair->first + which)->no_member;
-        if (no_member) return settle(pair, NEIGHBOURS_MEMBER, no_member);
+        if (no_member) return conclude(pair, NEIGHBOURS_MEMBER, no_member);
     }
     return false;
 }
@@ -131,12 +132,12 @@ static bool conflicts(struct neighbours *pair)
 {
     const struct conflict *conflict = pairs_conflict(pair->search->pairs, pair->first, pair->first + 1);
     if (!conflict && deadline_is_over(pair->search->deadline))
-        return settle(pair, NEIGHBOURS_DROPPED, pair->search->classes->too_late);
-    if (!conflict) return settle(pair, NEIGHBOURS_CONFLICT, NULL);
+        return conclude(pair, NEIGHBOURS_DROPPED, pair->search->classes->too_late);
+    if (!conflict) return conclude(pair, NEIGHBOURS_CONFLICT, NULL);
     pair->conflict = conflict;
     if (conflict->class <= CONFLICT_RENAMED) return false;
-    return settle(pair, conflict->class == CONFLICT_UNKNOWN ? NEIGHBOURS_ADDRESS : NEIGHBOURS_CONFLICT,
-                  conflict->reason);
+    return conclude(pair, conflict->class == CONFLICT_UNKNOWN ? NEIGHBOURS_ADDRESS : NEIGHBOURS_CONFLICT,
+                    conflict->reason);
 }
 
 static const char *projection_text(const struct neighbours *pair)
@@ -160,16 +161,16 @@ static bool is_given_up(struct neighbours *pair)
     const char *subject =
         before ? arena_printf(arena, "group %s with %s", before->name, plain_name(pair, 1)) : "together";
     if (trial.refusal)
-        return settle(pair, trial.is_legal ? NEIGHBOURS_GAIN : NEIGHBOURS_GROUP,
-                      arena_printf(arena, "%s: %s%s", subject, trial.refusal, numbers));
+        return conclude(pair, trial.is_legal ? NEIGHBOURS_GAIN : NEIGHBOURS_GROUP,
+                        arena_printf(arena, "%s: %s%s", subject, trial.refusal, numbers));
     if (after && !before)
-        return settle(pair, NEIGHBOURS_CHOICE,
-                      arena_printf(arena, "group %s gains more than these two%s", after->name, numbers));
+        return conclude(pair, NEIGHBOURS_CHOICE,
+                        arena_printf(arena, "group %s gains more than these two%s", after->name, numbers));
     if (trial.given_up)
-        return settle(pair, NEIGHBOURS_DROPPED,
-                      arena_printf(arena, "%s%s: given up, because %s", subject, numbers, trial.given_up));
-    return settle(pair, NEIGHBOURS_CHOICE,
-                  arena_printf(arena, "%s%s: other groups gain more", subject, numbers));
+        return conclude(pair, NEIGHBOURS_DROPPED,
+                        arena_printf(arena, "%s%s: given up, because %s", subject, numbers, trial.given_up));
+    return conclude(pair, NEIGHBOURS_CHOICE,
+                    arena_printf(arena, "%s%s: other groups gain more", subject, numbers));
 }
 
 static void decide(struct neighbours *pair)

@@ -259,7 +259,7 @@ void plan_folder_finish(int folder)
     json_decref(next);
 }
 
-void plan_folder_settle(const char *directory)
+void plan_folder_recover(const char *directory)
 {
     int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;

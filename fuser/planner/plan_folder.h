@@ -28,6 +28,6 @@ void plan_folder_abandon(int folder, const char *directory);
  * goes. */
 void plan_folder_finish(int folder);
 /* The same where an earlier writer may have been interrupted: before plan.json is read. */
-void plan_folder_settle(const char *directory);
+void plan_folder_recover(const char *directory);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
-enum { SEARCH_MOST_SETTLED = 3000, SEARCH_MOST_COMPILED = 256 };
+enum { SEARCH_MOST_DECIDED = 3000, SEARCH_MOST_COMPILED = 256 };
 
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
 {
@@ -75,7 +75,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
 }
 
 /* The draft as it is, as a group; NULL with the draft's reason. */
-static struct search_group *settle_whole(struct draft *draft, int64_t *bytes_saved)
+static struct search_group *decide_draft(struct draft *draft, int64_t *bytes_saved)
 {
     struct search *search = draft->search;
     struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
@@ -105,7 +105,7 @@ static void keep_members(struct draft *draft, uint32_t count)
 /* Why nothing more is decided, or NULL. */
 static const char *why_enough(struct search *search)
 {
-    if (search->settled == SEARCH_MOST_SETTLED)
+    if (search->decided == SEARCH_MOST_DECIDED)
         return "the trace holds too many different situations to plan them all";
     return deadline_is_over(search->deadline) ? search->classes->too_late : NULL;
 }
@@ -120,7 +120,7 @@ static void cut_to_legal(struct draft *draft)
         uint32_t members = (legal + illegal) / 2;
         int64_t bytes_saved = INT64_MAX;
         keep_members(&cut, members);
-        struct search_group *planned = settle_whole(&cut, &bytes_saved);
+        struct search_group *planned = decide_draft(&cut, &bytes_saved);
         if (planned) release_group(planned);
         if (cut.is_illegal) {
             illegal = members;
@@ -134,7 +134,7 @@ static void cut_to_legal(struct draft *draft)
 
 /* Decides the draft whole, then without its last member, and so on, until one is profitable; on from a halo
  * fusion while that gains, as fewer members may need no border. Not compiled yet. */
-static struct search_group *settle(struct draft *draft)
+static struct search_group *best_of_draft(struct draft *draft)
 {
     struct search *search = draft->search;
     struct search_group *best = NULL;
@@ -145,7 +145,7 @@ static struct search_group *settle(struct draft *draft)
             draft->reason = enough;
             break;
         }
-        struct search_group *planned = settle_whole(draft, &bytes_saved);
+        struct search_group *planned = decide_draft(draft, &bytes_saved);
         bool is_better = planned && (!best || profit_of(search, planned) > profit_of(search, best));
         struct search_group *worse = is_better ? best : planned;
         if (worse) release_group(worse);
@@ -174,7 +174,7 @@ bool search_add_group(struct search *search, struct search_group *planned)
     return true;
 }
 
-/* Two situations may settle on one group: steps, roles and pointers alike. */
+/* Two situations may lead to one group: steps, roles and pointers alike. */
 static struct search_group *known_group(struct search *search, const struct search_group *planned)
 {
     struct hash128 key, other;
@@ -193,7 +193,8 @@ static struct search_group *known_group(struct search *search, const struct sear
 static void file_draft(struct draft *draft, struct search_memo *memo, uint32_t candidate)
 {
     struct search *search = draft->search;
-    struct search_group *planned = settle(draft), *known = planned ? known_group(search, planned) : NULL;
+    struct search_group *planned = best_of_draft(draft),
+                        *known = planned ? known_group(search, planned) : NULL;
     memo->groups[candidate] = NULL;
     if (candidate == 0) memo->reason = draft->reason;
     if (known) {

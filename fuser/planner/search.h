@@ -59,7 +59,7 @@ struct search {
     struct deadline *deadline;
     struct crew crew;                     /* at work ahead of the search: ahead.h */
     bool crew_compiles;                   /* that is what it is at */
-    uint32_t settled, compiled;           /* drafts that were decided whole, groups that were compiled */
+    uint32_t decided, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct verdict *verdicts;             /* uthash: verdict.h */
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */

@@ -137,6 +137,6 @@ const struct verdict *verdict_of(struct search *search, const struct search_grou
     verdict->key = key;
     if (!find(search, planned, like, verdict)) return NULL;
     HASH_ADD(hh, search->verdicts, key, sizeof key, verdict);
-    search->settled++;
+    search->decided++;
     return verdict;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codegen/test_settle
+c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codegen/test_recover
 emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source tests/codegen/test_halo \
 	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_expansion tests/codegen/test_rename \
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_coarsening
@@ -46,7 +46,7 @@ tests_codegen_test_source_SOURCES = tests/codegen/test_source.c $(scene_sources)
 tests_codegen_test_source_CFLAGS = $(scene_cflags)
 tests_codegen_test_source_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_machine_code_LDADD = libfuser.la $(CMOCKA_LIBS)
-tests_codegen_test_settle_LDADD = libfuser.la $(CMOCKA_LIBS)
+tests_codegen_test_recover_LDADD = libfuser.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/stencils.cu tests/codegen/stencils.ptx \
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
 	tests/codegen/expansion.cu tests/codegen/expansion.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/coarsening.cu tests/codegen/coarsening.ptx \

@@ -12,7 +12,7 @@
 #include "tests/codegen/scene.h"
 
 #include "fuser/codegen/reference.h"
-#include "fuser/codegen/settle.h"
+#include "fuser/codegen/recover.h"
 
 #include <isl/options.h>
 #include <stdio.h>
@@ -336,13 +336,13 @@ static void say_contracted(void)
     contracted = 0;
 }
 
-static const struct contraction *settle_member(struct scene_run *run, const struct ptx_function *function)
+static const struct contraction *recover_member(struct scene_run *run, const struct ptx_function *function)
 {
     struct nvrtc_output output;
     struct cubin cubin;
     reference_compile(NULL, run->arena, run->module, &function, 1, the_device()->open(), 0, &output);
     if (output.error || !cubin_open(&cubin, output.cubin, output.cubin_size)) return NULL;
-    return settle_kernel(NULL, run->arena, function, &cubin, the_device()->open(), 0);
+    return recover_contractions(NULL, run->arena, function, &cubin, the_device()->open(), 0);
 }
 
 /* The module with the functions of the references so that nothing is left to an assembler. */
@@ -381,7 +381,7 @@ bool scene_compare_contracted(struct scene_run *run, const struct scene *scene)
     bool contracts = false;
     for (uint32_t i = 0; i < run->launch_count; i++) {
         const struct ptx_function *function = run->members[i].summary->function;
-        references[i].contractions = settle_member(run, function);
+        references[i].contractions = recover_member(run, function);
         if (!references[i].contractions) return false;
         for (uint32_t k = 0; k < function->instruction_count; k++)
             contracts |= references[i].contractions[k].summand != 0;

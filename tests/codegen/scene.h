@@ -73,7 +73,7 @@ void scene_open(struct scene_run *run, const struct scene *scene);
  * was rejected because its contraction is not certain to be that of its members. */
 bool scene_compare(struct scene_run *run, const struct scene *scene);
 /* The same where an assembler contracts products into sums, originals and members alike
- * (fuser/codegen/contraction.h). False also when there is nothing to contract, or it could not be settled. */
+ * (fuser/codegen/contraction.h). False also when there is nothing to contract, or it could not be recovered. */
 bool scene_compare_contracted(struct scene_run *run, const struct scene *scene);
 void scene_close(struct scene_run *run);
 

@@ -6,18 +6,19 @@
  * contracted there. What stays free is contracted in the program, so a fused kernel has as many fused
  * multiply-adds as its members together only if each of them is contracted again: equal counts can hide no
  * exchange. */
-#ifndef KFUSE_FUSER_CODEGEN_SETTLE_H
-#define KFUSE_FUSER_CODEGEN_SETTLE_H
+#ifndef KFUSE_FUSER_CODEGEN_RECOVER_H
+#define KFUSE_FUSER_CODEGEN_RECOVER_H
 
 #include "fuser/codegen/compiler.h"
 #include "fuser/codegen/contraction.h"
 #include "fuser/codegen/cubin.h"
 
 /* One an instruction. loaded: what the kernel compiled alone reproduces, with at most max_registers (0: no
- * limit). compiler as in compiler.h. NULL when nothing could be settled: too many sums and products, or the
+ * limit). compiler as in compiler.h. NULL when nothing could be recovered: too many sums and products, or the
  * code changes. */
-const struct contraction *settle_kernel(const struct compiler *compiler, struct arena *arena,
-                                        const struct ptx_function *function, const struct cubin *loaded,
-                                        uint32_t sm, uint32_t max_registers);
+const struct contraction *recover_contractions(const struct compiler *compiler, struct arena *arena,
+                                               const struct ptx_function *function,
+                                               const struct cubin *loaded, uint32_t sm,
+                                               uint32_t max_registers);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels in which the assembler has a choice, assembled as they are: settle.h finds what it chose, and
+ * Kernels in which the assembler has a choice, assembled as they are: recover.h finds what it chose, and
  * leaves nothing free. With files of PTX as arguments: prints for each of their kernels how far it is
- * settled. */
+ * recovered. */
 #include "fuser/codegen/reference.h"
-#include "fuser/codegen/settle.h"
+#include "fuser/codegen/recover.h"
 #include "fuser/kernel/product.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static const struct {
     /* clang-format on */
 };
 
-struct settled {
+struct recovered {
     struct arena *arena;
     struct ptx_module *module;
     const struct ptx_function *kernel;
@@ -80,38 +80,38 @@ static bool assemble(struct arena *arena, const struct ptx_module *module, const
     return true;
 }
 
-static struct settled settle(const char *text, const char *loaded_text)
+static struct recovered recover(const char *text, const char *loaded_text)
 {
     static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
-    struct settled settled = {.arena = arena_create()};
+    struct recovered recovered = {.arena = arena_create()};
     struct cubin loaded;
-    struct ptx_module *other = parse("loaded", arena_printf(settled.arena, "%s%s", head, loaded_text));
-    settled.module = parse("kernel", arena_printf(settled.arena, "%s%s", head, text));
-    settled.kernel = settled.module->functions[0];
-    if (!assemble(settled.arena, other, other->functions[0], &loaded)) skip();
-    settled.contractions = settle_kernel(NULL, settled.arena, settled.kernel, &loaded, SM, 0);
+    struct ptx_module *other = parse("loaded", arena_printf(recovered.arena, "%s%s", head, loaded_text));
+    recovered.module = parse("kernel", arena_printf(recovered.arena, "%s%s", head, text));
+    recovered.kernel = recovered.module->functions[0];
+    if (!assemble(recovered.arena, other, other->functions[0], &loaded)) skip();
+    recovered.contractions = recover_contractions(NULL, recovered.arena, recovered.kernel, &loaded, SM, 0);
     ptx_module_free(other);
-    return settled;
+    return recovered;
 }
 
-static void release(struct settled *settled)
+static void release(struct recovered *recovered)
 {
-    ptx_module_free(settled->module);
-    arena_free(settled->arena);
+    ptx_module_free(recovered->module);
+    arena_free(recovered->arena);
 }
 
 struct counts {
     int contracted, rounded, free;
 };
-static struct counts count(const struct settled *settled)
+static struct counts count(const struct recovered *recovered)
 {
     struct counts counts = {0};
-    for (uint32_t i = 0; i < settled->kernel->instruction_count; i++) {
-        const struct contraction *own = &settled->contractions[i];
+    for (uint32_t i = 0; i < recovered->kernel->instruction_count; i++) {
+        const struct contraction *own = &recovered->contractions[i];
         counts.contracted += own->summand != 0;
         counts.rounded += own->round;
         counts.free +=
-            product_may_contract(&settled->kernel->instructions[i]) && !own->round && !own->summand;
+            product_may_contract(&recovered->kernel->instructions[i]) && !own->round && !own->summand;
     }
     return counts;
 }
@@ -120,13 +120,13 @@ static void nothing_is_left_free(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct settled settled = settle(cases[i].text, cases[i].text);
-        if (!settled.contractions) fail_msg("%s: not settled", cases[i].name);
-        struct counts counts = count(&settled);
+        struct recovered recovered = recover(cases[i].text, cases[i].text);
+        if (!recovered.contractions) fail_msg("%s: not recovered", cases[i].name);
+        struct counts counts = count(&recovered);
         if (counts.free || counts.contracted != cases[i].contracted || counts.rounded != cases[i].rounded)
             fail_msg("%s: %d contracted, %d rounded, %d free", cases[i].name, counts.contracted,
                      counts.rounded, counts.free);
-        release(&settled);
+        release(&recovered);
     }
 }
 
@@ -159,27 +159,28 @@ static void the_code_decides(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
-        struct settled settled = settle(text, programs[i].loaded);
-        struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
+        struct recovered recovered = recover(text, programs[i].loaded);
+        struct counts counts = recovered.contractions ? count(&recovered) : (struct counts){0};
         bool is_right = counts.contracted == programs[i].counts.contracted &&
                         counts.rounded == programs[i].counts.rounded && !counts.free;
         bool is_missed = programs[i].may_be_missed && !counts.contracted && !counts.rounded;
         if (!is_right && !is_missed)
             fail_msg("program %zu: %d contracted, %d rounded, %d free", i, counts.contracted, counts.rounded,
                      counts.free);
-        release(&settled);
+        release(&recovered);
     }
 }
 
-/* Code of another kernel settles nothing. */
-static void other_code_settles_nothing(void **state)
+/* Code of another kernel recovers nothing. */
+static void other_code_recovers_nothing(void **state)
 {
     (void)state;
-    struct settled settled = settle(KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x3;"),
-                                    KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x4;"));
-    struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
+    struct recovered recovered =
+        recover(KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x3;"),
+                KERNEL("k", "f64", 8, "mul.f64 %x6, %x1, %x2; add.f64 %x9, %x6, %x4;"));
+    struct counts counts = recovered.contractions ? count(&recovered) : (struct counts){0};
     assert_int_equal(counts.contracted + counts.rounded, 0);
-    release(&settled);
+    release(&recovered);
 }
 
 static void tell(const char *name)
@@ -193,18 +194,19 @@ static void tell(const char *name)
     fclose(whole);
     struct ptx_module *module = parse(name, text);
     for (uint32_t k = 0; k < module->function_count; k++) {
-        struct settled settled = {arena_create(), module, module->functions[k], NULL};
+        struct recovered recovered = {arena_create(), module, module->functions[k], NULL};
         struct cubin loaded;
-        if (!settled.kernel->is_entry || settled.kernel->unreadable) continue;
-        if (!assemble(settled.arena, module, settled.kernel, &loaded)) exit(77);
-        settled.contractions = settle_kernel(NULL, settled.arena, settled.kernel, &loaded, SM, 0);
-        struct counts counts = settled.contractions ? count(&settled) : (struct counts){0};
-        printf("%s %s: %d contracted, %d rounded, %d free\n", settled.kernel->name,
-               !settled.contractions ? "unsettled"
-               : counts.free         ? "in part"
-                                     : "whole",
+        if (!recovered.kernel->is_entry || recovered.kernel->unreadable) continue;
+        if (!assemble(recovered.arena, module, recovered.kernel, &loaded)) exit(77);
+        recovered.contractions =
+            recover_contractions(NULL, recovered.arena, recovered.kernel, &loaded, SM, 0);
+        struct counts counts = recovered.contractions ? count(&recovered) : (struct counts){0};
+        printf("%s %s: %d contracted, %d rounded, %d free\n", recovered.kernel->name,
+               !recovered.contractions ? "unrecovered"
+               : counts.free           ? "in part"
+                                       : "whole",
                counts.contracted, counts.rounded, counts.free);
-        arena_free(settled.arena);
+        arena_free(recovered.arena);
     }
     ptx_module_free(module);
     free(text);
@@ -215,7 +217,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_left_free),
         cmocka_unit_test(the_code_decides),
-        cmocka_unit_test(other_code_settles_nothing),
+        cmocka_unit_test(other_code_recovers_nothing),
     };
     for (int i = 1; i < argc; i++) tell(argv[i]);
     return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
