@@ -76,7 +76,7 @@ static struct span touched_span(const struct deferred_use *use, const struct pla
     return (struct span){0, UINT64_MAX};
 }
 
-static const struct plan_variant *lazy_form(uint32_t group)
+static const struct plan_variant *deferring_form(uint32_t group)
 {
     const struct plan_group *planned = &deferred.plan->groups[group];
     const struct plan_variant *variant = &deferred.plan->variants[planned->first_variant];
@@ -184,7 +184,7 @@ static bool lies_in(const struct deferred_store *store, const struct span *span)
 /* The use writes what is stale, reading nothing of it before: all of it, or the same bytes again. */
 static bool is_overwritten(const struct deferred_store *store, const struct deferred_use *use)
 {
-    const struct plan_variant *form = lazy_form(use->group);
+    const struct plan_variant *form = deferring_form(use->group);
     for (uint32_t i = 0; i < store->stale_count; i++) {
         bool is = false;
         for (uint32_t j = 0; form && j < form->stale_count && !is; j++) {
@@ -259,7 +259,7 @@ static bool has_credit(uint32_t group)
 
 bool deferred_fits(const struct deferred_use *use)
 {
-    const struct plan_variant *form = lazy_form(use->group);
+    const struct plan_variant *form = deferring_form(use->group);
     CUstream stream = use->held[0].stream;
     if (deferred_is_forbidden() || !has_credit(use->group) || (stream && stream != CU_STREAM_LEGACY))
         return false;
@@ -285,7 +285,7 @@ static void keep_launch(struct deferred_store *store, const struct held *held)
 void deferred_add(const struct deferred_use *use)
 {
     const struct plan_group *group = &deferred.plan->groups[use->group];
-    const struct plan_variant *form = lazy_form(use->group);
+    const struct plan_variant *form = deferring_form(use->group);
     if (deferred_count == STORES_MOST) materialise(0);
     struct deferred_store *store = &deferred.stores[deferred_count];
     store->group = use->group;
@@ -373,7 +373,7 @@ static void find_room(const struct plan *plan, uint32_t *launches, uint32_t *byt
 {
     *launches = *bytes = 0;
     for (uint32_t g = 0; g < plan->header->groups.count; g++) {
-        const struct plan_variant *form = lazy_form(g);
+        const struct plan_variant *form = deferring_form(g);
         if (!form) continue;
         uint32_t count = (uint32_t)__builtin_popcount(form->rematerialisation);
         if (count > *launches) *launches = count;

@@ -94,7 +94,7 @@ static struct deferred_use deferred_of_matched(void)
 }
 
 /* Leaves what it does not store stale. */
-static CUresult issue_lazy(void)
+static CUresult issue_deferring(void)
 {
     const struct deferred_use use = deferred_of_matched();
     issue_restore();
@@ -109,7 +109,7 @@ static CUresult issue_lazy(void)
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
-    if (!matched_variant()->rename_count) return issue_lazy();
+    if (!matched_variant()->rename_count) return issue_deferring();
     const struct rename_use use = matched_use();
     if (!rename_continues(&use)) issue_restore();
     bool is_pushed = queue_push_context();

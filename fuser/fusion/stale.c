@@ -192,21 +192,21 @@ bool stale_store(const struct group *group, struct stale *stale, uint32_t member
 struct group *stale_group(const struct group *group, const struct stale *stale, struct arena *arena)
 {
     struct stale all = *stale;
-    struct group *lazy = arena_alloc(arena, sizeof *lazy);
+    struct group *deferred = arena_alloc(arena, sizeof *deferred);
     uint32_t stores = 0;
     for (uint32_t m = 0; m < group->member_count; m++) stores += group->members[m].summary->access_count;
     struct group_drop *drops = arena_calloc(arena, group->drop_count + stores + 1, sizeof *drops);
-    if (!lazy || !drops) return NULL;
-    *lazy = *group;
+    if (!deferred || !drops) return NULL;
+    *deferred = *group;
     memcpy(drops, group->drops, group->drop_count * sizeof *drops);
-    lazy->drops = drops;
+    deferred->drops = drops;
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
             if (access->kind != ACCESS_WRITE || !is_stale(&all, group, m, access)) continue;
             if (group_drops(group, m, access->instruction)) continue;
-            drops[lazy->drop_count++] = (struct group_drop){m, access->instruction};
+            drops[deferred->drop_count++] = (struct group_drop){m, access->instruction};
         }
-    lazy->bytes_saved = traffic_saved(lazy);
-    return lazy;
+    deferred->bytes_saved = traffic_saved(deferred);
+    return deferred;
 }

@@ -12,8 +12,8 @@
  * rematerialisation reads of stale ranges, the rematerialisation has written before.
  * 4. A member of the rematerialisation writes stale ranges only, and what it reads of others neither it nor a
  * later member writes. Whether anybody is likely to want the range is the planner's to know
- * (fuser/planner/lazy.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups that
- * rename, or whose iterations are expanded. */
+ * (fuser/planner/deferred.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups
+ * that rename, or whose iterations are expanded. */
 #ifndef KFUSE_FUSER_FUSION_STALE_H
 #define KFUSE_FUSER_FUSION_STALE_H
 

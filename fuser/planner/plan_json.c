@@ -5,7 +5,7 @@
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
-#include "fuser/planner/lazy.h"
+#include "fuser/planner/deferred.h"
 #include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_source.h"
 #include "fuser/planner/plan_write.h"
@@ -204,7 +204,7 @@ static json_t *block_tiles_json(const struct search *search, const struct search
 static json_t *stale_json(const struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
-    const struct stale *stale = planned->lazy ? &planned->lazy->stale : NULL;
+    const struct stale *stale = planned->deferred ? &planned->deferred->stale : NULL;
     for (uint32_t i = 0; stale && i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
         if (!range->is_stale) continue;
@@ -220,7 +220,7 @@ static json_t *stale_json(const struct search *search, const struct search_group
 /* Of the form that is used as a rule. */
 static const struct projected *projected_of(const struct search_group *group)
 {
-    return group->lazy ? &group->lazy->projected : &group->projected;
+    return group->deferred ? &group->deferred->projected : &group->projected;
 }
 
 static json_t *drops_json(const struct search *search, const struct search_group *planned)
@@ -317,7 +317,8 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "projected_ns", json_integer((json_int_t)(projected_of(planned)->fused_ns)));
     json_object_set_new(
         group, "bytes_saved",
-        json_integer((json_int_t)(planned->lazy ? planned->lazy->group : planned->group)->bytes_saved));
+        json_integer(
+            (json_int_t)(planned->deferred ? planned->deferred->group : planned->group)->bytes_saved));
     json_object_set_new(group, "bytes_cached", json_integer((json_int_t)planned->group->bytes_cached));
     json_object_set_new(group, "forwards", forwards_json(search, planned));
     json_object_set_new(group, "served", fetches_json(search, planned));
@@ -325,7 +326,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "renamed", renames_json(search, planned));
     json_object_set_new(group, "stale", stale_json(search, planned));
     json_object_set_new(group, "made_again",
-                        json_integer((json_int_t)(planned->lazy ? planned->lazy->materialised : 0)));
+                        json_integer((json_int_t)(planned->deferred ? planned->deferred->materialised : 0)));
     json_object_set_new(group, "drops", drops_json(search, planned));
     json_object_set_new(group, "guards", guards_json(search, planned));
     return group;

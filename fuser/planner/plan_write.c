@@ -5,7 +5,7 @@
 #include "common/plan_build.h"
 #include "fuser/fusion/rename.h"
 #include "fuser/planner/guards.h"
-#include "fuser/planner/lazy.h"
+#include "fuser/planner/deferred.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_source.h"
 
@@ -117,7 +117,7 @@ _Static_assert((int)STALE_MOST <= (int)PLAN_STALES_LIMIT, "ranges of a group");
 
 static void add_stales(struct plan_builder *builder, const struct search_group *group)
 {
-    const struct stale *stale = &group->lazy->stale;
+    const struct stale *stale = &group->deferred->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
         if (!range->is_stale) continue;
@@ -135,7 +135,7 @@ static uint32_t rematerialisation_of(const struct search_group *group)
 {
     uint32_t steps = 0;
     for (uint32_t m = 0; m < group->member_count; m++)
-        if (group->lazy->stale.rematerialisation >> m & 1) steps |= 1u << group->member_steps[m];
+        if (group->deferred->stale.rematerialisation >> m & 1) steps |= 1u << group->member_steps[m];
     return steps;
 }
 
@@ -172,9 +172,9 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
 static bool add_variants(struct search *search, struct plan_builder *builder,
                          const struct search_group *group)
 {
-    const struct search_lazy *lazy = group->lazy;
-    if (lazy) {
-        if (!add_variant(search, builder, group, &lazy->code, rematerialisation_of(group))) return false;
+    const struct search_deferred *deferred = group->deferred;
+    if (deferred) {
+        if (!add_variant(search, builder, group, &deferred->code, rematerialisation_of(group))) return false;
         add_stales(builder, group);
     }
     if (!add_variant(search, builder, group, &group->code, 0)) return false;
@@ -197,7 +197,7 @@ static bool add_pattern(struct search *search, struct plan_builder *builder, con
 
 static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
-    const struct projected *projected = group->lazy ? &group->lazy->projected : &group->projected;
+    const struct projected *projected = group->deferred ? &group->deferred->projected : &group->projected;
     return add_pattern(search, builder, group, group->unproven ? PLAN_NEEDS_VERIFICATION : 0,
                        projected->original_ns - projected->fused_ns) &&
            add_variants(search, builder, group);
@@ -218,7 +218,7 @@ static const char *source_file(struct search *search, const struct search_group 
     return arena_printf(search->arena, "group-%s.cu", group->name);
 }
 
-static const char *lazy_file(struct search *search, const struct search_group *group)
+static const char *deferring_file(struct search *search, const struct search_group *group)
 {
     return arena_printf(search->arena, "group-%s_lazy.cu", group->name);
 }
@@ -238,7 +238,7 @@ const char **plan_files(struct search *search, uint32_t *count)
         const struct search_group *group = search->groups[i];
         if (!group->is_kept) continue;
         names[(*count)++] = source_file(search, group);
-        if (group->lazy) names[(*count)++] = lazy_file(search, group);
+        if (group->deferred) names[(*count)++] = deferring_file(search, group);
         names[(*count)++] = plan_source_group_file(search, group);
     }
     for (uint32_t k = 0; names && k < search->program->kernel_count; k++)
@@ -258,7 +258,7 @@ static bool stage_readable(const struct target *target, const char *name, char *
 static bool stage_group(struct search *search, const struct target *target, const struct search_group *group)
 {
     return stage(target, source_file(search, group), group->code.source) &&
-           (!group->lazy || stage(target, lazy_file(search, group), group->lazy->code.source)) &&
+           (!group->deferred || stage(target, deferring_file(search, group), group->deferred->code.source)) &&
            stage_readable(target, plan_source_group_file(search, group), plan_source_group(search, group));
 }
 

@@ -3,7 +3,7 @@
  * folder. */
 #include "fuser/planner/planner.h"
 
-#include "fuser/planner/lazy.h"
+#include "fuser/planner/deferred.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_write.h"
 
@@ -55,7 +55,7 @@ static bool plan_program(const struct planner_options *options, struct program *
     bool planned = launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
                    pairs_open(&pairs, &classes, program->compiler->answers);
     pairs.memo.without_halo = options->without_halo;
-    planned = planned && search_run(&search, options, &pairs) && lazy_choose(&search) &&
+    planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
               (json = plan_json(&search, file_name(options->trace_path), summary));
     deadline_leave(deadline);
     if (!planned)
@@ -63,7 +63,7 @@ static bool plan_program(const struct planner_options *options, struct program *
                  search.error ? search.error : "out of memory");
     planned = planned && plan_write(&search, options->plan_path, json, error, error_size);
     free(json);
-    lazy_free(&search);
+    deferred_free(&search);
     search_free(&search);
     pairs_close(&pairs);
     launch_classes_free(&classes);

@@ -41,10 +41,10 @@ struct search_group { /* a group as planned; launches are those of its first use
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */
-    uint32_t cut;             /* refused: the step before which the smaller group in its place ends */
-    bool is_dropped;          /* not profitable over the run: no smaller group in its place */
-    bool is_kept;             /* in the plan */
-    struct search_lazy *lazy; /* the form that leaves ranges stale, or NULL: lazy.h */
+    uint32_t cut;                     /* refused: the step before which the smaller group in its place ends */
+    bool is_dropped;                  /* not profitable over the run: no smaller group in its place */
+    bool is_kept;                     /* in the plan */
+    struct search_deferred *deferred; /* the form that leaves ranges stale, or NULL: deferred.h */
 };
 
 struct search {

@@ -7,14 +7,14 @@
 
 const char *const deadline_phase_names[DEADLINE_PHASES] = {
     [DEADLINE_ANALYSE] = "analysing launches", [DEADLINE_SEARCH] = "searching groups",
-    [DEADLINE_COMPILE] = "compiling groups",   [DEADLINE_LAZY] = "choosing what is left stale",
+    [DEADLINE_COMPILE] = "compiling groups",   [DEADLINE_DEFERRED] = "choosing what is left stale",
     [DEADLINE_EXPLAIN] = "explaining",
 };
 
 /* By when a phase must be done, as a share of all time. */
 static const double shares[DEADLINE_PHASES] = {
-    [DEADLINE_ANALYSE] = 0.35, [DEADLINE_SEARCH] = 0.65, [DEADLINE_COMPILE] = 0.9,
-    [DEADLINE_LAZY] = 0.95,    [DEADLINE_EXPLAIN] = 1.0,
+    [DEADLINE_ANALYSE] = 0.35,  [DEADLINE_SEARCH] = 0.65, [DEADLINE_COMPILE] = 0.9,
+    [DEADLINE_DEFERRED] = 0.95, [DEADLINE_EXPLAIN] = 1.0,
 };
 
 double deadline_now(void)

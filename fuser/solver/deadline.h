@@ -15,7 +15,7 @@ enum deadline_phase {
     DEADLINE_ANALYSE, /* launches */
     DEADLINE_SEARCH,  /* decisions about groups */
     DEADLINE_COMPILE,
-    DEADLINE_LAZY, /* forms that leave ranges stale */
+    DEADLINE_DEFERRED, /* forms that leave ranges stale */
     DEADLINE_EXPLAIN,
     DEADLINE_PHASES
 };

@@ -106,11 +106,11 @@ static void the_group_without_the_stores(void **state)
     (void)state;
     scene_open(&run, &scene);
     stale_find(&run.memo, run.group, &stale);
-    const struct group *lazy = stale_group(run.group, &stale, run.arena);
-    assert_non_null(lazy);
-    assert_int_equal(lazy->drop_count, run.group->drop_count + 1);
-    assert_int_equal(lazy->drops[lazy->drop_count - 1].member, 0);
-    assert_int_equal(lazy->bytes_saved, run.group->bytes_saved + ROW_BYTES);
+    const struct group *deferred = stale_group(run.group, &stale, run.arena);
+    assert_non_null(deferred);
+    assert_int_equal(deferred->drop_count, run.group->drop_count + 1);
+    assert_int_equal(deferred->drops[deferred->drop_count - 1].member, 0);
+    assert_int_equal(deferred->bytes_saved, run.group->bytes_saved + ROW_BYTES);
     assert_true(stale_store(run.group, &stale, 0));
     assert_int_equal(stale.rematerialisation, 0);
     assert_false(stale_store(run.group, &stale, 0));

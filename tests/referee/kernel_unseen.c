@@ -31,7 +31,7 @@ static const struct kernel_scene unseen[] = {
 };
 
 /* What the next use of the group behind reads is changed right before it: launches there might wait for the
- * group (lazy_prefix.c), if they were seen through. */
+ * group (deferred_prefix.c), if they were seen through. */
 static const struct kernel_scene waiting[] = {
     {{"L r0= r3= w0=", "U r1= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},
     {{"L r0= r3= w0=", "U r1= r5= w5=", "L r0= w1=", "L r1= w2="}, true, FIT_ANY},

@@ -2,7 +2,7 @@
  * Launches that stand right before a group, and overwrite what the rematerialisation of its use before reads:
  * as further steps of the group, issued before the fused kernel, they wait until the group has arrived, whose
  * use drops that deferred store. */
-#include "fuser/planner/lazy.h"
+#include "fuser/planner/deferred.h"
 
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/measurements.h"
@@ -35,7 +35,7 @@ static struct search_group *lengthen(struct search *search, const struct search_
     longer->name = arena_printf(search->arena, "%s_after_%u", group->name, length);
     longer->bound = arena_calloc(search->arena, group->member_count, sizeof *longer->bound);
     longer->code = (struct codegen_result){0};
-    longer->lazy = NULL;
+    longer->deferred = NULL;
     longer->uses = longer->largest_gap_ns = 0;
     memset(longer->gap_ns_sum, 0, sizeof longer->gap_ns_sum);
     longer->step_count = length + group->step_count;
@@ -135,20 +135,20 @@ static void count_uses(struct search *search)
         if (search->groups[i]->is_kept && !search->groups[i]->uses) search->groups[i]->is_kept = false;
 }
 
-bool lazy_prefix(struct search *search, struct search_group *group, bool *has_moved)
+bool deferred_prefix(struct search *search, struct search_group *group, bool *has_moved)
 {
-    struct search_lazy *lazy = group->lazy;
-    uint32_t length = lazy->prefix, first = lazy->prefix_at;
+    struct search_deferred *deferred = group->deferred;
+    uint32_t length = deferred->prefix, first = deferred->prefix_at;
     struct moving moving = {.search = search, .from = group, .length = length};
-    lazy->prefix = 0;
-    lazy->prefix_is_tried = true;
+    deferred->prefix = 0;
+    deferred->prefix_is_tried = true;
     *has_moved = false;
     if (length + group->step_count > SEARCH_MOST_STEPS || !may_wait_for_group(search, first, length))
         return true;
     moving.to = lengthen(search, group, first, length);
     if (!moving.to || !situation(search, first - length, moving.to->step_count, &moving.key)) return false;
     walk(&moving, false);
-    double gain = (group->projected.fused_ns - lazy->projected.fused_ns) * (double)moving.uses;
+    double gain = (group->projected.fused_ns - deferred->projected.fused_ns) * (double)moving.uses;
     if (!moving.uses || (!search->options->keeps_losing && gain <= moving.lost_ns)) return true;
     if (measurements_refusal(search, moving.to, group->projected.original_ns)) return true;
     group_code_compile(search, moving.to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Deferred stores as the recorded program would have them: see lazy.h. */
-#include "fuser/planner/lazy.h"
+ * Deferred stores as the recorded program would have them: see deferred.h. */
+#include "fuser/planner/deferred.h"
 
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/draft.h"
@@ -22,7 +22,7 @@ struct playing {
     struct search *search;
     struct deferred_store stores[STORES_MOST];
     uint32_t deferred_count;
-    uint32_t now; /* the launch, or the first of the use, that is being made; LAZY_NONE: another event */
+    uint32_t now; /* the launch, or the first of the use, that is being made; DEFERRED_NONE: another event */
     uint32_t bystanders[BYSTANDERS_MOST], bystander_count; /* launches, of different situations */
     struct hash128 keys[BYSTANDERS_MOST];
 };
@@ -52,7 +52,7 @@ static struct bound_launch member_of(struct search *search, const struct deferre
 /* Where the range lies in this use. */
 static struct array_range stale_at(struct search *search, const struct deferred_store *store, uint32_t index)
 {
-    const struct stale_range *stale = &store->group->lazy->stale.ranges[index];
+    const struct stale_range *stale = &store->group->deferred->stale.ranges[index];
     struct bound_launch writer = member_of(search, store, stale->range.writer);
     uint32_t base = 0;
     while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
@@ -69,7 +69,7 @@ static bool is_needed(struct search *search, const struct deferred_store *store,
                       const struct array_range *range)
 {
     for (uint32_t m = 0; m < store->group->member_count; m++) {
-        if (!(store->group->lazy->stale.rematerialisation >> m & 1)) continue;
+        if (!(store->group->deferred->stale.rematerialisation >> m & 1)) continue;
         struct bound_launch member = member_of(search, store, m);
         for (uint32_t b = 0; b < member.summary->base_count; b++) {
             struct array_range reach = reach_of(&member, b);
@@ -83,13 +83,13 @@ static bool is_needed(struct search *search, const struct deferred_store *store,
 static bool is_touched(struct search *search, const struct deferred_store *store,
                        const struct array_range *range, bool is_written)
 {
-    struct search_lazy *lazy = store->group->lazy;
+    struct search_deferred *deferred = store->group->deferred;
     bool is = false, is_input = is_written && is_needed(search, store, range);
-    for (uint32_t i = 0; i < lazy->stale.count; i++) {
-        if (!lazy->stale.ranges[i].is_stale) continue;
+    for (uint32_t i = 0; i < deferred->stale.count; i++) {
+        if (!deferred->stale.ranges[i].is_stale) continue;
         struct array_range stale = stale_at(search, store, i);
         if (!is_input && !meet(&stale, range)) continue;
-        lazy->wanted[i]++;
+        deferred->wanted[i]++;
         is = true;
     }
     return is;
@@ -104,7 +104,7 @@ static bool contains(const struct array_range *outer, const struct array_range *
 
 static void materialise(struct playing *playing, uint32_t index)
 {
-    playing->stores[index].group->lazy->materialised++;
+    playing->stores[index].group->deferred->materialised++;
     playing->stores[index] = playing->stores[--playing->deferred_count];
 }
 
@@ -117,7 +117,8 @@ static void materialise_all(struct playing *playing)
 {
     while (playing->deferred_count) {
         const struct deferred_store *store = &playing->stores[0];
-        for (uint32_t i = 0; i < store->group->lazy->stale.count; i++) store->group->lazy->wanted[i]++;
+        for (uint32_t i = 0; i < store->group->deferred->stale.count; i++)
+            store->group->deferred->wanted[i]++;
         materialise(playing, 0);
     }
 }
@@ -128,7 +129,7 @@ static void materialise_touched(struct playing *playing, const struct array_rang
         const struct deferred_store *store = &playing->stores[i];
         if (!is_touched(playing->search, store, range, is_written)) continue;
         if (is_written && is_needed(playing->search, store, range))
-            store->group->lazy->spoiler = playing->now;
+            store->group->deferred->spoiler = playing->now;
         materialise(playing, i);
     }
 }
@@ -137,8 +138,8 @@ static void materialise_touched(struct playing *playing, const struct array_rang
 static bool is_covered(struct search *search, const struct deferred_store *store,
                        const struct array_range *range)
 {
-    for (uint32_t i = 0; i < store->group->lazy->stale.count; i++) {
-        if (!store->group->lazy->stale.ranges[i].is_stale) continue;
+    for (uint32_t i = 0; i < store->group->deferred->stale.count; i++) {
+        if (!store->group->deferred->stale.ranges[i].is_stale) continue;
         struct array_range stale = stale_at(search, store, i);
         if (!contains(range, &stale)) return false;
     }
@@ -155,7 +156,7 @@ static void drop_covered(struct playing *playing, const struct array_range *rang
 static bool is_overwritten(struct search *search, const struct deferred_store *store,
                            const struct deferred_store *use)
 {
-    const struct stale *stale = &store->group->lazy->stale, *again = &use->group->lazy->stale;
+    const struct stale *stale = &store->group->deferred->stale, *again = &use->group->deferred->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         if (!stale->ranges[i].is_stale) continue;
         struct array_range range = stale_at(search, store, i);
@@ -184,29 +185,29 @@ static void touch_launch(struct playing *playing, uint32_t launch)
 }
 
 /* What has spoiled the deferred store before stands a little before this use. */
-static void note_prefix(const struct playing *playing, struct search_lazy *lazy, uint32_t first)
+static void note_prefix(const struct playing *playing, struct search_deferred *deferred, uint32_t first)
 {
     const struct program_launch *launches = playing->search->program->launches;
-    uint32_t spoiler = lazy->spoiler;
-    lazy->spoiler = LAZY_NONE;
-    if (lazy->prefix_is_tried || spoiler == LAZY_NONE || spoiler >= first) return;
-    if (launches[spoiler].window != launches[first].window || first - spoiler > LAZY_PREFIX_MOST) return;
-    if (first - spoiler <= lazy->prefix) return;
-    lazy->prefix = first - spoiler;
-    lazy->prefix_at = first;
+    uint32_t spoiler = deferred->spoiler;
+    deferred->spoiler = DEFERRED_NONE;
+    if (deferred->prefix_is_tried || spoiler == DEFERRED_NONE || spoiler >= first) return;
+    if (launches[spoiler].window != launches[first].window || first - spoiler > DEFERRED_PREFIX_MOST) return;
+    if (first - spoiler <= deferred->prefix) return;
+    deferred->prefix = first - spoiler;
+    deferred->prefix_at = first;
 }
 
 static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
 {
     const struct deferred_store use = {group, first};
     for (uint32_t i = playing->deferred_count; i-- > 0;)
-        if (group->lazy && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
+        if (group->deferred && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
     for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
-    if (!group->lazy) return;
-    note_prefix(playing, group->lazy, first);
+    if (!group->deferred) return;
+    note_prefix(playing, group->deferred, first);
     if (playing->deferred_count == STORES_MOST) materialise(playing, 0);
     playing->stores[playing->deferred_count++] = use;
-    group->lazy->deferrals++;
+    group->deferred->deferrals++;
 }
 
 static void note_bystander(struct playing *playing, uint32_t launch)
@@ -234,7 +235,7 @@ static void make_launch(struct playing *playing, uint32_t launch)
 static void make_event(struct playing *playing, const struct program_event *event)
 {
     struct array_range range = {.array = event->array, .from = event->from, .to = event->to};
-    playing->now = LAZY_NONE;
+    playing->now = DEFERRED_NONE;
     if (event->kind == PROGRAM_UNKNOWN) {
         materialise_all(playing);
         return;
@@ -247,12 +248,12 @@ static void make_event(struct playing *playing, const struct program_event *even
 static void reset(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
-        struct search_lazy *lazy = search->groups[i]->lazy;
-        if (!lazy) continue;
-        lazy->deferrals = lazy->materialised = 0;
-        lazy->spoiler = LAZY_NONE;
-        lazy->prefix = 0;
-        memset(lazy->wanted, 0, sizeof lazy->wanted);
+        struct search_deferred *deferred = search->groups[i]->deferred;
+        if (!deferred) continue;
+        deferred->deferrals = deferred->materialised = 0;
+        deferred->spoiler = DEFERRED_NONE;
+        deferred->prefix = 0;
+        memset(deferred->wanted, 0, sizeof deferred->wanted);
     }
 }
 
@@ -315,17 +316,17 @@ static void spare_passed(struct search *search, const struct search_group *group
     }
 }
 
-/* After the ranges have changed. False when memory is out; none are left: no lazy form. */
+/* After the ranges have changed. False when memory is out; none are left: no deferring form. */
 static bool form(struct search *search, struct search_group *group)
 {
-    struct search_lazy *lazy = group->lazy;
-    if (!lazy->stale.rematerialisation) {
-        group->lazy = NULL;
+    struct search_deferred *deferred = group->deferred;
+    if (!deferred->stale.rematerialisation) {
+        group->deferred = NULL;
         return true;
     }
-    lazy->group = stale_group(group->group, &lazy->stale, search->arena);
-    codegen_result_clear(&lazy->code);
-    return lazy->group;
+    deferred->group = stale_group(group->group, &deferred->stale, search->arena);
+    codegen_result_clear(&deferred->code);
+    return deferred->group;
 }
 
 /* As some process finds. Arrays have their own numbers, so the question names the launches. */
@@ -360,12 +361,12 @@ static void look(void *context, uint32_t number)
 
 static bool begin(struct search *search, struct search_group *group)
 {
-    struct search_lazy *lazy = arena_calloc(search->arena, 1, sizeof *lazy);
-    if (!lazy) return false;
-    find_stale(search, group, &lazy->stale);
-    if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no lazy form */
-    spare_passed(search, group, &lazy->stale);
-    group->lazy = lazy;
+    struct search_deferred *deferred = arena_calloc(search->arena, 1, sizeof *deferred);
+    if (!deferred) return false;
+    find_stale(search, group, &deferred->stale);
+    if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no deferring form */
+    spare_passed(search, group, &deferred->stale);
+    group->deferred = deferred;
     return form(search, group);
 }
 
@@ -373,41 +374,41 @@ static double rematerialisation_ns(struct search *search, const struct search_gr
 {
     double sum = 0;
     for (uint32_t m = 0; m < group->member_count; m++)
-        if (group->lazy->stale.rematerialisation >> m & 1)
+        if (group->deferred->stale.rematerialisation >> m & 1)
             sum += (double)search_launch_time(search, group->launches[group->member_steps[m]]);
     return sum;
 }
 
 static bool is_profitable(struct search *search, struct search_group *group)
 {
-    struct search_lazy *lazy = group->lazy;
-    lazy->projected = search_projected(search, group, lazy->group);
-    double gain = group->projected.fused_ns - lazy->projected.fused_ns;
-    double cost = (double)lazy->materialised * rematerialisation_ns(search, group);
-    if (lazy->deferrals) lazy->projected.fused_ns += cost / (double)lazy->deferrals;
+    struct search_deferred *deferred = group->deferred;
+    deferred->projected = search_projected(search, group, deferred->group);
+    double gain = group->projected.fused_ns - deferred->projected.fused_ns;
+    double cost = (double)deferred->materialised * rematerialisation_ns(search, group);
+    if (deferred->deferrals) deferred->projected.fused_ns += cost / (double)deferred->deferrals;
     if (search->options->keeps_losing) return true;
     double loading = search->program->is_whole_run ? search->projection.load_ns : 0;
-    double all = gain * (double)lazy->deferrals - cost - loading;
-    return all > search->options->margin * group->projected.fused_ns * (double)lazy->deferrals &&
-           lazy->materialised * MATERIALISED_SHARE <= lazy->deferrals;
+    double all = gain * (double)deferred->deferrals - cost - loading;
+    return all > search->options->margin * group->projected.fused_ns * (double)deferred->deferrals &&
+           deferred->materialised * MATERIALISED_SHARE <= deferred->deferrals;
 }
 
 /* The range that is wanted most is stored. */
 static bool store_more(struct search *search, struct search_group *group)
 {
-    struct search_lazy *lazy = group->lazy;
+    struct search_deferred *deferred = group->deferred;
     uint32_t most = UINT32_MAX;
-    for (uint32_t i = 0; i < lazy->stale.count; i++)
-        if (lazy->stale.ranges[i].is_stale && lazy->wanted[i] &&
-            (most == UINT32_MAX || lazy->wanted[i] > lazy->wanted[most]))
+    for (uint32_t i = 0; i < deferred->stale.count; i++)
+        if (deferred->stale.ranges[i].is_stale && deferred->wanted[i] &&
+            (most == UINT32_MAX || deferred->wanted[i] > deferred->wanted[most]))
             most = i;
     if (most == UINT32_MAX) {
-        codegen_result_clear(&lazy->code);
-        group->lazy = NULL;
+        codegen_result_clear(&deferred->code);
+        group->deferred = NULL;
         return true;
     }
-    lazy->stale.ranges[most].is_stale = false;
-    stale_restrict(group->group, &lazy->stale);
+    deferred->stale.ranges[most].is_stale = false;
+    stale_restrict(group->group, &deferred->stale);
     return form(search, group);
 }
 
@@ -416,7 +417,7 @@ static bool improve(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->is_kept || !group->lazy || is_profitable(search, group)) continue;
+        if (!group->is_kept || !group->deferred || is_profitable(search, group)) continue;
         *has_changed = true;
         if (!store_more(search, group)) return false;
     }
@@ -428,10 +429,10 @@ static bool lengthen(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0, count = search->group_count; i < count && !*has_changed; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->is_kept || !group->lazy || !group->lazy->prefix) continue;
+        if (!group->is_kept || !group->deferred || !group->deferred->prefix) continue;
         if (deadline_is_over(search->deadline)) return true;
-        group->lazy->projected = search_projected(search, group, group->lazy->group);
-        if (!lazy_prefix(search, group, has_changed)) return false;
+        group->deferred->projected = search_projected(search, group, group->deferred->group);
+        if (!deferred_prefix(search, group, has_changed)) return false;
         if (*has_changed && !begin(search, search->groups[search->group_count - 1])) return false;
     }
     return true;
@@ -441,15 +442,15 @@ static bool compile(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        struct search_lazy *lazy = group->lazy;
-        if (!group->is_kept || !lazy || lazy->code.source) continue;
+        struct search_deferred *deferred = group->deferred;
+        if (!group->is_kept || !deferred || deferred->code.source) continue;
         const char *name = arena_printf(search->arena, "%s_lazy", group->name);
         if (!name) return false;
-        group_code_compile_form(search, group, lazy->group, name, &lazy->code);
-        if (!lazy->code.error && !deadline_is_over(search->deadline)) continue;
+        group_code_compile_form(search, group, deferred->group, name, &deferred->code);
+        if (!deferred->code.error && !deadline_is_over(search->deadline)) continue;
         *has_changed = true;
-        codegen_result_clear(&lazy->code);
-        group->lazy = NULL;
+        codegen_result_clear(&deferred->code);
+        group->deferred = NULL;
     }
     return true;
 }
@@ -475,11 +476,11 @@ static bool add_bystanders(struct search *search, const struct playing *playing)
     return true;
 }
 
-bool lazy_choose(struct search *search)
+bool deferred_choose(struct search *search)
 {
     struct playing playing = {.search = search};
     if (search->program->has_streams || search->options->stores_all) return true;
-    deadline_enter(search->deadline, DEADLINE_LAZY);
+    deadline_enter(search->deadline, DEADLINE_DEFERRED);
     ahead_look(search, search->group_count, look, search);
     for (uint32_t i = 0; i < search->group_count; i++)
         if (search->groups[i]->is_kept && !begin(search, search->groups[i])) return false;
@@ -495,8 +496,8 @@ bool lazy_choose(struct search *search)
     return add_bystanders(search, &playing);
 }
 
-void lazy_free(struct search *search)
+void deferred_free(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++)
-        if (search->groups[i]->lazy) codegen_result_clear(&search->groups[i]->lazy->code);
+        if (search->groups[i]->deferred) codegen_result_clear(&search->groups[i]->deferred->code);
 }

@@ -6,13 +6,13 @@
  * stored after all. Launches in between that belong to no group are *bystanders*: the plan lists what they
  * touch, so that replay knows that they leave deferred stores alone. Not where the program uses more than the
  * default stream: see interpose/deferred.h. */
-#ifndef KFUSE_FUSER_PLANNER_LAZY_H
-#define KFUSE_FUSER_PLANNER_LAZY_H
+#ifndef KFUSE_FUSER_PLANNER_DEFERRED_H
+#define KFUSE_FUSER_PLANNER_DEFERRED_H
 
 #include "fuser/fusion/stale.h"
 #include "fuser/planner/search.h"
 
-struct search_lazy {
+struct search_deferred {
     struct stale stale;
     struct group *group; /* without the stores */
     struct codegen_result code;
@@ -20,18 +20,18 @@ struct search_lazy {
     uint64_t deferrals, materialised; /* in the recorded program */
     uint32_t wanted[STALE_MOST];
     uint32_t
-        spoiler; /* the launch that has last overwritten what the rematerialisation reads, or LAZY_NONE */
+        spoiler; /* the launch that has last overwritten what the rematerialisation reads, or DEFERRED_NONE */
     uint32_t prefix, prefix_at; /* launches from there to the next use, in one window, at most; that use */
     bool prefix_is_tried;
 };
-enum { LAZY_NONE = UINT32_MAX, LAZY_PREFIX_MOST = 8 };
+enum { DEFERRED_NONE = UINT32_MAX, DEFERRED_PREFIX_MOST = 8 };
 
-/* Sets search_group.lazy of kept groups, with code, and search.bystanders. False when memory is out. */
-bool lazy_choose(struct search *search);
-void lazy_free(struct search *search);
+/* Sets search_group.deferred of kept groups, with code, and search.bystanders. False when memory is out. */
+bool deferred_choose(struct search *search);
+void deferred_free(struct search *search);
 
-/* lazy_prefix.c: moves uses of the group to one that has lazy->prefix launches more before it. False when
- * memory is out. */
-bool lazy_prefix(struct search *search, struct search_group *group, bool *has_moved);
+/* deferred_prefix.c: moves uses of the group to one that has deferred->prefix launches more before it. False
+ * when memory is out. */
+bool deferred_prefix(struct search *search, struct search_group *group, bool *has_moved);
 
 #endif
