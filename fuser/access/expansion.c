@@ -254,7 +254,7 @@ static bool build(struct expanding *expanding, struct expansion *expansion)
     expanding->ssa = expanding->forest ? ssa_build(expanding->arena, dominators) : NULL;
     if (!expanding->ssa) return expansion_refuse(expanding, 0, reason ? reason : "memory is out");
     if (!find_loops(expanding, expansion)) return false;
-    const char *why = liveness_find(&expanding->liveness, expanding->arena, expanding->ssa);
+    const char *why = liveness_compute(&expanding->liveness, expanding->arena, expanding->ssa);
     if (why) return expansion_refuse(expanding, 0, why);
     return find_steps(expanding, expansion) && expand_summary(expanding, expansion);
 }

@@ -67,7 +67,7 @@ struct code {
 };
 
 /* --- types.c: registers as C variables --------------------------------------------------------------- */
-bool types_find(struct code *code);
+bool types_infer(struct code *code);
 const char *types_name(enum ptx_type type); /* "unsigned" */
 /* The type of an instruction's result, or of what it stores. */
 enum ptx_type types_result(const struct ptx_instruction *instruction);
@@ -78,7 +78,7 @@ bool types_see_sign(const struct ptx_instruction *instruction);
 enum ptx_type types_plain(enum ptx_type type); /* bits become unsigned integers */
 
 /* --- registers.c --------------------------------------------------------------------------------------- */
-bool registers_find(struct code *code);
+bool registers_collect(struct code *code);
 /* Some definition of the register lies behind one instruction and before another of the same block; or they
  * are in two. */
 bool registers_may_change(const struct code *code, int32_t reg, uint32_t from, uint32_t to);
@@ -118,7 +118,7 @@ struct text address_element(struct code *code, uint32_t instruction);
 void address_note(struct code *code, uint32_t parameter, const struct ptx_instruction *instruction);
 
 /* --- pointers.c ----------------------------------------------------------------------------------------- */
-bool pointers_find(struct code *code);
+bool pointers_infer(struct code *code);
 
 /* --- fold.c: which registers are written in the place of their use --------------------------------------- */
 void fold_registers(struct code *code);

@@ -223,7 +223,7 @@ static bool open_code(struct code *code, const char **reason)
     if (!code->cfg) return false;
     *reason = "memory is out";
     code->dominators = dominators_build(arena, code->cfg);
-    return code->dominators && registers_find(code) && types_find(code) && pointers_find(code) &&
+    return code->dominators && registers_collect(code) && types_infer(code) && pointers_infer(code) &&
            find_needed(code);
 }
 

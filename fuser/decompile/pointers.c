@@ -51,7 +51,7 @@ static bool is_address(const struct ptx_instruction *at, const struct ptx_operan
     return operand->kind == PTX_OPERAND_ADDRESS && operand->reg >= 0 && at->space != PTX_PARAM;
 }
 
-bool pointers_find(struct code *code)
+bool pointers_infer(struct code *code)
 {
     const struct ptx_function *function = code->function;
     bool is_changed = true;

@@ -57,7 +57,7 @@ const char *registers_type(const struct code_register *info)
     return info->pointer == CODE_NONE ? types_name(info->type) : "char *";
 }
 
-bool registers_find(struct code *code)
+bool registers_collect(struct code *code)
 {
     const struct ptx_function *function = code->function;
     add_definitions(code, true);

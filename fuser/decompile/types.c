@@ -218,7 +218,7 @@ static enum ptx_type decide(enum ptx_type declared, const struct votes *votes)
                         : declared;
 }
 
-bool types_find(struct code *code)
+bool types_infer(struct code *code)
 {
     const struct ptx_function *function = code->function;
     struct votes *votes = arena_calloc(code->arena, function->register_count + 1, sizeof *votes);

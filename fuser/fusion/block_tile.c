@@ -349,7 +349,7 @@ static bool find_lifetime(struct tiling *tiling, struct group_block_tile *tile, 
     for (uint32_t end = UINT32_MAX; *last != end;) {
         end = *last;
         *tile = (struct group_block_tile){.array = tiling->array};
-        if (!stores_move_along(tiling, tile, end) || !tile_box_find(tile, &tiling->uses, end, most) ||
+        if (!stores_move_along(tiling, tile, end) || !tile_box_smallest(tile, &tiling->uses, end, most) ||
             !serve_loads(tiling, tile, end) || !last_served(&tiling->uses, last))
             return false;
     }
@@ -443,7 +443,7 @@ static bool is_new_array(const struct group *group, uint32_t member, uint32_t ba
     return true;
 }
 
-bool block_tile_find(struct group *group, struct space *space)
+bool block_tile_choose(struct group *group, struct space *space)
 {
     bool done = true;
     if (group->stage_count || group->rename_count || space->reach != OVERLAP_BLOCK) return true;

@@ -29,7 +29,7 @@
 
 /* Fills the group's block_tiles and tile_accesses, when forwards, drops and joins are known. False only when
  * memory is out. */
-bool block_tile_find(struct group *group, struct space *space);
+bool block_tile_choose(struct group *group, struct space *space);
 
 /* --- block_tile_box.c: where bytes lie in a tile ---------------------------------------------------------
  */
@@ -63,7 +63,8 @@ void tile_runs_unite(struct tile_runs *runs);
 /* The place of a byte, counted from block 0, without padding; UINT32_MAX: outside. */
 uint32_t tile_place(const struct group_block_tile *tile, int64_t byte);
 /* The smallest box for what stores of members up to `last` write; false where there is none of most bytes. */
-bool tile_box_find(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t last, uint32_t most);
+bool tile_box_smallest(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t last,
+                       uint32_t most);
 /* Pads its rows, and sees that all uses in the tile are aligned. */
 bool tile_box_pad(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t most);
 

@@ -185,7 +185,8 @@ static uint32_t widest_access(const struct tile_uses *uses)
     return widest;
 }
 
-bool tile_box_find(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t last, uint32_t most)
+bool tile_box_smallest(struct group_block_tile *tile, const struct tile_uses *uses, uint32_t last,
+                       uint32_t most)
 {
     struct tile_runs runs = {0};
     bool found = find_runs(&runs, uses, last);

@@ -331,7 +331,7 @@ static bool tells_more(const struct space *space, uint32_t member, uint32_t inde
 }
 
 /* From the first of its arrays that tells one. */
-struct coarsening *coarsening_find(struct space *space, uint32_t member)
+struct coarsening *coarsening_derive(struct space *space, uint32_t member)
 {
     const struct access_summary *summary = space->members[member].summary;
     struct coarsening *coarsening = NULL;

@@ -20,8 +20,8 @@
  * - a barrier that not all threads come to: whether a pass has a cell is asked of block and pass alone where
  * cells are blocks, and other members have no barriers;
  * - values in registers: a thread of the fused kernel is no thread of such a member; forward.h leaves those
- * out. It could be slow: with fewer threads than the member had (space_find's wastes_device), or for what a
- * cell's coordinates cost, which divide by constants. */
+ * out. It could be slow: with fewer threads than the member had (space_place_all's wastes_device), or for
+ * what a cell's coordinates cost, which divide by constants. */
 #ifndef KFUSE_FUSER_FUSION_COARSENING_H
 #define KFUSE_FUSER_FUSION_COARSENING_H
 
@@ -38,7 +38,7 @@ static inline bool coarsening_is_cut(const struct coarsening *coarsening,
 }
 /* Finds the member's box of a block from its conflicts with the members that are placed, in an arena; NULL:
  * none, or isl gave up. */
-struct coarsening *coarsening_find(struct space *space, uint32_t member);
+struct coarsening *coarsening_derive(struct space *space, uint32_t member);
 /* --- coarsening_map.c */
 /* { L -> [cell, z y x] }: of the launch. */
 __isl_give isl_map *coarsening_cells(const struct space *space, uint32_t member,

@@ -98,7 +98,7 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
     struct group group = {.members = members, .member_count = 2, .is_part = true, .arena = arena_create()};
     struct space space;
     struct placement_failure failure;
-    if (group.arena && rename_find(&group, &space, memo, &failure)) {
+    if (group.arena && rename_place_all(&group, &space, memo, &failure)) {
         describe_class(conflict, &group, &space);
         group_forget_stages(&group);
         space_clear(&space);

@@ -44,7 +44,7 @@ static bool find_composed(struct space *space, const struct placed_access *a, co
     isl_map *pairs = overlap_relation(touch_a, touch_b);
     isl_map *together = isl_map_apply_range(isl_map_reverse(isl_map_copy(space->maps[a->member])),
                                             isl_map_copy(space->maps[b->member]));
-    bool found = witness_find(isl_map_subtract(pairs, together), &space->members[a->member], a->access,
+    bool found = witness_take(isl_map_subtract(pairs, together), &space->members[a->member], a->access,
                               &space->members[b->member], b->access, witness);
     quota_end(&quota);
     return found;
@@ -130,7 +130,7 @@ static bool meet_across_blocks(struct memo *memo, struct touches *of_p, uint32_t
     isl_map *pairs = overlap_relation(touch_a, touch_b);
     isl_map *block = isl_map_universe(isl_map_get_space(pairs));
     for (int d = 0; d < 3; d++) block = isl_map_equate(block, isl_dim_in, d, isl_dim_out, d);
-    return witness_find(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
+    return witness_take(isl_map_subtract(pairs, block), p, a, q, b, &failure->witness);
 }
 
 static bool describe_pair(struct memo *memo, struct touches *of_p, struct touches *of_q,

@@ -368,8 +368,8 @@ static void find_drops(struct group *group, struct space *space, const struct or
         }
 }
 
-bool forward_find(struct group *group, struct space *space, const struct order *orders,
-                  struct joining *joining)
+bool forward_values(struct group *group, struct space *space, const struct order *orders,
+                    struct joining *joining)
 {
     uint32_t capacity = 1;
     for (uint32_t member = 0; member < space->member_count; member++) capacity += access_count(space, member);

@@ -9,8 +9,8 @@
 #include "fuser/kernel/order.h"
 
 /* Fills the group's forwards and drops. False only when memory is out. */
-bool forward_find(struct group *group, struct space *space, const struct order *orders,
-                  struct joining *joining);
+bool forward_values(struct group *group, struct space *space, const struct order *orders,
+                    struct joining *joining);
 /* The fused thread makes exactly this access, once, whenever its domain says so. */
 bool forward_is_certain(const struct space *space, const struct placed_access *access);
 /* A load and a store of one scalar, whose raw bits the load's register takes as they are. */
@@ -19,6 +19,6 @@ bool forward_is_element(struct space *space, const struct placed_access *from,
 /* A plain store that may be left out where nobody wants what it stores: see product.h. */
 bool forward_may_leave_out(const struct ptx_function *function, const struct access *access);
 /* Fills the group's exits and the guards of the space's remaps. */
-bool exit_find(struct group *group, struct space *space, const struct order *orders);
+bool exit_decide(struct group *group, struct space *space, const struct order *orders);
 
 #endif

@@ -393,7 +393,8 @@ static bool expand_members(struct group *group, const char **why)
     return has_iterations;
 }
 
-bool halo_find(struct group *group, struct space *space, struct memo *memo, struct placement_failure *failure)
+bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
+                    struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
     const char *tie = tie_of(group), *why;

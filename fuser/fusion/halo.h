@@ -43,7 +43,7 @@
 /* Opens a space of cells (one block of all cells) and fills the group's stages, tiles, fetches, remaps
  * (guards aside), grid and block. False when there is no such fusion, with the reason; nothing is left open
  * then. */
-bool halo_find(struct group *group, struct space *space, struct memo *memo,
-               struct placement_failure *failure);
+bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
+                    struct placement_failure *failure);
 
 #endif

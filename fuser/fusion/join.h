@@ -3,12 +3,13 @@
  * reads or computes in an iteration the next has in a register. Internal to fuser/fusion.
  *
  * A loop can be joined that is outermost. In a join each fused thread runs one thread of each member, and
- * every conflict between members lies within a thread (space_find). What ran as p, then q, runs otherwise: an
- * iteration of q before later iterations of p, q's code before a loop before p's loop. That is legal where no
- * byte is touched by two that change places, one of them writing. Iterations are counted from 0 for each loop
- * and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of the other's.
- * Where q's iteration j needs p's iteration j + 1, q is shifted by one iteration, and what it does before its
- * loop, if that needs p's first iterations, is done in the joint iteration in which it begins.
+ * every conflict between members lies within a thread (space_place_all). What ran as p, then q, runs
+ * otherwise: an iteration of q before later iterations of p, q's code before a loop before p's loop. That is
+ * legal where no byte is touched by two that change places, one of them writing. Iterations are counted from
+ * 0 for each loop and thread: an unrolled loop meets an unrolled one, the rest of its iterations the rest of
+ * the other's. Where q's iteration j needs p's iteration j + 1, q is shifted by one iteration, and what it
+ * does before its loop, if that needs p's first iterations, is done in the joint iteration in which it
+ * begins.
  *
  * Where threads of a member meet, in a block or a warp, they must meet in the join as they do in the launch:
  * - Each thread runs just the member's instructions, in the member's order, however members alternate; and

@@ -140,7 +140,7 @@ static __isl_give isl_set *all_threads(const struct space *space)
     return threads;
 }
 
-bool exit_find(struct group *group, struct space *space, const struct order *orders)
+bool exit_decide(struct group *group, struct space *space, const struct order *orders)
 {
     uint32_t capacity = 1;
     for (uint32_t member = 0; member < space->member_count; member++)

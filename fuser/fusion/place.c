@@ -185,8 +185,9 @@ static bool find_first(struct space *space, const struct placement_attempt *atte
     return false;
 }
 
-bool space_find(struct space *space, struct memo *memo, struct arena *arena,
-                const struct bound_launch *members, uint32_t member_count, struct placement_failure *failure)
+bool space_place_all(struct space *space, struct memo *memo, struct arena *arena,
+                     const struct bound_launch *members, uint32_t member_count,
+                     struct placement_failure *failure)
 {
     static const struct placement_attempt attempts[] = {{OVERLAP_SAME, false}, {OVERLAP_BLOCK, false}};
     if (find_first(space, attempts, 2, memo, arena, members, member_count, failure)) return true;
@@ -194,8 +195,8 @@ bool space_find(struct space *space, struct memo *memo, struct arena *arena,
     return false;
 }
 
-bool space_find_coarsened(struct space *space, struct memo *memo, struct arena *arena,
-                          const struct bound_launch *members, uint32_t member_count)
+bool space_place_coarsened(struct space *space, struct memo *memo, struct arena *arena,
+                           const struct bound_launch *members, uint32_t member_count)
 {
     static const struct placement_attempt attempt = {OVERLAP_BLOCK, true};
     struct placement_failure failure;

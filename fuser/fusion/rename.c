@@ -234,13 +234,13 @@ static bool part_all(struct group *group, struct memo *memo, const struct placem
 static bool find_any(struct group *group, struct space *space, struct memo *memo,
                      struct placement_failure *within, struct placement_failure *halo)
 {
-    return space_find(space, memo, group->arena, group->members, group->member_count, within) ||
-           halo_find(group, space, memo, halo) ||
-           space_find_coarsened(space, memo, group->arena, group->members, group->member_count);
+    return space_place_all(space, memo, group->arena, group->members, group->member_count, within) ||
+           halo_place_all(group, space, memo, halo) ||
+           space_place_coarsened(space, memo, group->arena, group->members, group->member_count);
 }
 
-bool rename_find(struct group *group, struct space *space, struct memo *memo,
-                 struct placement_failure *failure)
+bool rename_place_all(struct group *group, struct space *space, struct memo *memo,
+                      struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
     struct placement_failure halo, again, halo_again;

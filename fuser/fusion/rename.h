@@ -29,8 +29,8 @@ enum { RENAME_MOST = PLACEMENT_HAZARDS_MOST }; /* ranges of a group */
  * ranges renamed as it takes: group->members is the view then, in the group's arena, and group->renames says
  * what has been renamed. False with the group's refusal set, or, when memory is out, not; *failure: of the
  * first attempt. */
-bool rename_find(struct group *group, struct space *space, struct memo *memo,
-                 struct placement_failure *failure);
+bool rename_place_all(struct group *group, struct space *space, struct memo *memo,
+                      struct placement_failure *failure);
 
 /* The box that the set of bytes is; false when it is none, or isl gives up. */
 bool rename_box(__isl_keep isl_set *set, struct group_box *box);

@@ -117,7 +117,7 @@ static bool is_cached(struct reuse *reuse, const struct placed_access *access)
     return 2 * found > asked;
 }
 
-bool reuse_find(struct group *group, struct space *space)
+bool reuse_list_cached(struct group *group, struct space *space)
 {
     struct reuse reuse = {.group = group, .space = space};
     uint32_t capacity = 0;

@@ -7,6 +7,6 @@
 #include "fuser/fusion/space.h"
 
 /* Fills the group's list of cached accesses; its drops are known. False when memory is out. */
-bool reuse_find(struct group *group, struct space *space);
+bool reuse_list_cached(struct group *group, struct space *space);
 
 #endif

@@ -206,7 +206,7 @@ bool space_place(struct space *space, uint32_t member, enum remap_kind kind)
         if (!affine_is_legal(space->memo, summary, map)) map = isl_map_free(map);
         quota_end(&quota);
     } else if (kind == REMAP_COARSENED) {
-        remap->coarsening = coarsening_find(space, member);
+        remap->coarsening = coarsening_derive(space, member);
         map = remap->coarsening ? coarsening_map(space, member, remap->coarsening) : NULL;
     } else {
         map = remap_relation(space->memo, kind, space->grid, space->block, summary);

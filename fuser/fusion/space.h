@@ -90,11 +90,12 @@ struct placement_failure { /* of the first attempt: the conflict that is not wit
 };
 /* Opens a space whose shape and remaps keep every conflict of the members within one fused thread, or else
  * within one fused block. False when there is none, with *failure filled; nothing is left open then. */
-bool space_find(struct space *space, struct memo *memo, struct arena *arena,
-                const struct bound_launch *members, uint32_t member_count, struct placement_failure *failure);
+bool space_place_all(struct space *space, struct memo *memo, struct arena *arena,
+                     const struct bound_launch *members, uint32_t member_count,
+                     struct placement_failure *failure);
 /* The same within a block, where members may be coarsened (coarsening.h). */
-bool space_find_coarsened(struct space *space, struct memo *memo, struct arena *arena,
-                          const struct bound_launch *members, uint32_t member_count);
+bool space_place_coarsened(struct space *space, struct memo *memo, struct arena *arena,
+                           const struct bound_launch *members, uint32_t member_count);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */

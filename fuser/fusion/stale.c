@@ -90,7 +90,7 @@ static void add_range(struct memo *memo, const struct group *group, struct stale
     stale->count++;
 }
 
-void stale_find(struct memo *memo, const struct group *group, struct stale *stale)
+void stale_collect(struct memo *memo, const struct group *group, struct stale *stale)
 {
     *stale = (struct stale){0};
     if (group->refusal || group->rename_count || group->expansions) return;

@@ -36,7 +36,7 @@ struct stale {
 };
 
 /* What can be left stale at most. The members' summaries and bindings must still be there. */
-void stale_find(struct memo *memo, const struct group *group, struct stale *stale);
+void stale_collect(struct memo *memo, const struct group *group, struct stale *stale);
 /* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the
  * rematerialisation. */
 void stale_restrict(const struct group *group, struct stale *stale);

@@ -51,7 +51,7 @@ bool witness_touches(const struct bound_launch *launch, const struct access *acc
     return touches;
 }
 
-bool witness_find(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
+bool witness_take(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
                   const struct bound_launch *q, const struct access *b, struct conflict_witness *witness)
 {
     return sample_threads(pairs, witness) && witness_complete(p, a, q, b, witness);

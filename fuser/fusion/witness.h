@@ -8,7 +8,7 @@
 /* Takes one of the pairs of threads { thread of p -> thread of q } in which a of p and b of q meet, and the
  * first byte that they share. False when there is none, isl gave up, or the two accesses, evaluated at these
  * threads, do not both touch that byte. */
-bool witness_find(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
+bool witness_take(__isl_take isl_map *pairs, const struct bound_launch *p, const struct access *a,
                   const struct bound_launch *q, const struct access *b, struct conflict_witness *witness);
 /* The same of two threads that are known: the byte. */
 bool witness_complete(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,

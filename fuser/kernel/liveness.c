@@ -36,7 +36,7 @@ static bool update_block(struct liveness *liveness, const struct ssa *ssa, uint3
     return true;
 }
 
-const char *liveness_find(struct liveness *liveness, struct arena *arena, const struct ssa *ssa)
+const char *liveness_compute(struct liveness *liveness, struct arena *arena, const struct ssa *ssa)
 {
     const struct ptx_cfg *cfg = ssa->dominators->cfg;
     size_t blocks = cfg->block_count, registers = cfg->function->register_count;

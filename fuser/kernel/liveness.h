@@ -10,7 +10,7 @@ struct liveness {
     unsigned char *live; /* block x register: from the block's beginning on */
 };
 /* In the arena. NULL, or why not. */
-const char *liveness_find(struct liveness *liveness, struct arena *arena, const struct ssa *ssa);
+const char *liveness_compute(struct liveness *liveness, struct arena *arena, const struct ssa *ssa);
 bool liveness_of(const struct liveness *liveness, uint32_t block, int32_t reg);
 
 #endif

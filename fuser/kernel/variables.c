@@ -58,7 +58,7 @@ static bool collect(void *context, const struct ptx_variable *variable)
     return true;
 }
 
-bool variables_find(struct arena *arena, const struct ptx_function *function, struct variables *variables)
+bool variables_collect(struct arena *arena, const struct ptx_function *function, struct variables *variables)
 {
     struct collecting collecting = {arena, variables};
     *variables = (struct variables){0};

@@ -13,7 +13,7 @@ struct variables {
     uint32_t count;
 };
 /* In the arena; false when memory is out. */
-bool variables_find(struct arena *arena, const struct ptx_function *function, struct variables *variables);
+bool variables_collect(struct arena *arena, const struct ptx_function *function, struct variables *variables);
 /* Where the index-th one's address lies among the words of a launch. */
 uint32_t variables_offset(const struct ptx_function *function, uint32_t index);
 

@@ -344,7 +344,7 @@ static void find_stale(struct search *search, const struct search_group *group, 
         memcpy(stale, known, sizeof *stale);
         return;
     }
-    stale_find(&search->pairs->memo, group->group, stale);
+    stale_collect(&search->pairs->memo, group->group, stale);
     bool in_time = !deadline_is_over(search->deadline); /* else isl may have given up */
     if (state == ANSWERS_MINE && in_time) answers_give(answers, key, stale, sizeof *stale);
     if (state == ANSWERS_MINE && !in_time) answers_forget(answers, key);

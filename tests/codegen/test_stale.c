@@ -45,7 +45,7 @@ static void expect(struct scene scene, int array, uint32_t rematerialisation, bo
     scene.module = "stencils.ptx";
     scene_open(&run, &scene);
     if (run.group->refusal) fail_msg("%s", run.group->refusal);
-    stale_find(&run.memo, run.group, &stale);
+    stale_collect(&run.memo, run.group, &stale);
     assert_int_equal(stale.rematerialisation, rematerialisation);
     for (uint32_t i = 0; i < stale.count; i++) {
         const struct stale_range *range = &stale.ranges[i];
@@ -105,7 +105,7 @@ static void the_group_without_the_stores(void **state)
     struct stale stale;
     (void)state;
     scene_open(&run, &scene);
-    stale_find(&run.memo, run.group, &stale);
+    stale_collect(&run.memo, run.group, &stale);
     const struct group *deferred = stale_group(run.group, &stale, run.arena);
     assert_non_null(deferred);
     assert_int_equal(deferred->drop_count, run.group->drop_count + 1);
