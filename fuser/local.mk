@@ -58,6 +58,9 @@ libfuser_la_SOURCES += \
 # several launches together
 libfuser_la_SOURCES += \
 	fuser/fusion/apart.c fuser/fusion/apart.h \
+	fuser/fusion/check.c fuser/fusion/check.h \
+	fuser/fusion/check_row.c fuser/fusion/check_row.h \
+	fuser/fusion/schedule.c fuser/fusion/schedule.h \
 	fuser/fusion/block_pattern.c fuser/fusion/block_pattern.h \
 	fuser/fusion/block_tile.c fuser/fusion/block_tile.h \
 	fuser/fusion/block_tile_box.c \

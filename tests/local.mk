@@ -20,6 +20,7 @@ include tests/emulator/local.mk
 include tests/interpose/local.mk
 include tests/profiler/local.mk
 include tests/analysis/local.mk
+include tests/fusion/local.mk
 include tests/codegen/local.mk
 include tests/decompile/local.mk
 include tests/planner/local.mk

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+c_tests += tests/fusion/test_check_oracle
+tests_fusion_test_check_oracle_SOURCES = tests/fusion/test_check_oracle.c \
+	tests/fusion/scene.c tests/fusion/scene.h tests/fusion/truth.c tests/fusion/truth.h
+tests_fusion_test_check_oracle_LDADD = libfuser.la
+dist_check_SCRIPTS += tests/fusion/oracle.sh
+long_tests += tests/fusion/oracle.sh
