@@ -513,7 +513,7 @@ static bool is_well_formed(struct test *test, uint32_t index)
         is_right = is_right && access->into < group->storage_count && access->bytes;
     if (!is_served && !access->is_left_out) return is_right || refuse(test, false);
     is_right = is_right && source && source->bytes && access->bytes && access->to_source &&
-               source->array == access->array && source->is_exact;
+               source->array == access->array && source->is_exact && source->is_certain;
     if (is_served)
         is_right = is_right && access->from < group->storage_count && access->is_exact &&
                    source->into == access->from && source->width == access->width;

@@ -4,7 +4,8 @@
  * refuses. Each rule is asked of isl as the emptiness of a set of violating pairs, in the space of both instances (with
  * their bytes and points), or of a pair and the source of one; what isl cannot answer within CHECK_OPERATIONS refuses.
  *
- * A statement is code of a member whose instances are scheduled as one; the accesses of an instance run by position.
+ * A statement is code of a member whose instances are scheduled as one; the accesses of an instance run by position (those
+ * of one position in any order: they are in a loop inside).
  * Each access goes to memory, unless it is `left_out` or served `from` a storage. A storage is a register or an array in
  * shared memory, of each thread or block its own; its cells follow from the point's place and the byte.
  *
@@ -49,7 +50,8 @@ struct check_access {
     bool is_plain;       /* else it aliases every array that is not */
     isl_map *bytes;      /* { I -> [first byte] } from the array's start; NULL: any byte */
     uint32_t width;      /* bytes */
-    bool is_exact;       /* each instance of the relation touches just its image */
+    bool is_exact;       /* each instance of the relation that is made touches just its image */
+    bool is_certain;     /* all of them are made */
     bool keeps_order;    /* towards every other access */
     bool is_left_out;    /* a store: not made in memory */
     uint32_t from, into; /* storages: that serves a load; that gets the value. CHECK_NONE */

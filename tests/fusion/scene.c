@@ -61,6 +61,7 @@ static struct check_access *add_access(struct scene *scene, enum access_kind kin
                                     .bytes = bytes,
                                     .width = 2,
                                     .is_exact = true,
+                                    .is_certain = true,
                                     .from = CHECK_NONE,
                                     .into = CHECK_NONE,
                                     .source = CHECK_NONE};
@@ -85,7 +86,7 @@ static void serve(struct scene *scene, uint32_t load, uint32_t source, uint32_t 
     if (scene->group.access_count == SCENE_ACCESSES) return;
     struct check_access *access = &scene->accesses[load];
     struct check_access wrong = *access;
-    bool is_wrong = chance(scene, 2);
+    bool is_wrong = chance(scene, 1);
     if (is_wrong) wrong.bytes = map_of(scene->group.ctx, "{ [y] -> [y + 2] }");
     if (is_wrong) wrong.bytes = isl_map_apply_range(isl_map_copy(access->bytes), wrong.bytes);
     isl_map *link = link_of(&wrong, &scene->accesses[source]);
@@ -110,13 +111,18 @@ static void serve(struct scene *scene, uint32_t load, uint32_t source, uint32_t 
 enum { BLOCKS = 3, THREADS = 4, TURNS = 3 };
 struct launch {
     uint32_t blocks, threads, turns;
+    bool has_rows; /* each thread has a row of its own */
 };
 
 static void write_element(struct scene *scene, const struct launch *launch, char *text, size_t size)
 {
     int global = (int)launch->threads, all = global * (int)launch->blocks;
     int shift = chance(scene, 40) ? (int)draw(scene, 3) - 1 : 0;
-    switch (draw(scene, 8)) {
+    switch (launch->has_rows ? 8 : draw(scene, 10)) {
+    case 8:
+    case 9:
+        snprintf(text, size, "%d*(%d b + t) + i + %d", (int)launch->turns + 1, global, shift);
+        break;
     case 0:
     case 1:
     case 2:
@@ -151,8 +157,9 @@ static void draw_access(struct scene *scene, const struct launch *launch)
                "{ [b, t, i] -> [y] : y = 2*(%s) + %u and 0 <= b < %u and 0 <= t < %u and 0 <= i < %u%s }",
                element, chance(scene, 8) ? 1 : 0, launch->blocks, launch->threads, launch->turns,
                chance(scene, 25) ? guards[draw(scene, 5)] : "");
-    struct check_access *access = add_access(scene, kind, draw(scene, 3), bytes);
+    struct check_access *access = add_access(scene, kind, launch->has_rows ? 0 : draw(scene, 3), bytes);
     access->is_exact = !chance(scene, 5);
+    access->is_certain = !chance(scene, 3);
     access->keeps_order = chance(scene, 2);
 }
 
@@ -199,7 +206,7 @@ static isl_map *draw_images(struct scene *scene, const struct plan *plan, uint32
 {
     char point[300], time[100], iteration[20];
     uint32_t all = plan->blocks * plan->threads;
-    write_iteration(launch, is_behind, chance(scene, 5), iteration, sizeof iteration);
+    write_iteration(launch, is_behind, chance(scene, 15), iteration, sizeof iteration);
     switch (plan->style) {
     case 0:
     case 1:
@@ -253,11 +260,13 @@ static void add_own_barrier(struct scene *scene, uint32_t statement)
 static void draw_member(struct scene *scene, const struct plan *plan, uint32_t m, const struct launch *launch)
 {
     bool has_barrier = chance(scene, 25), has_end = chance(scene, 15);
+    struct launch body = *launch;
+    body.has_rows = launch->turns > 1 && chance(scene, 30);
     scene->orders[m] = (struct schedule_space){1, {has_barrier ? SCHEDULE_BLOCK : SCHEDULE_NONE}};
     for (int end = 0; end <= has_end; end++) {
         add_statement(scene, m, draw_order(scene, m, launch, end), draw_images(scene, plan, m, launch, end),
                       NULL);
-        struct launch own = *launch;
+        struct launch own = body;
         if (end) own.turns = 1;
         for (uint32_t n = 1 + draw(scene, end ? 1 : 3); n; n--) draw_access(scene, &own);
         if (has_barrier && !end) add_own_barrier(scene, scene->group.statement_count - 1);
@@ -279,15 +288,32 @@ static isl_map *draw_cells(struct scene *scene)
     }
 }
 
+/* Where their instances are the same, the second may touch what the first does. */
+static void draw_same(struct scene *scene, const struct check_access *first, struct check_access *second)
+{
+    isl_set *a = isl_map_domain(isl_map_copy(scene->statements[first->statement].order));
+    isl_set *b = isl_map_domain(isl_map_copy(scene->statements[second->statement].order));
+    bool is_same = isl_set_is_equal(a, b) == isl_bool_true;
+    isl_set_free(a);
+    isl_set_free(b);
+    if (!is_same || second->to_source || chance(scene, 40)) return;
+    isl_map_free(second->bytes);
+    second->bytes = isl_map_copy(first->bytes);
+    second->array = first->array;
+}
+
 static void draw_served(struct scene *scene)
 {
     uint32_t count = scene->group.access_count;
     for (uint32_t tries = 0; tries < 6; tries++) {
         uint32_t a = draw(scene, count), b = draw(scene, count);
         struct check_access *first = &scene->accesses[a], *second = &scene->accesses[b];
-        bool is_odd = chance(scene, 15);
-        if (first->array != second->array || a == b || (a > b && !is_odd) || first->kind == ACCESS_ATOMIC)
+        bool is_odd = chance(scene, 30);
+        if (a == b || (a > b && !is_odd) || first->kind == ACCESS_ATOMIC || second->kind == ACCESS_ATOMIC)
             continue;
+        if (first->to_source || first->into != CHECK_NONE || second->into != CHECK_NONE) continue;
+        draw_same(scene, first, second);
+        if (first->array != second->array) continue;
         if (first->from != CHECK_NONE || second->from != CHECK_NONE || first->is_left_out ||
             second->is_left_out)
             continue;
@@ -311,7 +337,7 @@ static void draw_any(struct scene *scene, bool is_served)
         bool is_alike = m && chance(scene, 70);
         launches[m] = is_alike ? launches[0]
                                : (struct launch){1 + draw(scene, BLOCKS), 1 + draw(scene, THREADS),
-                                                 chance(scene, 50) ? 1 : 1 + draw(scene, TURNS)};
+                                                 chance(scene, 50) ? 1 : 1 + draw(scene, TURNS), false};
     }
     draw_plan(scene, &plan, members, launches);
     scene->group.member_count = members;
