@@ -71,6 +71,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/space_pattern.c fuser/fusion/space_pattern.h \
 	fuser/fusion/group.c fuser/fusion/group.h \
 	fuser/fusion/group_decide.c \
+	fuser/fusion/group_schedule.c fuser/fusion/group_schedule.h \
 	fuser/fusion/halo.c fuser/fusion/halo.h \
 	fuser/fusion/halo_writer.c \
 	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \

@@ -5,7 +5,7 @@ emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codeg
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_coarsening
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
-	$(hand_sources)
+	tests/fusion/shadow.c tests/fusion/shadow.h $(hand_sources)
 scene_cflags = $(AM_CFLAGS) -Wno-missing-field-initializers
 tests_codegen_test_group_SOURCES = tests/codegen/test_group.c $(hand_sources)
 tests_codegen_test_group_LDADD = libfuser.la $(CMOCKA_LIBS)

@@ -9,6 +9,7 @@
 #include "fuser/kernel/inline.h"
 #include "tests/codegen/device.h"
 #include "tests/codegen/hand.h"
+#include "tests/fusion/shadow.h"
 #include "tests/codegen/scene.h"
 
 #include "fuser/codegen/reference.h"
@@ -141,6 +142,7 @@ void scene_open(struct scene_run *run, const struct scene *scene)
         open_launch(run, scene, i);
     run->group = group_decide(&run->memo, run->members, run->launch_count);
     assert_non_null(run->group);
+    shadow_group(&run->memo, run->members, run->launch_count, run->group);
 }
 
 static void run_originals(struct scene_run *run, void *module)

@@ -5,5 +5,7 @@ tests_fusion_test_check_oracle_SOURCES = tests/fusion/test_check_oracle.c \
 tests_fusion_test_check_oracle_LDADD = libfuser.la
 dist_check_SCRIPTS += tests/fusion/oracle.sh
 long_tests += tests/fusion/oracle.sh
+emulator_scripts += tests/fusion/shadow.sh
+EXTRA_DIST += tests/fusion/shadow_wrap.c
 c_tests += tests/fusion/test_check
 tests_fusion_test_check_LDADD = libfuser.la $(CMOCKA_LIBS)
