@@ -274,12 +274,11 @@ static void poll(const struct script_operation *operation)
 /* Fails at once, and changes nothing. */
 static void launch_badly(const struct script_operation *operation)
 {
-    CUfunction function;
     unsigned char arguments[SCRIPT_ARGUMENT_BYTES] = {0};
     void *parameters[SCRIPT_PARAMETERS];
     for (uint32_t i = 0; i < SCRIPT_PARAMETERS; i++) parameters[i] = arguments;
-    TRY(cuModuleGetFunction, &function, player.module, operation->name);
-    CUresult result = player.cuda->cuLaunchKernel(function, 1, 1, 1, 4096, 1, 1, 0, NULL, parameters, NULL);
+    CUresult result = player.cuda->cuLaunchKernel(function_of(operation->name), 1, 1, 1, 4096, 1, 1, 0, NULL,
+                                                  parameters, NULL);
     printf("bad %u %d\n", operation->number, (int)result);
 }
 
@@ -328,9 +327,10 @@ static void load(void)
 static void load_libraries(void)
 {
     for (uint32_t i = 0; i < player.script->count; i++) {
-        const struct script_launch *launch = player.script->operations[i].launch;
-        const char *library = launch ? script_library(launch->kernel) : NULL;
-        CUmodule *module = library ? &player.libraries[*launch->kernel == 'd'] : NULL;
+        const struct script_operation *operation = &player.script->operations[i];
+        const char *kernel = operation->launch ? operation->launch->kernel : operation->name;
+        const char *library = kernel ? script_library(kernel) : NULL;
+        CUmodule *module = library ? &player.libraries[*kernel == 'd'] : NULL;
         if (library && !*module) TRY(cuModuleLoadData, module, library);
     }
 }
