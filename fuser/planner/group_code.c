@@ -19,20 +19,33 @@ const char *group_code_plain_name(struct arena *arena, const char *kernel_name)
     return plain;
 }
 
-const char *group_code_name(struct search *search, const struct draft *draft)
+/* Of a group that starts with the same launch. */
+static bool is_taken(const struct search *search, const char *name)
+{
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (strcmp(search->groups[i]->name, name) == 0) return true;
+    return false;
+}
+
+static const char *join_names(struct search *search, const struct search_group *planned, const char *name)
 {
     enum { MOST_NAMED = 4 };
-    const char *name = arena_printf(search->arena, "g%u", search->group_count);
-    uint32_t named = 0;
-    for (uint32_t i = 0; i < draft->count; i++) {
-        if (!draft->is_member[i]) continue;
-        if (named++ == MOST_NAMED) break;
-        const struct program_kernel *kernel =
-            &search->program->kernels[search_class(search, draft->first + i)->kernel];
+    for (uint32_t m = 0; name && m < planned->member_count && m < MOST_NAMED; m++) {
+        const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
+        const struct program_kernel *kernel = &search->program->kernels[class->kernel];
         name = arena_printf(search->arena, "%s_%s", name, group_code_plain_name(search->arena, kernel->name));
     }
-    uint32_t members = draft_members(draft);
-    return members > MOST_NAMED ? arena_printf(search->arena, "%s_and_%u", name, members - MOST_NAMED) : name;
+    uint32_t more = planned->member_count > MOST_NAMED ? planned->member_count - MOST_NAMED : 0;
+    return name && more ? arena_printf(search->arena, "%s_and_%u", name, more) : name;
+}
+
+const char *group_code_name(struct search *search, const struct search_group *planned)
+{
+    uint32_t first = planned->launches[0];
+    const char *name = join_names(search, planned, arena_printf(search->arena, "g%u", first));
+    for (uint32_t twin = 2; name && is_taken(search, name); twin++)
+        name = join_names(search, planned, arena_printf(search->arena, "g%u_%u", first, twin));
+    return name;
 }
 
 /* Pointers of members that point to one byte are passed once; guards make sure that they do. */

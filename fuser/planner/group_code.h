@@ -5,8 +5,10 @@
 
 #include "fuser/planner/draft.h"
 
-/* gN and the names of the first members: a C identifier, in the search's arena. */
-const char *group_code_name(struct search *search, const struct draft *draft);
+/* g, the number of its first use's first launch, and the names of its first members: a C identifier that no other group
+ * has, in the search's arena. It does not depend on what else was tried, as workers try other things first. NULL: memory
+ * is out. */
+const char *group_code_name(struct search *search, const struct search_group *planned);
 /* The kernel's name in a form for people and files: the identifier inside a C++ mangled name, or the name. */
 const char *group_code_plain_name(struct arena *arena, const char *kernel_name);
 /* Fills code, exactness and unproven; code.error says why not. */

@@ -83,7 +83,6 @@ static struct search_group *decide_draft(struct draft *draft, int64_t *bytes_sav
         draft->reason = "out of memory";
         return NULL;
     }
-    planned->name = group_code_name(search, draft);
     const char *refusal = decide_whole(search, planned, bytes_saved);
     draft->is_illegal = planned->verdict && planned->verdict->refusal;
     if (!refusal) return planned;
@@ -200,7 +199,8 @@ static void file_draft(struct draft *draft, struct search_memo *memo, uint32_t c
     if (known) {
         release_group(planned);
         memo->groups[candidate] = known;
-    } else if (planned && search_add_group(search, planned)) {
+    } else if (planned && (planned->name = group_code_name(search, planned)) &&
+               search_add_group(search, planned)) {
         memo->groups[candidate] = planned;
     }
 }
