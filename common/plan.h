@@ -20,7 +20,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 5,
+    PLAN_VERSION = 6,
     PLAN_SUM_TERMS = 4,
     PLAN_RENAMES_LIMIT = 16,
     PLAN_STALES_LIMIT = 16 /* of one variant */
@@ -169,6 +169,7 @@ struct plan_group {
     uint32_t first_variant, variant_count;
     uint32_t first_effect, effect_count;
     uint64_t projected_gain_ns; /* per use */
+    uint64_t projected_ns;      /* device time that a use takes at least, fused or not */
 };
 
 _Static_assert(sizeof(struct plan_sum) == 72, "plan sum");
@@ -180,7 +181,7 @@ _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
 _Static_assert(sizeof(struct plan_stale) == 32, "plan stale");
 _Static_assert(sizeof(struct plan_variant) == 96, "plan variant");
-_Static_assert(sizeof(struct plan_group) == 40, "plan group");
+_Static_assert(sizeof(struct plan_group) == 48, "plan group");
 
 /* What header.check must be: bytes is the whole file. */
 static inline uint64_t plan_check(const void *bytes, size_t size)

@@ -163,14 +163,15 @@ uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kerne
 }
 
 uint32_t plan_build_group(struct plan_builder *builder, const char *name, uint32_t flags,
-                          uint64_t projected_gain_ns)
+                          uint64_t projected_gain_ns, uint64_t projected_ns)
 {
     struct plan_group group = {.name = plan_build_string(builder, name),
                                .flags = flags,
                                .first_step = builder->steps.count,
                                .first_variant = builder->variants.count,
                                .first_effect = builder->effects.count,
-                               .projected_gain_ns = projected_gain_ns};
+                               .projected_gain_ns = projected_gain_ns,
+                               .projected_ns = projected_ns};
     return append(builder, &builder->groups, &group, 1);
 }
 

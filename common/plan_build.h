@@ -31,7 +31,7 @@ uint32_t plan_build_kernel(struct plan_builder *builder, const struct plan_kerne
 
 /* Begins a group; what follows belongs to it. Returns its index. */
 uint32_t plan_build_group(struct plan_builder *builder, const char *name, uint32_t flags,
-                          uint64_t projected_gain_ns);
+                          uint64_t projected_gain_ns, uint64_t projected_ns);
 /* step: mask, first_guard and guard_count are filled here. mask and value: step->arguments_size bytes each;
  * both may be NULL: any arguments. guards may name this step and earlier ones only. Returns the step's number
  * in its group. */

@@ -41,6 +41,7 @@ struct group {
     int64_t begun_ns;               /* its first use, or 0 */
     uint64_t marks;                 /* recorded */
     uint64_t originals;             /* uses in ORIGINAL stretches */
+    uint64_t fused;                 /* its other uses, at the last look */
     uint32_t broken;                /* rounds since the last that was not */
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     struct gain gain;               /* of earlier runs and this one, in ns */
@@ -303,11 +304,20 @@ static void begin_stretch(enum measure_phase phase)
     measure.late = 0;
 }
 
-static bool stays_within(uint32_t group, double next_ns, int64_t now)
+/* Since the time of the host; of a device that is far behind, what it has been given to do. */
+static double elapsed_ns(uint32_t group, int64_t begun_ns, int64_t now)
 {
     const struct group *own = &measure.groups[group];
-    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= (double)(now - measure.begun_ns) &&
-           (spent_ns(group) + next_ns) * BUDGET_SHARE <= (double)(now - own->begun_ns);
+    double host = (double)(now - begun_ns);
+    double given = (double)(own->fused + own->originals) * (double)measure.plan->groups[group].projected_ns;
+    return host >= given || measure.plan->header->is_emulated ? host : given;
+}
+
+static bool stays_within(uint32_t group, double next_ns, int64_t now)
+{
+    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= elapsed_ns(group, measure.begun_ns, now) &&
+           (spent_ns(group) + next_ns) * BUDGET_SHARE <=
+               elapsed_ns(group, measure.groups[group].begun_ns, now);
 }
 
 /* Rounds that are under way may bring a verdict, and one more use as originals can be afforded. */
@@ -354,6 +364,7 @@ static void bound_stretch(CUstream stream)
 static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_t now)
 {
     struct group *own = &measure.groups[group];
+    own->fused = uses;
     if (!own->begun_ns) own->begun_ns = now;
     if (!measure.begun_ns) measure.begun_ns = now;
     if (measure.is_always) return true;

@@ -35,7 +35,8 @@
  * The price: what is recorded, and the uses in ORIGINAL stretches times what the group gains: as projected,
  * until a round has said better; a group that gains nothing costs nothing there. A round begins only
  * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
- * group below 0.5% of the time since its own first. Of a group that is known to gain, no more than one use in
+ * group below 0.5% of the time since its own first. (That time is the host's, or what the uses so far take the
+ * device as projected, where that is more: a host may be ahead by all of it.) Of a group that is known to gain, no more than one use in
  * 512 runs as originals. A use that is not measured costs a compare and a decrement.
  *
  * How it could give a wrong result. It changes no launch, only whether it is held. An event is one more thing

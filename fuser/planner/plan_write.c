@@ -184,11 +184,13 @@ static bool add_variants(struct search *search, struct plan_builder *builder,
 
 /* Its steps, and what they touch. */
 static bool add_pattern(struct search *search, struct plan_builder *builder, const struct search_group *group,
-                        uint32_t flags, double gain)
+                        uint32_t flags, struct projected projected)
 {
     const struct group_conditions *conditions = guards_make(search, group);
     if (!conditions) return false;
-    plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0);
+    double gain = projected.original_ns - projected.fused_ns;
+    double least = gain > 0 ? projected.fused_ns : projected.original_ns;
+    plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0, (uint64_t)least);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)
         plan_build_effect(builder, &conditions->effects[i]);
@@ -197,9 +199,8 @@ static bool add_pattern(struct search *search, struct plan_builder *builder, con
 
 static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
-    const struct projected *projected = group->deferred ? &group->deferred->projected : &group->projected;
     return add_pattern(search, builder, group, group->unproven ? PLAN_NEEDS_VERIFICATION : 0,
-                       projected->original_ns - projected->fused_ns) &&
+                       group->deferred ? group->deferred->projected : group->projected) &&
            add_variants(search, builder, group);
 }
 
@@ -209,7 +210,8 @@ static bool add_groups(struct search *search, struct plan_builder *builder)
     for (uint32_t i = 0; is_added && i < search->group_count; i++)
         if (search->groups[i]->is_kept) is_added = add_group(search, builder, search->groups[i]);
     for (uint32_t i = 0; is_added && i < search->bystander_count; i++)
-        is_added = add_pattern(search, builder, &search->bystanders[i], PLAN_BYSTANDER, 0);
+        is_added =
+            add_pattern(search, builder, &search->bystanders[i], PLAN_BYSTANDER, (struct projected){0});
     return is_added;
 }
 

@@ -54,7 +54,7 @@ static struct plan_builder *build_sample(struct arena *arena)
     struct plan_rename rename = {.step = 1, .from = -64, .bytes = 4096, .destination_offset = 24};
     struct plan_step steps[] = {step_of(first), step_of(second)};
 
-    plan_build_group(builder, "scale_add", 0, 5000);
+    plan_build_group(builder, "scale_add", 0, 5000, 0);
     plan_build_step(builder, &steps[0], mask, value, &value_is, 1);
     plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
     plan_build_effect(builder,
@@ -74,15 +74,15 @@ static struct plan_builder *build_sample(struct arena *arena)
                                               .layer_rows = 3}}; /* ends at 280 */
     plan_build_rename(builder, &rename);
 
-    plan_build_group(builder, "add_add", PLAN_NEEDS_VERIFICATION, 100);
+    plan_build_group(builder, "add_add", PLAN_NEEDS_VERIFICATION, 100, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
     steps[0].role = PLAN_BEFORE;
     plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
     plan_build_variant(builder, &variant, "kfuse_add_add", ptx, sizeof ptx, parameters, 1, NULL, 0);
 
-    plan_build_group(builder, "add_scale", 0,
-                     100); /* leaves what its second step writes stale, or stores it */
+    plan_build_group(builder, "add_scale", 0, 100,
+                     0); /* leaves what its second step writes stale, or stores it */
     plan_build_step(builder, &steps[0], NULL, NULL, NULL, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
     struct plan_variant lazy = variant;
@@ -92,7 +92,7 @@ static struct plan_builder *build_sample(struct arena *arena)
                      &(struct plan_stale){.step = 1, .from = -8, .bytes = 64, .flags = PLAN_STALE_COMPLETE});
     plan_build_variant(builder, &variant, "kfuse_add_scale", ptx, sizeof ptx, parameters, 1, NULL, 0);
 
-    plan_build_group(builder, "bystander", PLAN_BYSTANDER, 0);
+    plan_build_group(builder, "bystander", PLAN_BYSTANDER, 0, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
     return builder;
 }
@@ -235,7 +235,7 @@ static void a_rename_outside_a_variant_is_refused(void **state)
     char error[256] = "";
     size_t size;
     struct plan_builder *builder = plan_build_start(*state);
-    plan_build_group(builder, "empty", 0, 0);
+    plan_build_group(builder, "empty", 0, 0, 0);
     plan_build_rename(builder, &(struct plan_rename){.bytes = 8});
     assert_null(plan_build_bytes(builder, &size, error, sizeof error));
     assert_true(strlen(error) > 0);
@@ -252,7 +252,7 @@ static void renames_are_limited(void **state)
                                      .name = plan_build_string(builder, "k")};
         struct plan_step step = step_of(plan_build_kernel(builder, &kernel));
         struct plan_variant variant = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .parameter_bytes = 16 * count};
-        plan_build_group(builder, "many", 0, 0);
+        plan_build_group(builder, "many", 0, 0, 0);
         plan_build_step(builder, &step, NULL, NULL, NULL, 0);
         plan_build_variant(builder, &variant, "kfuse_many", ptx, sizeof ptx, NULL, 0, NULL, 0);
         for (uint32_t i = 0; i < count; i++)

@@ -169,7 +169,8 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
                       const struct pattern *pattern)
 {
     char code[64];
-    plan_build_group(builder, pattern->name, fixture->flags, fixture->gains_nothing ? 0 : 1000);
+    plan_build_group(builder, pattern->name, fixture->flags, fixture->gains_nothing ? 0 : 1000,
+                     fixture->takes_ns);
     for (uint32_t i = 0; i < pattern->steps; i++) {
         struct plan_kernel kernel = kernel_of(fixture, builder, pattern->kernels[i]);
         struct plan_step step = {.kernel = plan_build_kernel(builder, &kernel),

@@ -36,6 +36,7 @@ struct fixture {
     uint32_t driver_version; /* 0: the fake driver's */
     uint32_t flags;          /* of the groups */
     bool gains_nothing;      /* as projected, or else a microsecond */
+    uint32_t takes_ns;       /* a use of a group, as projected */
     uint32_t written; /* bytes that the first launch of each group writes at its first pointer; 0: not said */
     uint32_t registers;   /* of the kernels; 0: what the fake driver says */
     int compared;         /* what a's int must be; 0: anything */

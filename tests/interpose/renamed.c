@@ -147,7 +147,7 @@ static void add_group(struct plan_builder *builder, const struct recipe *recipe)
                                          .registers = 32};
     memset(mask + 16, 0xff, size - 16);
     memcpy(value + 16, size == 20 ? &one : numbers, size - 16);
-    plan_build_group(builder, recipe->fused, 0, 1000);
+    plan_build_group(builder, recipe->fused, 0, 1000, 0);
     for (uint32_t i = 0; i < 2; i++) {
         struct plan_step step = {.kernel = add_kernel(builder, names[i], size),
                                  .grid = {GRID, 1, 1},

@@ -24,7 +24,7 @@ static void add(struct plan_builder *builder, const char *spelling)
 {
     struct plan_kernel kernel = {.module = plan_build_module(builder, (struct hash128){1, 2}),
                                  .parameter_bytes = 8};
-    plan_build_group(builder, spelling, 0, 1);
+    plan_build_group(builder, spelling, 0, 1, 0);
     for (const char *at = spelling; *at; at += 2) {
         uint64_t mask = at[1] == '.' ? 0 : UINT64_MAX, value = at[1] == '.' ? 0 : (uint64_t)(at[1] - '0');
         kernel.name = plan_build_string(builder, (char[2]){at[0], 0});
@@ -188,7 +188,7 @@ static void add_sized(struct plan_builder *builder, uint32_t size)
         mask[i] = i % 2 ? 0xff : 0;
         value[i] = i % 2 ? (unsigned char)(100 + i) : 0;
     }
-    plan_build_group(builder, "sized", 0, 1);
+    plan_build_group(builder, "sized", 0, 1, 0);
     plan_build_step(builder, &step, mask, value, NULL, 0);
     plan_build_variant(builder, &variant, "fused", ".version 8.0", 13, NULL, 0, NULL, 0);
 }

@@ -354,6 +354,21 @@ static void after_waiting(int status)
     EXPECT(stat_of("fused") < 300);
 }
 
+/* Uses that will take the device long are time, however fast the host issues them. */
+static void host_is_ahead(void)
+{
+    start_program();
+    fake_set_busy(1);
+    uses_ab(400);
+    CHECK(lines(0, "launch ab") < 200 && lines(0, "cuEventRecord") >= 3 * 6);
+}
+
+static void plan_takes_long(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_AB, .gains_nothing = true, .takes_ns = 700000});
+    setenv("KFUSE_MEASURE", "1", 1);
+}
+
 static void restores_what_is_away(void)
 {
     CUdeviceptr array, other;
@@ -557,6 +572,7 @@ int main(int argc, char **argv)
         {"no event can be recorded", no_records, plan_always, NULL},
         {"the device is behind", busy, plan_always, NULL},
         {"a verdict is under way", waits_as_originals, plan_promises_nothing, after_waiting},
+        {"the host is far ahead", host_is_ahead, plan_takes_long, NULL},
         {"launches that take long", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
         {"what is pending is materialised first", materialises_what_is_pending, plan_lazy, NULL},
