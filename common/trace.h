@@ -151,7 +151,9 @@ struct trace_event {
 };
 struct trace_wall { /* any call after which the host may have seen results */
     uint64_t sequence, arrival_ns;
-    uint32_t stream, thread, is_whole_context, reserved;
+    uint32_t stream, thread, is_whole_context;
+    uint32_t
+        passable_ns; /* of a wait that runs may pass through (--through-sync): how long it took; else 0 */
 };
 
 struct trace_activity {                  /* CUPTI's record of one launch */

@@ -1,13 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of copies and sets. They issue what is held: whether one may pass that is decided nowhere yet. */
 #include "interpose/hook.h"
+#include "interpose/queue.h"
+#include "interpose/through.h"
+
+static bool is_plain(uint64_t address)
+{
+    uint64_t start, size;
+    return track_memory_plain(NULL, address, &start, &size);
+}
+
+/* The host's part in it goes on behind the call. */
+static inline void note_begin(uint64_t to, uint64_t from, bool is_async)
+{
+    if (through_on() && is_async && !(is_plain(to) && is_plain(from))) through_meet_unknown();
+}
+
+/* The host has what stood in the stream behind all else. */
+static inline void note_end(uint64_t to, uint64_t from, bool is_async, CUstream stream, CUresult result)
+{
+    if (through_on() && !is_async && is_plain(from) && !is_plain(to)) queue_waited(stream, result);
+}
+
+static inline void note_set(uint64_t address)
+{
+    if (through_on() && !is_plain(address)) through_meet_unknown();
+}
 
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes);                                            \
+        note_begin((uint64_t)(to), (uint64_t)(from), async);                                                 \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
+        note_end((uint64_t)(to), (uint64_t)(from), async, hook_stream(#symbol, on), result);                 \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
             record_copy(&(struct record_copy){.destination = (uint64_t)(to),                                 \
                                               .source = (uint64_t)(from),                                    \
@@ -119,6 +146,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         copy ? enter_box_copy(box_of(copy)) : shim_enter_flush();                                            \
+        through_meet_unknown();                                                                              \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (record_is_on() && result == CUDA_SUCCESS) {                                                      \
@@ -150,6 +178,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_copy(address, 0, count *(bits / 8));                                                      \
+        note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \
@@ -175,6 +204,7 @@ SET_ALL(32, unsigned)
     {                                                                                                        \
         size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
         shim_enter_copy(address, 0, hull);                                                                   \
+        note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
         if (result == CUDA_SUCCESS)                                                                          \

@@ -40,6 +40,7 @@ HOOK(cuMemAllocPitch_v2, CUdeviceptr *address, size_t *pitch, size_t width, size
 
 HOOK(cuMemAllocManaged, CUdeviceptr *address, size_t size, unsigned flags)
 {
+    queue_end_through("the program allocates managed memory, which the host sees without a call");
     CUresult result;
     shim_enter();
     TAKE(REAL(cuMemAllocManaged)(address, size, flags));

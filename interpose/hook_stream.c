@@ -7,9 +7,11 @@
 
 HOOK(cuCtxSynchronize, void)
 {
-    shim_enter_wait();
+    if (shim_enter_sync(NULL)) return shim_waited(CUDA_SUCCESS);
+    int64_t begun_ns = record_wait_begins();
     CUresult result = REAL(cuCtxSynchronize)();
-    record_wall("cuCtxSynchronize", NULL, true);
+    queue_waited(NULL, result);
+    record_wait("cuCtxSynchronize", NULL, true, begun_ns);
     replay_service();
     return shim_waited(result);
 }
@@ -31,8 +33,20 @@ HOOK(cuCtxSynchronize_v2, CUcontext context)
         replay_service();                                                                                    \
         return shim_waited(result);                                                                          \
     }
-STREAM_WALL(cuStreamSynchronize)
-STREAM_WALL(cuStreamSynchronize_ptsz)
+#define STREAM_WAIT_FOR(symbol)                                                                              \
+    HOOK(symbol, CUstream stream)                                                                            \
+    {                                                                                                        \
+        CUstream meant = hook_stream(#symbol, stream);                                                       \
+        if (shim_enter_sync(meant)) return shim_waited(CUDA_SUCCESS);                                        \
+        int64_t begun_ns = record_wait_begins();                                                             \
+        CUresult result = REAL(symbol)(stream);                                                              \
+        queue_waited(meant, result);                                                                         \
+        record_wait(#symbol, meant, false, begun_ns);                                                        \
+        replay_service();                                                                                    \
+        return shim_waited(result);                                                                          \
+    }
+STREAM_WAIT_FOR(cuStreamSynchronize)
+STREAM_WAIT_FOR(cuStreamSynchronize_ptsz)
 STREAM_WALL(cuStreamQuery)
 STREAM_WALL(cuStreamQuery_ptsz)
 

@@ -19,7 +19,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
-	interpose/queue.c interpose/queue.h interpose/queue_parts.h \
+	interpose/account.c interpose/queue.c interpose/queue.h interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \
 	interpose/record.c interpose/record.h \
 	interpose/rename.c interpose/rename.h \
@@ -28,6 +28,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/shim.c interpose/shim.h \
 	interpose/starts.c interpose/starts.h \
 	interpose/stubs.S \
+	interpose/through.c interpose/through.h \
 	interpose/timer.c interpose/timer.h \
 	interpose/queue_lock.h \
 	interpose/track.h \

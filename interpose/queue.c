@@ -9,6 +9,7 @@
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
+#include "interpose/through.h"
 #include "interpose/timer.h"
 #include "interpose/queue_lock.h"
 #include "interpose/variables.h"
@@ -84,42 +85,7 @@ static void publish(void)
     if (!timer_held()) hold_nothing();
 }
 
-/* --- whether holding is profitable --- */
-
-enum { LOOKS_AWAY = 1000 }; /* of the timer */
-enum { BALANCE_LIMIT = 256, TIMER_LOSS = 8, SHORTEST_PAUSE = 1000, LONGEST_PAUSE = 1000000 };
-
-/* With the lock. Holding that mostly comes to nothing stops for a while, and for longer the next time. */
-void queue_account(int32_t gain)
-{
-    queue.balance += gain;
-    if (queue.balance > BALANCE_LIMIT) {
-        queue.balance = BALANCE_LIMIT;
-        queue.pause = 0;
-    }
-    if (queue.balance >= -BALANCE_LIMIT) return;
-    queue.balance = 0;
-    queue.pause = queue.pause ? 2 * queue.pause : SHORTEST_PAUSE;
-    if (queue.pause > LONGEST_PAUSE) queue.pause = LONGEST_PAUSE;
-    atomic_store_explicit(&queue.paused, queue.pause, memory_order_relaxed);
-    log_write(LOG_INFO, "queue", "patterns begin and do not end: nothing is held for %u launches",
-              queue.pause);
-    measure_break();
-}
-
-/* A launch that finds the queue empty. */
-static bool may_start(const struct record_shape *shape, uint32_t index)
-{
-    const unsigned *grid = shape->grid, *block = shape->block;
-    uint32_t mixed =
-        starts_shape(grid[0], grid[1], grid[2], block[0], block[1], block[2], shape->dynamic_shared);
-    const struct starts_table *table = starts_tables[index];
-    if (!table || !starts_may_fit(table, mixed, shape->parameters)) return false;
-    uint32_t paused = atomic_load_explicit(&queue.paused, memory_order_relaxed);
-    if (!paused) return true;
-    atomic_store_explicit(&queue.paused, paused - 1, memory_order_relaxed);
-    return false;
-}
+enum { LOOKS_AWAY = 1000 /* of the timer */, TIMER_LOSS = 8 };
 
 /* --- matching --- */
 
@@ -171,6 +137,7 @@ static bool issue_matched(bool has_new)
             drop(depth);
         } else if (has_new && queue.count == 1) {
             issue_meet_alone(is_known);
+            queue.is_known = is_known;
             drop(1);
             return false;
         } else if (is_known) {
@@ -265,6 +232,23 @@ static void materialise(bool others)
     deferred_materialise_all();
     if (others || is_pushed) await_materialised();
     queue_pop_context(is_pushed);
+}
+
+/* The wait that was passed is made up for. */
+static void settle(void)
+{
+    if (!through_owes()) return;
+    drain();
+    bool is_pushed = queue_push_context();
+    shim_remember_error(REAL(cuCtxSynchronize)());
+    queue_pop_context(is_pushed);
+    through_waited();
+}
+
+/* In another context nothing is ordered behind what is under way. */
+static void settle_for_others(void)
+{
+    if (through_owes() && track_current_context() != queue.context) settle();
 }
 
 /* From here on memory is as the program has made it; others: also for other streams and processes. */
@@ -405,8 +389,10 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
 /* With the lock. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
+    queue.is_known = false;
     if (is_watching()) {
         enum watch_outcome outcome = watch(shape, kernel, index);
+        queue.is_known = outcome == WATCH_CALLER;
         if (outcome != WATCH_HOLD) return outcome == WATCH_ISSUED;
     }
     if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
@@ -436,6 +422,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     if (measure_watches() && queue.count == 1 &&
         match_follows(queue.match, &queue.state, measure_turn.target)) {
         begin_watching();
+        queue.is_known = true;
         return false;
     }
     shim_count(COUNT_HELD);
@@ -453,6 +440,7 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
     return false;
 }
 
+static void pass_by(void);
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (has_lock) return false;
@@ -461,9 +449,9 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
                     atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
                     shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
     if (may_hold && !oldest() && !deferred_is_pending() && !is_watching())
-        may_hold = may_start(shape, (uint32_t)index);
+        may_hold = queue_may_start(shape, (uint32_t)index);
     if (!may_hold) {
-        if (shim_has_attention(ATTENTION_QUEUE)) queue_flush();
+        if (shim_has_attention(ATTENTION_QUEUE)) pass_by();
         return false;
     }
     enter();
@@ -473,6 +461,8 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
         return true;
     }
     bool is_held = hold(shape, kernel, (uint32_t)index);
+    if (!is_held) settle_for_others();
+    if (!is_held && !queue.is_known) through_meet_unknown();
     publish();
     leave();
     return is_held;
@@ -486,7 +476,7 @@ static void forget_attention(void)
     atomic_signal_fence(memory_order_seq_cst);
     if (queue_lock_try(&queue.lock)) {
         end_watching();
-        if (!announced() && !deferred_is_pending()) shim_attention_clear(ATTENTION_QUEUE);
+        if (!announced() && !deferred_is_pending() && !through_on()) shim_attention_clear(ATTENTION_QUEUE);
         queue_lock_give(&queue.lock);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -497,17 +487,49 @@ static void forget_attention(void)
 static bool is_idle(void)
 {
     if (has_lock) return true;
-    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending()) return false;
+    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending() || through_owes())
+        return false;
     forget_attention();
     return true;
+}
+
+/* Before what gives the stream work of which the plan does not know. */
+static void pass_by(void)
+{
+    measure_note_wait();
+    through_meet_unknown();
+    if (is_idle()) return;
+    enter();
+    drain_and_materialise(false);
+    settle_for_others();
+    publish();
+    leave();
+    forget_attention();
 }
 
 void queue_flush(void)
 {
     measure_note_wait();
+    through_meet_unknown();
     if (is_idle()) return;
     enter();
     drain_and_materialise(false);
+    settle();
+    publish();
+    leave();
+    forget_attention();
+}
+
+/* Before a call that waits, asks or marks. */
+static void look_on(bool waits)
+{
+    if (is_idle() || (!oldest() && !through_owes())) return;
+    enter();
+    drain();
+    if (waits)
+        settle();
+    else
+        settle_for_others();
     publish();
     leave();
     forget_attention();
@@ -515,19 +537,47 @@ void queue_flush(void)
 
 void queue_mark(void)
 {
-    if (is_idle() || !oldest()) return;
-    enter();
-    drain();
-    publish();
-    leave();
-    forget_attention();
+    through_meet_unknown();
+    look_on(false);
+}
+
+static void wait_behind(bool settles)
+{
+    measure_note_wait();
+    if (deferred_is_pending()) queue.has_waited = true;
+    look_on(settles);
 }
 
 void queue_wait(void)
 {
-    measure_note_wait();
-    if (deferred_is_pending()) queue.has_waited = true;
-    queue_mark();
+    wait_behind(true);
+}
+
+void queue_end_through(const char *reason)
+{
+    if (!through_on() || has_lock) return;
+    enter();
+    settle();
+    through_end(reason);
+    publish();
+    leave();
+}
+
+bool queue_pass_wait(CUstream stream)
+{
+    bool is_alone = !has_lock && queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden();
+    bool passes = through_on() && is_alone && queue_same_stream(stream, NULL) && queue.context &&
+                  track_current_context() == queue.context && !shim_is_latched() && !track_is_capturing() &&
+                  through_pass();
+    if (!passes) wait_behind(false);
+    return passes;
+}
+
+void queue_waited(CUstream stream, CUresult result)
+{
+    if (!through_on() || has_lock || result != CUDA_SUCCESS) return;
+    if (queue_same_stream(stream, NULL) && queue.context && track_current_context() == queue.context)
+        through_waited();
 }
 
 void queue_touch(const struct deferred_touch *touches, uint32_t count)
@@ -540,6 +590,7 @@ void queue_touch(const struct deferred_touch *touches, uint32_t count)
     for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
     if (has_materialised && is_pushed) await_materialised();
     queue_pop_context(is_pushed);
+    settle_for_others();
     publish();
     leave();
     forget_attention();
@@ -568,6 +619,7 @@ void queue_defer_nothing(const char *reason)
     enter();
     deferred_forbid(reason);
     if (deferred_is_pending()) drain_and_materialise(true);
+    settle();
     publish();
     leave();
 }
@@ -626,6 +678,7 @@ bool queue_start(const struct plan *plan)
     if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
         !deferred_start(plan))
         return false;
+    through_start();
     queue.plan = plan;
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
@@ -651,6 +704,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
             queue.groups[group].passes_over = true;
     queue.groups[group].is_on = true;
     deferred_look_around();
+    if (deferred_is_forbidden()) settle();
     match_enable(queue.match, group, true);
     if (!queue_is_bystander(group))
         starts_switch(group, true); /* one matters only where a store is pending */

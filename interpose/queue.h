@@ -70,6 +70,12 @@ void queue_flush(void);
  */
 void queue_wait(void);
 void queue_mark(void);
+/* The program is about to wait for this stream, or the context: true when it need not (through.h); else as queue_wait. */
+bool queue_pass_wait(CUstream stream);
+/* No wait is passed through any more. */
+void queue_end_through(const char *reason);
+/* It has, and all that was before is done. */
+void queue_waited(CUstream stream, CUresult result);
 /* The same before a call that touches no other memory: deferred stores that it has nothing to do with stay.
  */
 void queue_touch(const struct deferred_touch *touches, uint32_t count);

@@ -43,6 +43,7 @@ struct queue {
 
     _Atomic uint32_t watched; /* first ones of held that are with the driver already; then count is 0 */
     int64_t watched_ns;       /* when the first of them came */
+    bool is_known;            /* the launch that was left to the caller: its guards hold */
     _Atomic bool has_threads; /* more than one works with the device */
 };
 extern struct queue queue;
@@ -78,5 +79,7 @@ static inline void queue_pop_context(bool is_pushed)
 
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);
+/* Of a launch that finds the queue empty: whether it may begin a pattern. */
+bool queue_may_start(const struct record_shape *shape, uint32_t index);
 
 #endif

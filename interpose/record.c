@@ -4,6 +4,7 @@
 
 #include "common/image.h"
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/shim.h"
 #include "profiler/recorder.h"
 
@@ -303,6 +304,24 @@ void record_wall(const char *name, CUstream stream, bool is_whole_context)
                                 .stream = track_id(TRACK_STREAM, stream),
                                 .thread = track_thread_id(),
                                 .is_whole_context = is_whole_context};
+    recorder_wall(&record, name);
+}
+
+int64_t record_wait_begins(void)
+{
+    return record_is_on() && setting_is_on("KFUSE_THROUGH_SYNC") ? shim_now_ns() : 0;
+}
+
+void record_wait(const char *name, CUstream stream, bool is_whole_context, int64_t begun_ns)
+{
+    if (!record_is_on()) return;
+    int64_t waited_ns =
+        begun_ns && (!stream || stream == CU_STREAM_LEGACY) ? shim_now_ns() - begun_ns + 1 : 0;
+    struct trace_wall record = {.arrival_ns = now(),
+                                .stream = track_id(TRACK_STREAM, stream),
+                                .thread = track_thread_id(),
+                                .is_whole_context = is_whole_context,
+                                .passable_ns = waited_ns < UINT32_MAX ? (uint32_t)waited_ns : UINT32_MAX};
     recorder_wall(&record, name);
 }
 

@@ -45,6 +45,10 @@ void record_set(CUdeviceptr address, size_t size, uint32_t value, uint32_t width
                 bool is_hull);
 void record_event(CUevent event, CUstream stream, enum trace_event_kind kind);
 /* stream is meaningless when the wall is for the whole context. */
+/* A wait that may be passed through (through.h) where the user asks for it: begun_ns is what record_wait_begins said before
+ * the call. */
+int64_t record_wait_begins(void);
+void record_wait(const char *name, CUstream stream, bool is_whole_context, int64_t begun_ns);
 void record_wall(const char *name, CUstream stream, bool is_whole_context);
 
 /* What a program gets for nvrtcGetCUBIN: our function, or NULL when there is nothing to hook. */

@@ -118,6 +118,12 @@ void shim_wait(void)
     if (shim_has_attention(ATTENTION_QUEUE)) queue_wait();
 }
 
+bool shim_pass_wait(CUstream stream)
+{
+    if (shim_has_attention(ATTENTION_START)) entry_resolve();
+    return shim_has_attention(ATTENTION_QUEUE) && queue_pass_wait(stream);
+}
+
 void shim_mark(void)
 {
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
@@ -330,13 +336,13 @@ static unsigned long long total(enum shim_counter counter)
 static void write_stats(void)
 {
     static const char *const names[COUNT_KINDS] = {
-        [COUNT_LAUNCHES] = "launches",  [COUNT_ISSUED] = "issued",
-        [COUNT_FUSED] = "fused",        [COUNT_HELD] = "held",
-        [COUNT_DRAINED] = "drained",    [COUNT_TIMER] = "timer_releases",
-        [COUNT_REFUSED] = "refused",    [COUNT_RENAMED] = "renamed",
-        [COUNT_RESTORES] = "restores",  [COUNT_STALE] = "stale",
-        [COUNT_MATERIALISED] = "paid",  [COUNT_STRETCHES] = "measured_stretches",
-        [COUNT_LOSERS] = "switched_off"};
+        [COUNT_LAUNCHES] = "launches",   [COUNT_ISSUED] = "issued",
+        [COUNT_FUSED] = "fused",         [COUNT_HELD] = "held",
+        [COUNT_DRAINED] = "drained",     [COUNT_TIMER] = "timer_releases",
+        [COUNT_REFUSED] = "refused",     [COUNT_RENAMED] = "renamed",
+        [COUNT_RESTORES] = "restores",   [COUNT_STALE] = "stale",
+        [COUNT_MATERIALISED] = "paid",   [COUNT_STRETCHES] = "measured_stretches",
+        [COUNT_LOSERS] = "switched_off", [COUNT_PASSED] = "waits_passed"};
     char *text = NULL;
     size_t size = 0;
     FILE *file = shim.stats.path ? open_memstream(&text, &size) : NULL;

@@ -70,6 +70,12 @@ static inline void shim_enter_wait(void)
 {
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_wait();
 }
+/* Before a wait for the stream, or for the context: true when it is passed through. */
+bool shim_pass_wait(CUstream stream);
+static inline bool shim_enter_sync(CUstream stream)
+{
+    return shim_has_attention(ATTENTION_START | ATTENTION_QUEUE) && shim_pass_wait(stream);
+}
 void shim_mark(void);
 static inline void shim_enter_mark(void)
 {
@@ -125,6 +131,7 @@ enum shim_counter {
     COUNT_MATERIALISED,
     COUNT_STRETCHES,
     COUNT_LOSERS,
+    COUNT_PASSED, /* waits, by --through-sync */
     COUNT_KINDS
 };
 enum { COUNT_SLOTS = 64 };

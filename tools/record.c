@@ -18,6 +18,8 @@ static void print_help(void)
            "  -o, --output FILE   the trace [PROGRAM.kftrace in this folder]\n"
            "  -n, --launches N    stop recording after N launches, or sooner when they repeat; 0: record "
            "them all\n"
+           "      --through-sync  for runs with the same option: launches before and behind a wait may be "
+           "fused\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
            "  -h, --help          print this text\n\n"
            "Next: kfuse plan FILE\n");
@@ -35,8 +37,10 @@ static void check_writable(const char *path)
 
 int command_record(int argc, char **argv)
 {
+    enum { THROUGH_SYNC = 256 };
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"launches", required_argument, NULL, 'n'},
+                                            {"through-sync", no_argument, NULL, THROUGH_SYNC},
                                             {"emulate", no_argument, NULL, 'e'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
@@ -52,6 +56,9 @@ int command_record(int argc, char **argv)
             launches = optarg;
             if (!command_number(optarg, &number))
                 return command_usage("record", "%s: not a number of launches", optarg);
+            break;
+        case THROUGH_SYNC:
+            setenv("KFUSE_THROUGH_SYNC", "1", 1);
             break;
         case 'e':
             emulate = true;

@@ -27,6 +27,7 @@ struct reading { /* what the pass over the trace carries along */
     uint32_t activity_count, activity_capacity;
     const struct trace_launch *previous; /* launch of the open window, or NULL */
     const char *boundary;                /* NULL: what has ended it */
+    uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
     bool out_of_memory;
 };
@@ -257,8 +258,11 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     launch->boundary = why_window_ends(reading, record);
     if (launch->boundary) program->window_count++;
     launch->window = program->window_count;
-    if (!launch->boundary && record->arrival_ns > previous->arrival_ns + previous->host_ns)
-        launch->gap_ns = (uint32_t)(record->arrival_ns - previous->arrival_ns - previous->host_ns);
+    uint64_t before = launch->boundary ? 0 : previous->arrival_ns + previous->host_ns + reading->passed_ns;
+    if (!launch->boundary && record->arrival_ns > before)
+        launch->gap_ns = (uint32_t)(record->arrival_ns - before);
+    launch->is_behind_wait = reading->passed_ns > 0;
+    reading->passed_ns = 0;
     reading->boundary = NULL;
     reading->previous = record;
     if (special) end_window(reading, special);
@@ -311,6 +315,15 @@ static void read_contents(struct reading *reading, const struct trace_contents *
     add_touch(reading, PROGRAM_WRITES, contents->address, contents->size);
 }
 
+static void read_wall(struct reading *reading, const struct trace_view *view)
+{
+    const struct trace_wall *wall = view->fixed;
+    reading->passed_ns += wall->passable_ns;
+    if (wall->passable_ns) return;
+    if (!waits_only(view->payload)) add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
+    end_window(reading, view->payload); /* the entry point's name */
+}
+
 static void read_record(struct reading *reading, const struct trace_view *view)
 {
     struct program *program = reading->program;
@@ -357,8 +370,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         end_window(reading, "the program records or awaits an event");
         break;
     case TRACE_WALL:
-        if (!waits_only(view->payload)) add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
-        end_window(reading, view->payload); /* the entry point's name */
+        read_wall(reading, view);
         break;
     case TRACE_ACTIVITY:
         keep_activity(reading, view->fixed);

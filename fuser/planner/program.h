@@ -69,7 +69,8 @@ struct program_launch {
     /* host time between the end of the launch call before it in its window and this call, but what it takes
      * to load a kernel, where it is launched again */
     uint32_t gap_ns;
-    uint64_t time_ns; /* device time, 0: not known */
+    bool is_behind_wait; /* which runs pass through: the device was idle before it */
+    uint64_t time_ns;    /* device time, 0: not known */
     uint64_t start_ns, end_ns;
 };
 

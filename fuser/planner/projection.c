@@ -31,7 +31,9 @@ static double median_gap(const struct program *program)
     uint32_t count = 0;
     for (uint32_t i = 1; gaps && i < program->launch_count; i++) {
         const struct program_launch *before = &program->launches[i - 1], *after = &program->launches[i];
-        if (before->window != after->window || !before->end_ns || after->start_ns < before->end_ns) continue;
+        if (before->window != after->window || after->is_behind_wait || !before->end_ns ||
+            after->start_ns < before->end_ns)
+            continue;
         double gap = (double)(after->start_ns - before->end_ns);
         gaps[count++] = gap < fallback.largest_gap_ns ? gap : fallback.largest_gap_ns;
     }

@@ -7,6 +7,7 @@ bench_scripts += \
 	tests/bench/chain.sh \
 	tests/bench/columns.sh \
 	tests/bench/jacobi.sh \
+	tests/bench/waits.sh \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/freed_at_once.sh \
 	tests/bench/host_polls.sh \
@@ -38,7 +39,7 @@ bench_scripts += \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen
+cuda_tests += tests/bench/attack tests/bench/columns tests/bench/corners tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/threads tests/bench/unseen tests/bench/waits
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

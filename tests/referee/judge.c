@@ -110,9 +110,10 @@ void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs
 
 static void in_child(const struct judge *judge, const struct pass *pass, const char *out, const char *err)
 {
-    static const char *const unset[] = {"KFUSE_RECORD", "KFUSE_PLAN",        "KFUSE_STATS",  "KFUSE_LOG",
-                                        "LD_PRELOAD",   "KFUSE_DISABLE",     "KFUSE_DENY",   "KFUSE_EMULATOR",
-                                        "KFUSE_VERIFY", "KFUSE_SPOIL_STALE", "KFUSE_MEASURE"};
+    static const char *const unset[] = {"KFUSE_RECORD",      "KFUSE_PLAN",     "KFUSE_STATS",
+                                        "KFUSE_LOG",         "LD_PRELOAD",     "KFUSE_DISABLE",
+                                        "KFUSE_DENY",        "KFUSE_EMULATOR", "KFUSE_VERIFY",
+                                        "KFUSE_SPOIL_STALE", "KFUSE_MEASURE",  "KFUSE_THROUGH_SYNC"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
@@ -345,6 +346,12 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
     return false;
 }
 
+/* Whether waits of the host are passed through where they may be. */
+static const char *through(const struct batch *batch)
+{
+    return batch->programs[0].number / 20 % 2 == 0 ? "1" : NULL;
+}
+
 static void run_planned(const struct judge *judge, struct batch *batch, const char *plan, const char **whole)
 {
     const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
@@ -363,6 +370,7 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
          * long. */
         pass_set(&replay, "KFUSE_SPOIL_STALE", is_other != has_hurried ? "1" : NULL);
         pass_set(&replay, "KFUSE_MEASURE", is_measured ? "always" : "0");
+        pass_set(&replay, "KFUSE_THROUGH_SYNC", through(batch));
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
@@ -390,6 +398,7 @@ void judge_batch(const struct judge *judge, struct batch *batch)
     struct pass record = {.kind = "record", .has_kfuse = true};
     pass_set(&record, "KFUSE_RECORD", trace);
     pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
+    pass_set(&record, "KFUSE_THROUGH_SYNC", through(batch));
     pass_set(&record, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
     run_pass(judge, batch, &record, recorded);
     strip_libraries(batch, trace);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Waits that are passed through, against the fake driver: which return at once, and before what those are made up for. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "tests/interpose/replay_program.h"
+
+#include <pthread.h>
+
+static void plan_through(void)
+{
+    plan_ab();
+    setenv("KFUSE_THROUGH_SYNC", "1", 1);
+}
+
+static void use_ab(void)
+{
+    OK(launch_a(0x1000, 7, NULL));
+    OK(cuCtxSynchronize());
+    OK(launch_b(0x1000, 0x2000, NULL));
+    OK(cuStreamSynchronize(NULL));
+}
+
+/* The first wait is real: nobody knows what came before. */
+static void start_passing(void)
+{
+    start_program();
+    OK(cuCtxSynchronize());
+    fake_clear();
+}
+
+static void passes(void)
+{
+    start_passing();
+    for (int i = 0; i < 3; i++) use_ab();
+    CHECK(fake_count() == 3);
+    CHECK_LINE(2, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
+}
+
+static void after_passing(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(file_has("stats", "waits_passed 6"));
+}
+
+static void stays_real(void)
+{
+    start_program();
+    OK(cuCtxSynchronize());
+    fake_clear();
+    use_ab();
+    CHECK(fake_count() == 4);
+    CHECK_LINE(1, "cuCtxSynchronize");
+}
+
+/* Behind work of which the plan does not know, the next wait is real, and those behind it are not. */
+static void behind_unknown(void (*work)(void), size_t lines)
+{
+    start_passing();
+    use_ab();
+    work();
+    fake_clear();
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == lines);
+    CHECK_LINE(lines - 1, "cuCtxSynchronize");
+    fake_clear();
+    use_ab();
+    CHECK(fake_count() == 1);
+}
+
+static void launch_stranger(void)
+{
+    OK(launch_c(0x5000, NULL));
+}
+
+static void record_event(void)
+{
+    CUevent event;
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventRecord(event, NULL));
+}
+
+static void launch_in_pattern_beside(void)
+{
+    OK(launch_b(0x7000, 0x2000, NULL)); /* no pattern begins so */
+}
+
+static void behind_stranger(void)
+{
+    behind_unknown(launch_stranger, 1);
+}
+
+static void behind_event(void)
+{
+    behind_unknown(record_event, 1);
+}
+
+static void behind_lone_launch(void)
+{
+    behind_unknown(launch_in_pattern_beside, 1);
+}
+
+/* A wait is made up for before the call, behind what is held. */
+static void before_share(void)
+{
+    CUipcMemHandle handle;
+    start_passing();
+    use_ab();
+    OK(launch_a(0x1000, 7, NULL));
+    OK(cuCtxSynchronize());
+    fake_clear();
+    OK(cuIpcGetMemHandle(&handle, 0x1000));
+    CHECK_LINE(0, A_LINE("1000 7"));
+    CHECK_LINE(1, "cuCtxSynchronize");
+    CHECK_LINE(fake_count() - 1, "cuIpcGetMemHandle 1000");
+    fake_clear();
+    OK(cuCtxSynchronize()); /* from now on others may look */
+    CHECK(fake_count() == 1);
+}
+
+static void before_query(void)
+{
+    start_passing();
+    use_ab();
+    fake_clear();
+    OK(cuStreamQuery(NULL));
+    CHECK(fake_count() == 1);
+    CHECK_LINE(0, "cuCtxSynchronize");
+    OK(cuStreamQuery(NULL));
+    CHECK(fake_count() == 1);
+}
+
+static void before_stream(void)
+{
+    CUstream stream;
+    start_passing();
+    use_ab();
+    fake_clear();
+    OK(cuStreamCreate(&stream, 0));
+    CHECK_LINE(0, "cuCtxSynchronize");
+    CHECK_LINE(1, "cuStreamCreate 0");
+}
+
+static void *launch_there(void *unused)
+{
+    (void)unused;
+    OK(cuCtxSetCurrent(context));
+    fake_clear();
+    OK(launch_c(0x5000, NULL));
+    return NULL;
+}
+
+static void before_thread(void)
+{
+    pthread_t thread;
+    start_passing();
+    use_ab();
+    pthread_create(&thread, NULL, launch_there, NULL);
+    pthread_join(thread, NULL);
+    CHECK_LINE(0, "cuCtxSynchronize");
+    CHECK(fake_count() == 2);
+}
+
+static void before_other_context(void)
+{
+    CUcontext other;
+    start_passing();
+    use_ab();
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    fake_clear();
+    OK(cuMemsetD32Async(0x9000, 1, 4, NULL));
+    CHECK_LINE(0, "cuCtxSynchronize");
+    CHECK_LINE(1, "cuMemsetD32Async 9000 1 4");
+}
+
+/* Not for ever: the host would be ahead by all of its work. */
+static void is_bounded(void)
+{
+    size_t real = 0;
+    start_passing();
+    for (int i = 0; i < 3000; i++) {
+        OK(launch_a(0x1000, 7, NULL));
+        OK(launch_b(0x1000, 0x2000, NULL));
+        OK(cuCtxSynchronize());
+        real += !strcmp(fake_line(fake_count() - 1), "cuCtxSynchronize");
+        if (i % 16 == 0) fake_clear();
+    }
+    CHECK(real >= 2 && real <= 8);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct preload_case cases[] = {
+        {"waits return at once", passes, plan_through, after_passing},
+        {"nobody asked for it", stays_real, plan_ab, NULL},
+        {"behind a launch that is not in the plan", behind_stranger, plan_through, NULL},
+        {"behind a launch that no pattern begins with", behind_lone_launch, plan_through, NULL},
+        {"behind an event", behind_event, plan_through, NULL},
+        {"before memory is shared", before_share, plan_through, NULL},
+        {"before the program asks how far the device is", before_query, plan_through, NULL},
+        {"before there is another stream", before_stream, plan_through, NULL},
+        {"before another thread works with the device", before_thread, plan_through, NULL},
+        {"before a call in another context", before_other_context, plan_through, NULL},
+        {"so many waits at most", is_bounded, plan_through, NULL},
+    };
+    return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
+}
