@@ -5,24 +5,23 @@
 
 /* --- walls --- */
 
-HOOK(cuCtxSynchronize, void)
-{
-    if (shim_enter_sync(NULL)) return shim_waited(CUDA_SUCCESS);
-    int64_t begun_ns = record_wait_begins();
-    CUresult result = REAL(cuCtxSynchronize)();
-    queue_waited(NULL, result);
-    record_wait("cuCtxSynchronize", NULL, true, begun_ns);
-    replay_service();
-    return shim_waited(result);
-}
-
-HOOK(cuCtxSynchronize_v2, CUcontext context)
-{
-    shim_enter_wait();
-    CUresult result = REAL(cuCtxSynchronize_v2)(context);
-    record_wall("cuCtxSynchronize_v2", NULL, true);
-    return shim_waited(result);
-}
+/* Of the current context, where is_own. */
+#define CONTEXT_WAIT(symbol, is_own, arguments, ...)                                                         \
+    HOOK(symbol, __VA_ARGS__)                                                                                \
+    {                                                                                                        \
+        bool is_ours = is_own;                                                                               \
+        if (!is_ours) shim_enter_wait();                                                                     \
+        if (is_ours && shim_enter_sync(NULL)) return shim_waited(CUDA_SUCCESS);                              \
+        int64_t begun_ns = is_ours ? record_wait_begins() : 0;                                               \
+        CUresult result = REAL(symbol) arguments;                                                            \
+        if (is_ours) queue_waited(NULL, result);                                                             \
+        record_wait(#symbol, NULL, true, begun_ns);                                                          \
+        replay_service();                                                                                    \
+        return shim_waited(result);                                                                          \
+    }
+CONTEXT_WAIT(cuCtxSynchronize, true, (), void)
+CONTEXT_WAIT(cuCtxSynchronize_v2, !context || context == track_current_context(), (context),
+             CUcontext context)
 
 #define STREAM_WALL(symbol)                                                                                  \
     HOOK(symbol, CUstream stream)                                                                            \

@@ -326,6 +326,12 @@ EXPORT CUresult cuCtxGetDevice(CUdevice *device)
     return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+EXPORT CUresult cuCtxSynchronize_v2(CUcontext which)
+{
+    fake_log("cuCtxSynchronize_v2 %d", which == current);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuCtxSynchronize(void)
 {
     fake_log("cuCtxSynchronize");

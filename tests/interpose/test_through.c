@@ -171,6 +171,22 @@ static void before_other_context(void)
     CHECK_LINE(1, "cuMemsetD32Async 9000 1 4");
 }
 
+static void names_context(void)
+{
+    CUcontext other;
+    start_passing();
+    use_ab();
+    fake_clear();
+    OK(cuCtxSynchronize_v2(context));
+    CHECK(fake_count() == 0);
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuCtxSetCurrent(context));
+    fake_clear();
+    OK(cuCtxSynchronize_v2(other)); /* it may tell of both */
+    CHECK_LINE(0, "cuCtxSynchronize");
+    CHECK_LINE(1, "cuCtxSynchronize_v2 0");
+}
+
 /* Not for ever: the host would be ahead by all of its work. */
 static void is_bounded(void)
 {
@@ -199,6 +215,7 @@ int main(int argc, char **argv)
         {"before there is another stream", before_stream, plan_through, NULL},
         {"before another thread works with the device", before_thread, plan_through, NULL},
         {"before a call in another context", before_other_context, plan_through, NULL},
+        {"a wait that names its context", names_context, plan_through, NULL},
         {"so many waits at most", is_bounded, plan_through, NULL},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
