@@ -6,13 +6,16 @@
 
 struct chain {
     float *x;
-    int n, length, blocks, by_hand, as_graph;
+    int n, length, blocks, by_hand, as_graph, waits;
     cudaGraphExec_t graph;
 };
 
 static void launch_links(struct chain *c, cudaStream_t stream)
 {
-    for (int k = 0; k < c->length; k++) chain_links[k % 4]<<<c->blocks, 256, 0, stream>>>(c->x, c->n);
+    for (int k = 0; k < c->length; k++) {
+        chain_links[k % 4]<<<c->blocks, 256, 0, stream>>>(c->x, c->n);
+        if (c->waits) CHECK(cudaDeviceSynchronize());
+    }
 }
 
 static void step(void *context, long)
@@ -50,6 +53,7 @@ int main(int argc, char **argv)
         {"size", &size, NULL, NULL, "floats in the vector"},
         {"length", &length, NULL, NULL, "kernels in the chain"},
         {"hand", NULL, NULL, &c.by_hand, "one kernel written by hand"},
+        {"wait", NULL, NULL, &c.waits, "a wait for the device behind each kernel"},
         {"graph", NULL, NULL, &c.as_graph, "a CUDA graph of the chain"},
         {NULL, NULL, NULL, NULL, NULL},
     };
