@@ -243,6 +243,8 @@ void address_note(struct code *code, uint32_t parameter, const struct ptx_instru
 
 static const char *base_text(struct code *code, const struct linear *linear)
 {
+    const char *whole = linear->variable ? expression_whole_parameter(code, linear->variable) : NULL;
+    if (whole) return arena_printf(code->arena, "&%s", whole);
     return linear->variable ? expression_symbol(code, linear->variable)
                             : expression_parameter(code, (uint32_t)linear->parameter);
 }
@@ -310,7 +312,7 @@ struct text address_element(struct code *code, uint32_t at)
     const char *base = base_text(code, &linear);
     enum ptx_type own = linear.variable ? variable_element(code, linear.variable, type)
                                         : code->elements[linear.parameter / 4];
-    bool is_own = ptx_type_bytes(own) == bytes;
+    bool is_own = ptx_type_bytes(own) == bytes && *base != '&';
     if (!is_own || !is_divisible(&linear, bytes))
         return (struct text){arena_printf(code->arena, "*(%s%s *)((char *)%s + %s)", volatility, wide, base,
                                           sum_text(code, &linear, 1, PRECEDENCE_PRODUCT)),

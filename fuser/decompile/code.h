@@ -85,6 +85,10 @@ bool registers_may_change(const struct code *code, int32_t reg, uint32_t from, u
 /* The register is written as its definition wherever it is read: a parameter, a constant, a thread's number.
  */
 bool registers_is_plain(const struct code *code, int32_t reg);
+/* The instruction loads a parameter, or part of one, by its name. */
+bool registers_is_parameter(const struct ptx_instruction *instruction);
+/* Such a load reads bytes that another one reads in other pieces, or as another type. */
+bool registers_overlap(const struct code *code, uint32_t load);
 const char *registers_type(const struct code_register *info); /* of its declaration */
 /* The destination, if it is one whole register; else CODE_NONE. */
 int32_t registers_destination(const struct ptx_instruction *instruction);
@@ -101,6 +105,8 @@ struct text expression_register(struct code *code, int32_t reg);
 const char *expression_symbol(struct code *code, const char *symbol);
 /* "p2", or a part of a struct: "p2.at8". */
 const char *expression_parameter(struct code *code, uint32_t offset);
+/* The parameter of this name; NULL: the symbol is none. */
+const char *expression_whole_parameter(struct code *code, const char *symbol);
 
 /* --- expression.c --------------------------------------------------------------------------------------- */
 struct text expression_of(struct code *code, uint32_t instruction); /* what the instruction computes */

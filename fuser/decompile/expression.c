@@ -266,9 +266,9 @@ static struct text loaded(struct code *code, uint32_t instruction)
     const struct ptx_instruction *at = &code->function->instructions[instruction];
     int32_t reg = registers_destination(at);
     enum text_sign sign = reg == CODE_NONE ? SIGN_ANY : text_sign_of(code->registers[reg].type);
-    if (at->space != PTX_PARAM || !at->operands[1].variable)
-        return text_with_sign(address_element(code, instruction), sign);
+    if (!registers_is_parameter(at)) return text_with_sign(address_element(code, instruction), sign);
     uint32_t offset = at->operands[1].variable->offset + (uint32_t)at->operands[1].value;
+    if (registers_overlap(code, instruction)) return text_with_sign(address_element(code, instruction), sign);
     struct text text = text_with_sign(text_primary(expression_parameter(code, offset)), sign);
     return code->is_pointer[offset / 4] ? text_cast(code, "char *", text) : text;
 }

@@ -11,7 +11,7 @@ static bool is_foldable(const struct code *code, uint32_t at)
     const struct ptx_instruction *instruction = &code->function->instructions[at];
     if (ptx_is_load(instruction))
         return !statement_is_placed(code, at) && instruction->vector <= 1 &&
-               instruction->space != PTX_PARAM && !ptx_has_modifier(instruction, PTX_MOD_VOLATILE) &&
+               !registers_is_parameter(instruction) && !ptx_has_modifier(instruction, PTX_MOD_VOLATILE) &&
                !ptx_has_modifier(instruction, PTX_MOD_RELAXED) &&
                !ptx_has_modifier(instruction, PTX_MOD_ACQUIRE);
     return expression_is_known(instruction);

@@ -121,6 +121,25 @@ const char *expression_symbol(struct code *code, const char *symbol)
     return text ? text : "?";
 }
 
+static const char *parameter_text(struct code *code, const struct ptx_variable *parameter)
+{
+    const char *number = strstr(parameter->name, "_param_");
+    return number ? arena_printf(code->arena, "p%s", number + strlen("_param_"))
+                  : expression_symbol(code, parameter->name);
+}
+
+const char *expression_whole_parameter(struct code *code, const char *symbol)
+{
+    for (uint32_t i = 0; i < code->function->parameter_count; i++) {
+        const struct ptx_variable *parameter = &code->function->parameters[i];
+        if (strcmp(parameter->name, symbol)) continue;
+        const struct decompile_names *names = code->options->names;
+        return names && names->prefix ? arena_printf(code->arena, "%sp%u", names->prefix, i)
+                                      : parameter_text(code, parameter);
+    }
+    return NULL;
+}
+
 const char *expression_parameter(struct code *code, uint32_t offset)
 {
     const struct decompile_names *names = code->options->names;
@@ -129,9 +148,7 @@ const char *expression_parameter(struct code *code, uint32_t offset)
     for (uint32_t i = 0; i < code->function->parameter_count; i++) {
         const struct ptx_variable *parameter = &code->function->parameters[i];
         if (offset < parameter->offset || offset >= parameter->offset + parameter->size) continue;
-        const char *number = strstr(parameter->name, "_param_");
-        const char *name = number ? arena_printf(code->arena, "p%s", number + strlen("_param_"))
-                                  : expression_symbol(code, parameter->name);
+        const char *name = parameter_text(code, parameter);
         return parameter->is_array ? arena_printf(code->arena, "%s.at%u", name, offset - parameter->offset)
                                    : name;
     }
@@ -184,6 +201,7 @@ static struct text operand_text(struct code *code, const struct ptx_operand *ope
                                 bool sees_sign)
 {
     struct text text;
+    const char *name;
     switch (operand->kind) {
     case PTX_OPERAND_REGISTER:
         text = converted(code, expression_register(code, operand->reg), code->registers[operand->reg].type,
@@ -202,9 +220,9 @@ static struct text operand_text(struct code *code, const struct ptx_operand *ope
     case PTX_OPERAND_SPECIAL:
         return text_with_sign(text_primary(special_text(code, operand)), SIGN_UNSIGNED);
     case PTX_OPERAND_SYMBOL:
-        text = text_cast(
-            code, "long",
-            text_primary(arena_printf(code->arena, "&%s", expression_symbol(code, operand->symbol))));
+        name = expression_whole_parameter(code, operand->symbol);
+        if (!name) name = expression_symbol(code, operand->symbol);
+        text = text_cast(code, "long", text_primary(arena_printf(code->arena, "&%s", name)));
         if (!operand->value) return text;
         return (struct text){arena_printf(code->arena, "%s + %" PRId64, text.string, operand->value),
                              PRECEDENCE_SUM, SIGN_ANY};

@@ -93,10 +93,60 @@ bool registers_may_change(const struct code *code, int32_t reg, uint32_t from, u
     return false;
 }
 
-static bool is_parameter_load(const struct ptx_instruction *instruction)
+bool registers_is_parameter(const struct ptx_instruction *instruction)
 {
     return instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM &&
-           instruction->operand_count == 2 && instruction->operands[1].variable;
+           instruction->operand_count == 2 && instruction->operands[1].reg < 0 &&
+           instruction->operands[1].variable;
+}
+
+struct piece { /* of a parameter, as a load has it */
+    int64_t offset;
+    uint32_t bytes;
+    bool is_float;
+};
+
+static uint32_t piece_count(const struct ptx_instruction *load)
+{
+    return load->vector > 1 ? load->vector : 1;
+}
+
+static struct piece piece_of(const struct code *code, const struct ptx_instruction *load, uint32_t index)
+{
+    const struct ptx_operand *to = &load->operands[0];
+    uint32_t bytes = ptx_type_bytes(load->types[0]);
+    if (to->kind == PTX_OPERAND_VECTOR && index < to->element_count) to = &to->elements[index];
+    enum ptx_type type = to->kind == PTX_OPERAND_REGISTER ? code->registers[to->reg].type : load->types[0];
+    return (struct piece){load->operands[1].value + index * bytes, bytes, ptx_type_is_float(type)};
+}
+
+static bool is_read_otherwise(const struct code *code, const struct piece *own,
+                              const struct ptx_instruction *at)
+{
+    for (uint32_t i = 0; i < piece_count(at); i++) {
+        struct piece piece = piece_of(code, at, i);
+        bool is_same =
+            piece.offset == own->offset && piece.bytes == own->bytes && piece.is_float == own->is_float;
+        if (!is_same && piece.offset < own->offset + own->bytes && own->offset < piece.offset + piece.bytes)
+            return true;
+    }
+    return false;
+}
+
+bool registers_overlap(const struct code *code, uint32_t load)
+{
+    const struct ptx_function *function = code->function;
+    const struct ptx_instruction *own = &function->instructions[load];
+    for (uint32_t p = 0; p < piece_count(own); p++) {
+        struct piece piece = piece_of(code, own, p);
+        for (uint32_t i = 0; i < function->instruction_count; i++) {
+            const struct ptx_instruction *at = &function->instructions[i];
+            if (registers_is_parameter(at) && at->operands[1].variable == own->operands[1].variable &&
+                is_read_otherwise(code, &piece, at))
+                return true;
+        }
+    }
+    return false;
 }
 
 bool registers_is_plain(const struct code *code, int32_t reg)
@@ -104,7 +154,7 @@ bool registers_is_plain(const struct code *code, int32_t reg)
     int32_t definition = code->registers[reg].definition;
     if (definition == CODE_NONE) return false;
     const struct ptx_instruction *instruction = &code->function->instructions[definition];
-    if (is_parameter_load(instruction)) return true;
+    if (registers_is_parameter(instruction)) return true;
     if (instruction->opcode != PTX_OP_MOV && instruction->opcode != PTX_OP_CVTA) return false;
     const struct ptx_operand *from = &instruction->operands[1];
     switch (from->kind) {

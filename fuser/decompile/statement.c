@@ -24,7 +24,7 @@ bool statement_has_effect(const struct ptx_instruction *instruction)
     enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
     if (instruction->opcode == PTX_OP_PRAGMA) return false;
     if (ptx_is_branch(instruction) || ptx_is_return(instruction)) return false; /* flow.c */
-    if (ptx_is_load(instruction)) return instruction->space != PTX_PARAM || instruction->vector > 1;
+    if (ptx_is_load(instruction)) return !registers_is_parameter(instruction) || instruction->vector > 1;
     return class != PTX_CLASS_ARITHMETIC || (!expression_is_known(instruction));
 }
 
@@ -97,6 +97,17 @@ static const char *with_comment(struct code *code, const char *text, const char 
     return comment ? arena_printf(code->arena, "%s /* %s */", text, comment) : text;
 }
 
+/* An element of a vector of the first element's type, as what its register is. */
+static const char *as_register(struct code *code, enum ptx_type first, enum ptx_type type, const char *part)
+{
+    if (ptx_type_is_float(first) == ptx_type_is_float(type) || ptx_type_bytes(type) < 4) return part;
+    const char *name = type == PTX_F32    ? "__int_as_float"
+                       : type == PTX_F64  ? "__longlong_as_double"
+                       : first == PTX_F64 ? "__double_as_longlong"
+                                          : "__float_as_int";
+    return arena_printf(code->arena, "%s(%s)", name, part);
+}
+
 /* A vector's elements are known by their names in it, those that have several definitions are assigned. */
 static const char *load_vector(struct code *code, uint32_t instruction, const char *value)
 {
@@ -106,11 +117,15 @@ static const char *load_vector(struct code *code, uint32_t instruction, const ch
     const char *vector =
         arena_printf(code->arena, "%sv%u", names && names->prefix ? names->prefix : "", at->line);
     const char *text = arena_printf(code->arena, "auto %s = %s;", vector, value);
+    enum ptx_type first = to->element_count && to->elements[0].kind == PTX_OPERAND_REGISTER
+                              ? code->registers[to->elements[0].reg].type
+                              : types_result(at);
     for (uint32_t i = 0; i < to->element_count; i++) {
         if (to->elements[i].kind != PTX_OPERAND_REGISTER) continue;
         struct code_register *info = &code->registers[to->elements[i].reg];
         const char *part = i < 4 ? arena_printf(code->arena, "%s.%c", vector, "xyzw"[i])
                                  : arena_printf(code->arena, "%s.s%u", vector, i);
+        part = as_register(code, first, info->type, part);
         bool is_alias = info->definition_count == 1 && at->guard < 0 && !info->is_hoisted;
         info->alias = is_alias ? part : NULL;
         if (!is_alias) text = arena_printf(code->arena, "%s\n%s = %s;", text, info->name, part);
@@ -159,7 +174,10 @@ static const char *store(struct code *code, uint32_t instruction)
 {
     struct decompile_place place = statement_place(code, instruction);
     const char *element = address_element(code, instruction).string;
-    const char *value = expression_operand(code, instruction, 1).string, *kept = NULL;
+    const struct ptx_operand *from = &code->function->instructions[instruction].operands[1];
+    struct text stored = expression_operand(code, instruction, 1);
+    bool is_pointer = from->kind == PTX_OPERAND_REGISTER && code->registers[from->reg].pointer != CODE_NONE;
+    const char *value = is_pointer ? text_cast(code, "long", stored).string : stored.string, *kept = NULL;
     if (place.also) {
         kept = arena_printf(code->arena, "%s = %s;\n", place.also, value);
         value = place.also;
@@ -281,11 +299,12 @@ static const char *unguarded(struct code *code, uint32_t instruction)
     const struct ptx_instruction *at = &code->function->instructions[instruction];
     int32_t reg = registers_destination(at);
     const char *text = NULL;
-    if (ptx_is_load(at) && at->space != PTX_PARAM && at->operand_count == 2 &&
+    bool is_named = registers_is_parameter(at);
+    if (is_named && at->vector > 1 && !registers_overlap(code, instruction))
+        return load_parameters(code, instruction);
+    if (ptx_is_load(at) && (!is_named || at->vector > 1) && at->operand_count == 2 &&
         (reg != CODE_NONE || at->operands[0].kind == PTX_OPERAND_VECTOR))
         return load(code, instruction);
-    if (ptx_is_load(at) && at->space == PTX_PARAM && at->vector > 1 && at->operands[1].variable)
-        return load_parameters(code, instruction);
     if (ptx_is_store(at) && at->space != PTX_PARAM && at->operand_count == 2) return store(code, instruction);
     if (ptx_is_atomic(at)) text = atomic(code, instruction);
     if (!text) text = collective(code, instruction);
@@ -294,9 +313,7 @@ static const char *unguarded(struct code *code, uint32_t instruction)
     if (is_block_barrier(at)) text = "__syncthreads();";
     if (!text) text = fence(at);
     if (text) return text;
-    bool is_parameter =
-        ptx_is_load(at) && at->space == PTX_PARAM && at->operand_count == 2 && at->operands[1].variable;
-    if (reg != CODE_NONE && (is_parameter || expression_is_known(at)))
+    if (reg != CODE_NONE && (is_named || expression_is_known(at)))
         return assigned(code, reg, expression_of(code, instruction).string);
     if (ptx_opcode_info(at->opcode)->class == PTX_CLASS_MEMORY || ptx_is_atomic(at))
         code->lines[0] = instruction, code->line_count = 1;
