@@ -19,6 +19,8 @@ libfuser_la_SOURCES += \
 	fuser/kernel/liveness.c fuser/kernel/liveness.h \
 	fuser/kernel/loops.c fuser/kernel/loops.h \
 	fuser/kernel/order.c fuser/kernel/order.h \
+	fuser/kernel/places.c fuser/kernel/places.h \
+	fuser/kernel/plain.c fuser/kernel/plain.h \
 	fuser/kernel/product.c fuser/kernel/product.h \
 	fuser/kernel/ssa.c fuser/kernel/ssa.h \
 	fuser/kernel/variables.c fuser/kernel/variables.h

@@ -4,7 +4,7 @@
  * given shape touches. */
 #include "fuser/access/access.h"
 #include "fuser/decompile/decompile.h"
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tools/commands.h"
 
 #include <getopt.h>
@@ -95,7 +95,7 @@ static int print_kernel(const struct request *request, const struct ptx_function
     unsigned char *bytes = calloc(1, function->parameter_bytes + 1);
     if (!bytes) return command_error("ptx", "out of memory");
     struct launch_input input = request->launch;
-    input.function = inline_calls(function->module->arena, function);
+    input.function = plain_function(function->module->arena, function);
     input.arguments = bytes;
     input.arguments_size = function->parameter_bytes;
     input.pointers = pointers;
@@ -122,7 +122,7 @@ static int print_source(const struct request *request, const struct ptx_function
     struct arena *arena = arena_create();
     if (!arena) return command_error("ptx", "out of memory");
     int status = COMMAND_DONE;
-    function = inline_calls(arena, function);
+    function = plain_function(arena, function);
     if (!decompile_kernel(stdout, arena, function, &options, &reason))
         status = command_error("ptx", "%s: kernel %s: %s", request->path, function->name, reason);
     printf("\n");

@@ -3,6 +3,7 @@
  * (no_member). */
 #include "fuser/access/analysis.h"
 #include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 
 static bool accesses_shared(const struct ptx_instruction *instruction)
 {
@@ -336,6 +337,9 @@ const char *legality_check(struct analysis *analysis)
         summary->keeps_place = reason_at(analysis, (uint32_t)load,
                                          "a loop ends by what it loads: it may wait for another thread");
     if (!summary->no_member) summary->no_member = summary->keeps_place;
+    uint32_t taken = 0;
+    const char *why = summary->no_member ? NULL : plain_obstacle(analysis->arena, analysis->ssa, &taken);
+    if (why) summary->no_member = reason_at(analysis, taken, why);
     if (!summary->no_member && function->module && function->module->is_debug)
         summary->no_member =
             arena_printf(analysis->arena, "kernel %s: compiled for debugging (-G)", function->name);

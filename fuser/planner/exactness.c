@@ -190,7 +190,7 @@ static void compare_code(struct program *program, struct program_module *module,
     }
     exactness->kind = EXACTNESS_SAME_CODE;
     exactness->text = "exact: no product feeds a sum";
-    if (kernel->function != kernel->original && !choice) return;
+    if (kernel->has_calls && !choice) return;
     exactness->kernel = kernel->name;
     exactness->cubin = module->loaded[0].bytes;
     exactness->cubin_size = module->loaded[0].size;
@@ -199,7 +199,7 @@ static void compare_code(struct program *program, struct program_module *module,
         return;
     exactness->contractions = recover_contractions(program->compiler, arena, kernel->original, &cubin,
                                                    device_sm(program), most_registers(module));
-    if (kernel->function != kernel->original) {
+    if (kernel->has_calls) {
         recover_calls(arena, kernel, exactness, choice);
         return;
     }

@@ -3,6 +3,7 @@
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
 #include "fuser/codegen/cubin.h"
 #include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "fuser/planner/exactness.h"
 #include "common/image.h"
 #include "common/waits.h"
@@ -568,6 +569,13 @@ static const char *why_another_program(struct program *program, struct program_k
         module->loaded[0].sm, module->ptx->sm, module->loaded[0].sm);
 }
 
+static const struct ptx_function *examine_function(struct program *program, struct program_kernel *kernel)
+{
+    const struct ptx_function *whole = inline_calls(program->arena, kernel->original);
+    kernel->has_calls = whole != kernel->original;
+    return plain_parameters(program->arena, whole);
+}
+
 const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel)
 {
     if (kernel->is_examined) return kernel->function;
@@ -586,7 +594,7 @@ const struct ptx_function *program_function(struct program *program, struct prog
     else if (kernel->function->unreadable)
         kernel->refusal = kernel->function->unreadable;
     else
-        kernel->function = inline_calls(program->arena, kernel->original);
+        kernel->function = examine_function(program, kernel);
     if (!kernel->refusal) kernel->refusal = why_another_program(program, kernel);
     if (kernel->refusal) kernel->function = NULL;
     return kernel->function;

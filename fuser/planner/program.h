@@ -36,8 +36,9 @@ struct program_kernel {
     const struct trace_kernel *record;
     const struct trace_parameter *parameters;
     const char *name;
-    const struct ptx_function *function; /* NULL with a refusal; its calls are replaced: see inline.h */
+    const struct ptx_function *function; /* NULL with a refusal; in plain form: see plain.h */
     const struct ptx_function *original; /* as the PTX has it */
+    bool has_calls;                      /* that function has not: else both have the same instructions */
     const char *refusal;
     /* NULL, or what is said of launches that are not analysed because one took too long */
     const char *takes_too_long;

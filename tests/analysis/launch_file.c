@@ -2,7 +2,7 @@
  * Reads launches from the comments of a PTX file. */
 #include "tests/analysis/launch_file.h"
 
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +131,7 @@ void launch_file_input(const struct launch_line *line, const struct ptx_module *
                        struct launch_input *input)
 {
     const struct ptx_function *function = ptx_find_function(module, line->kernel);
-    *input = (struct launch_input){.function = function ? inline_calls(module->arena, function) : NULL,
+    *input = (struct launch_input){.function = function ? plain_function(module->arena, function) : NULL,
                                    .dynamic_shared = line->shared,
                                    .arguments = line->arguments,
                                    .arguments_size = line->size,

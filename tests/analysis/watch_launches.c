@@ -10,7 +10,7 @@
 #include "emulator/watch.h"
 
 #include "common/hash.h"
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tests/analysis/soundness.h"
 
 #include <dlfcn.h>
@@ -120,7 +120,7 @@ static bool agrees(const struct analysed *analysed, const unsigned char *argumen
 
 static void analyse(struct analysed *analysed)
 {
-    struct launch_input input = {.function = inline_calls(watching.arena, analysed->function),
+    struct launch_input input = {.function = plain_function(watching.arena, analysed->function),
                                  .dynamic_shared = analysed->shared,
                                  .arguments = analysed->arguments,
                                  .arguments_size = analysed->size,

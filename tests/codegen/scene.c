@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tests/codegen/device.h"
 #include "tests/codegen/hand.h"
 #include "tests/fusion/shadow.h"
@@ -92,7 +92,7 @@ static void open_launch(struct scene_run *run, const struct scene *scene, uint32
     const struct scene_launch *launch = &scene->launches[index];
     const struct ptx_function *function = ptx_find_function(run->module, launch->kernel);
     assert_non_null(function);
-    function = inline_calls(run->arena, function);
+    function = plain_function(run->arena, function);
     struct launch_pointer *pointers = arena_calloc(run->arena, 8, sizeof *pointers);
     struct launch_input input = {
         .function = function, .pointers = pointers, .arguments_size = function->parameter_bytes};

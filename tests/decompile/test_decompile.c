@@ -6,7 +6,7 @@
 #include "emulator/memory.h"
 #include "fuser/codegen/nvrtc.h"
 #include "fuser/decompile/decompile.h"
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tests/analysis/launch_run.h"
 
 #include <glob.h>
@@ -136,7 +136,7 @@ static void check_launch(struct ptx_module *module, struct emu_program *original
                          struct counts *counts)
 {
     struct arena *arena = arena_create();
-    const struct ptx_function *function = inline_calls(arena, ptx_find_function(module, line->kernel));
+    const struct ptx_function *function = plain_function(arena, ptx_find_function(module, line->kernel));
     struct nvrtc_output compiled;
     char *load_error = NULL;
     const char *error = NULL, *text = decompiled(arena, function, counts),

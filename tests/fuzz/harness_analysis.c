@@ -2,7 +2,7 @@
  * A launch of every kernel of a PTX text: its accesses are found or refused with a reason. Arguments are
  * small numbers; the 8-byte parameters are pointers. */
 #include "fuser/access/access.h"
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tests/fuzz/harness.h"
 
 #include <isl/ctx.h>
@@ -16,7 +16,7 @@ static void analyse(isl_ctx *ctx, const struct ptx_function *function)
 {
     unsigned char *arguments = malloc(BUFFER);
     struct launch_pointer pointers[POINTERS];
-    struct launch_input input = {.function = inline_calls(function->module->arena, function),
+    struct launch_input input = {.function = plain_function(function->module->arena, function),
                                  .grid = {3, 2, 1},
                                  .block = {32, 2, 1},
                                  .arguments = arguments,

@@ -4,7 +4,7 @@
  * that claim to be exact. */
 #include "common/hash.h"
 #include "emulator/memory.h"
-#include "fuser/kernel/inline.h"
+#include "fuser/kernel/plain.h"
 #include "tests/analysis/soundness.h"
 #include "tests/referee/judge.h"
 #include "tests/referee/script.h"
@@ -79,7 +79,7 @@ static struct access_summary *analyse(struct observation *seen, const struct scr
 {
     struct launch_pointer pointers[SCRIPT_POINTERS];
     const struct ptx_function *function = ptx_find_function(seen->ptx, launch->kernel);
-    struct launch_input input = {.function = function ? inline_calls(seen->ptx->arena, function) : NULL,
+    struct launch_input input = {.function = function ? plain_function(seen->ptx->arena, function) : NULL,
                                  .dynamic_shared = launch->shared,
                                  .arguments = arguments,
                                  .arguments_size = launch->size,
