@@ -22,6 +22,7 @@
 enum {
     PLAN_VERSION = 6,
     PLAN_SUM_TERMS = 4,
+    PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
     PLAN_STALES_LIMIT = 16 /* of one variant */
 };

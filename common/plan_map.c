@@ -17,9 +17,8 @@
 
 enum {
     PLAN_PATH = 4096,
-    PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
-    VARIABLES_LIMIT = 1024,   /* of one kernel */
-    SUMS_LIMIT = 1024         /* likewise */
+    VARIABLES_LIMIT = 1024, /* of one kernel */
+    SUMS_LIMIT = 1024       /* likewise */
 };
 
 struct check { /* one file being checked */
@@ -217,7 +216,7 @@ static bool check_steps(struct check *check, const struct plan_group *group)
         if (step->kernel >= plan->header->kernels.count || step->role > PLAN_AFTER ||
             !is_shape(step->grid, step->block))
             return reject(check, "step %u is malformed", group->first_step + i);
-        if (step->arguments_size > PARAMETERS_LIMIT || mask_end > plan->header->masks.count)
+        if (step->arguments_size > PLAN_PARAMETERS_LIMIT || mask_end > plan->header->masks.count)
             return reject(check, "step %u has arguments outside their table", group->first_step + i);
         if (!check_guards(check, step->first_guard, step->guard_count, steps, i + 1)) return false;
         has_member |= step->role == PLAN_MEMBER;
@@ -344,7 +343,7 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
     if (!is_name(plan, variant->entry) || !is_shape(variant->grid, variant->block))
         return reject(check, "variant %u has no name or no shape", index);
     if (!is_code(plan, variant)) return reject(check, "variant %u has no code that could be loaded", index);
-    if (variant->parameter_bytes > PARAMETERS_LIMIT ||
+    if (variant->parameter_bytes > PLAN_PARAMETERS_LIMIT ||
         !take_range(variant->first_parameter, variant->parameter_count, plan->header->parameters.count,
                     &check->parameters))
         return reject(check, "variant %u has parameters outside their table", index);

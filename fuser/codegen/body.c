@@ -43,6 +43,12 @@ bool body_uses_shared(const struct body *body)
     return body->shared_count || body->tile_count;
 }
 
+bool body_reads_copy(const struct ptx_instruction *instruction)
+{
+    const struct ptx_operand *address = ptx_is_load(instruction) ? ptx_address_operand(instruction) : NULL;
+    return address && instruction->space == PTX_PARAM && address->reg >= 0;
+}
+
 static const char coordinate_names[][8] = {"tid_x",   "tid_y",    "tid_z",    "ntid_x",
                                            "ntid_y",  "ntid_z",   "ctaid_x",  "ctaid_y",
                                            "ctaid_z", "nctaid_x", "nctaid_y", "nctaid_z"};

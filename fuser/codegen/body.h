@@ -34,6 +34,12 @@ struct body_variable {
     uint32_t word;
     const char *name; /* of the register that holds the address */
 };
+/* A parameter that the body reads at addresses which are not constant: the fused kernel has a copy. */
+struct body_copy {
+    const struct ptx_variable *parameter;
+    const char *name;           /* of the register that holds its address in the parameter space */
+    const char *parameter_name; /* of the fused kernel's; set with the words' names */
+};
 /* A shared variable of a member: bytes of the fused kernel's one shared array, which members use in turn,
  * those of a join side by side. */
 struct body_shared {
@@ -79,6 +85,8 @@ struct body {
     uint32_t table_count;
     struct body_variable *variables;
     uint32_t variable_count;
+    struct body_copy *copies;
+    uint32_t copy_count;
     const char **distances; /* an instruction: the register of what is added to its address; NULL: nothing */
     bool *is_moved; /* an instruction: constant memory that it uses is the program's, which is global memory
                        here */
@@ -109,6 +117,8 @@ bool body_collect_variables(struct body *body);
 bool body_refuse(struct body *body, const struct ptx_instruction *instruction, const char *why);
 bool body_add_word(struct body *body, struct body_word word);
 
+/* The instruction loads from a parameter at an address in a register. */
+bool body_reads_copy(const struct ptx_instruction *instruction);
 /* The C expression of the kernel parameter that holds body->words[index]. */
 typedef const char *body_word_name(void *context, const struct body *body, uint32_t index);
 /* Writes the whole statement, each line behind the indentation. The group's bodies lie in one array, by

@@ -90,6 +90,8 @@ static const char *name_symbol(void *context, const char *symbol)
     for (uint32_t i = 0; i < writer->body->variable_count; i++)
         if (!strcmp(writer->body->variables[i].variable->name, symbol))
             return writer->body->variables[i].name;
+    for (uint32_t i = 0; i < writer->body->copy_count; i++)
+        if (!strcmp(writer->body->copies[i].parameter->name, symbol)) return writer->body->copies[i].name;
     return arena_printf(writer->body->arena, "m%u_%s", writer->body->member, symbol);
 }
 
@@ -161,6 +163,8 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fputs(separator, writer->out);
         write_word_operand(writer, &body->words[i], word_name(context, body, i));
     }
+    for (uint32_t i = 0; i < body->copy_count; i++, separator = ", ")
+        fprintf(writer->out, "%s\"l\"(&%s)", separator, body->copies[i].parameter_name);
     for (uint32_t i = 0; i < body->input_count; i++, separator = ", ")
         fprintf(writer->out, "%s\"%c\"(%s)", separator, constraint_of(body->inputs[i].bytes),
                 body_value_name(body->arena, &body->inputs[i]));

@@ -4,6 +4,7 @@
 #include "fuser/codegen/mnemonic.h"
 #include "fuser/codegen/stage_code.h"
 #include "fuser/codegen/tile_code.h"
+#include "fuser/kernel/places.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ void body_code_declarations(struct body_writer *writer)
         body_code_line(writer, "%s;", line);
         i = next - 1;
     }
-    if (body->variable_count || body->distances)
+    if (body->variable_count || body->copy_count || body->distances)
         body_code_line(writer, ".reg .b64 %%m%u_place;", body->member);
     if (contraction_needs_scratch(body->function, body->contractions)) {
         body_code_line(writer, ".reg .f32 %s;", negated_name(body, PTX_F32));
@@ -78,6 +79,10 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         uint32_t bits = body->words[i].register_bytes * 8;
         body_code_line(writer, ".reg .b%u %%m%u_word_%u;", bits, body->member, i);
         body_code_line(writer, "mov.b%u %%m%u_word_%u, " OPERAND "%u;", bits, body->member, i, operand);
+    }
+    for (uint32_t i = 0; i < body->copy_count; i++, operand++) {
+        body_code_line(writer, ".reg .b64 %s;", body->copies[i].name);
+        body_code_line(writer, "cvta.to.param.u64 %s, " OPERAND "%u;", body->copies[i].name, operand);
     }
     for (uint32_t i = 0; i < body->input_count; i++, operand++) {
         uint32_t bits = body->inputs[i].bytes * 8;
@@ -204,14 +209,14 @@ static struct ptx_span moved_mnemonic(struct arena *arena, const struct ptx_inst
                  : mnemonic_change(arena, without, NULL, space);
 }
 
-/* The address of a variable lies in a register: one that is not its beginning is computed first. */
+/* The address of a variable or of a copied parameter lies in a register: one that is not its beginning is computed first. */
 static void write_variable_sums(struct body_writer *writer, struct ptx_instruction *instruction)
 {
     const struct body *body = writer->body;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct ptx_operand *operand = &instruction->operands[o];
         if (operand->kind != PTX_OPERAND_SYMBOL || !operand->variable || operand->value == 0 ||
-            !variables_is_one(operand->variable))
+            (!variables_is_one(operand->variable) && !places_is_parameter(body->function, operand->variable)))
             continue;
         body_code_line(writer, "add.s64 %%m%u_place, %s, %lld;", body->member,
                        writer->names.symbol(writer, operand->symbol), (long long)operand->value);
@@ -268,7 +273,7 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
         write_contracted(writer, index, guard);
         return;
     }
-    if (body->variable_count) write_variable_sums(writer, &instruction);
+    if (body->variable_count || body->copy_count) write_variable_sums(writer, &instruction);
     if (body->distances && body->distances[index])
         write_distance(writer, &instruction, body->distances[index]);
     if (body->is_moved[index]) instruction.mnemonic = moved_mnemonic(body->arena, &instruction);
@@ -445,7 +450,8 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
                !ptx_has_modifier(instruction, PTX_MOD_RED)) { /* none has left before one with a result */
         body_code_line(writer, "barrier.red.and.pred %%m%u_all_gone, 0, %%m%u_here;", body->member,
                        body->member);
-    } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM) {
+    } else if (instruction->opcode == PTX_OP_LD && instruction->space == PTX_PARAM &&
+               !body_reads_copy(instruction)) {
         write_parameter_load(writer, instruction);
     } else if (forward) {
         write_forwarded_load(writer, index, forward);

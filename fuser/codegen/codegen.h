@@ -12,6 +12,7 @@
 struct codegen_parameter { /* one parameter of the fused kernel, copied from a member's parameter buffer */
     uint32_t member, source_offset, size, alignment;
     uint32_t destination_offset; /* in the fused kernel's parameter buffer */
+    bool is_copy;                /* a whole parameter of the member, which it reads at addresses */
     bool is_distance; /* of the group's i-th rename, at 16 i what is added to an address in the array for its
                          old contents, at 16 i + 8 for the new; member and source_offset mean nothing */
 };

@@ -2,6 +2,7 @@
  * First pass over a member's body: what it needs from outside, and whether it can be carried at all. */
 #include "fuser/codegen/body.h"
 #include "fuser/codegen/tile_code.h"
+#include "fuser/kernel/places.h"
 #include "fuser/kernel/product.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static bool collect_parameter_load(struct body *body, const struct ptx_instructi
 {
     const struct ptx_operand *to = &instruction->operands[0], *address = &instruction->operands[1];
     uint32_t bytes = ptx_type_bytes(instruction->types[0]);
-    if (address->kind != PTX_OPERAND_ADDRESS || address->reg >= 0 || !address->variable)
+    if (body_reads_copy(instruction)) return true;
+    if (address->kind != PTX_OPERAND_ADDRESS || !address->variable)
         return body_refuse(body, instruction, "a parameter is read at an address that is not constant");
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
         return body_refuse(body, instruction, "a parameter of this type cannot be passed");
@@ -51,9 +53,20 @@ static bool collect_special(struct body *body, const struct ptx_instruction *ins
     return body_refuse(body, instruction, "reads a special register that fusing would change");
 }
 
-static bool is_parameter(const struct ptx_function *function, const struct ptx_variable *variable)
+/* The address of a parameter is only ever moved to a register: see plain.h. */
+static bool add_copy(struct body *body, const struct ptx_instruction *instruction,
+                     const struct ptx_variable *parameter)
 {
-    return variable >= function->parameters && variable < function->parameters + function->parameter_count;
+    uint32_t count = body->copy_count;
+    if (instruction->opcode != PTX_OP_MOV)
+        return body_refuse(body, instruction, "uses the address of a parameter for more than to load");
+    for (uint32_t i = 0; i < count; i++)
+        if (body->copies[i].parameter == parameter) return true;
+    body->copies = arena_grow(body->arena, body->copies, count, count + 1, sizeof *body->copies);
+    const char *name = arena_printf(body->arena, "%%m%u_copy_%u", body->member, count);
+    if (!body->copies || !name) return body_refuse(body, instruction, "out of memory");
+    body->copies[body->copy_count++] = (struct body_copy){.parameter = parameter, .name = name};
+    return true;
 }
 
 static bool add_table(struct body *body, const struct ptx_variable *variable)
@@ -124,9 +137,11 @@ static bool collect_operand(struct body *body, const struct ptx_instruction *ins
     if (operand->kind == PTX_OPERAND_SYMBOL || (operand->kind == PTX_OPERAND_ADDRESS && operand->symbol)) {
         if (!operand->variable)
             return body_refuse(body, instruction, "names a function or an unknown symbol");
-        if (is_parameter(body->function, operand->variable)) {
-            if (instruction->space != PTX_PARAM)
-                return body_refuse(body, instruction, "takes the address of a parameter");
+        if (places_is_parameter(body->function, operand->variable)) {
+            bool is_address = operand->kind == PTX_OPERAND_SYMBOL;
+            if (!is_address && instruction->space != PTX_PARAM)
+                return body_refuse(body, instruction, "reads a parameter as other memory");
+            if (is_address && !add_copy(body, instruction, operand->variable)) return false;
         } else if (variables_is_table(operand->variable)) {
             if (!add_table(body, operand->variable)) return body_refuse(body, instruction, "out of memory");
         } else if (operand->variable->space == PTX_SHARED) {

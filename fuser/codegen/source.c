@@ -2,6 +2,7 @@
  * The fused kernel as CUDA C: parameters, the variables that carry forwarded values, the members one after
  * the other. */
 #include "fuser/codegen/source.h"
+#include "common/plan.h"
 #include "fuser/codegen/remap_code.h"
 #include "fuser/codegen/stage_code.h"
 #include "fuser/kernel/product.h"
@@ -38,33 +39,60 @@ static void resolve_alias(const struct codegen_request *request, uint32_t *membe
     }
 }
 
+static uint32_t append_parameter(struct source *source, struct codegen_parameter parameter, const char *name)
+{
+    struct codegen_result *result = source->result;
+    uint32_t count = result->parameter_count;
+    result->parameters =
+        arena_grow(result->arena, result->parameters, count, count + 1, sizeof *result->parameters);
+    source->names = arena_grow(result->arena, source->names, count, count + 1, sizeof *source->names);
+    if (!result->parameters || !source->names) return UINT32_MAX;
+    parameter.destination_offset = align_up(result->parameter_bytes, parameter.alignment);
+    result->parameters[count] = parameter;
+    source->names[count] = name;
+    result->parameter_bytes = parameter.destination_offset + align_up(parameter.size, parameter.alignment);
+    result->parameter_count = count + 1;
+    return name ? count : UINT32_MAX;
+}
+
 static uint32_t add_parameter(struct source *source, uint32_t member, uint32_t offset, uint32_t size)
 {
     struct codegen_result *result = source->result;
     if (size == 8) resolve_alias(source->request, &member, &offset);
     for (uint32_t i = 0; i < result->parameter_count; i++) {
         const struct codegen_parameter *known = &result->parameters[i];
-        if (known->member == member && known->source_offset == offset && known->size == size) return i;
+        if (known->member == member && known->source_offset == offset && known->size == size &&
+            !known->is_copy)
+            return i;
     }
-    uint32_t count = result->parameter_count;
-    result->parameters =
-        arena_grow(result->arena, result->parameters, count, count + 1, sizeof *result->parameters);
-    source->names = arena_grow(result->arena, source->names, count, count + 1, sizeof *source->names);
-    if (!result->parameters || !source->names) return UINT32_MAX;
-    uint32_t destination = align_up(result->parameter_bytes, size);
-    result->parameters[count] = (struct codegen_parameter){.member = member,
-                                                           .source_offset = offset,
-                                                           .size = size,
-                                                           .alignment = size,
-                                                           .destination_offset = destination,
-                                                           .is_distance = offset >= BODY_DISTANCE};
-    source->names[count] = offset < BODY_DISTANCE
-                               ? arena_printf(result->arena, "m%u_at_%u_%u", member, offset, size)
-                               : arena_printf(result->arena, "range%u_%s", (offset - BODY_DISTANCE) / 16,
-                                              offset % 16 ? "new" : "old");
-    result->parameter_bytes = destination + size;
-    result->parameter_count = count + 1;
-    return count;
+    const char *name = offset < BODY_DISTANCE
+                           ? arena_printf(result->arena, "m%u_at_%u_%u", member, offset, size)
+                           : arena_printf(result->arena, "range%u_%s", (offset - BODY_DISTANCE) / 16,
+                                          offset % 16 ? "new" : "old");
+    return append_parameter(source,
+                            (struct codegen_parameter){.member = member,
+                                                       .source_offset = offset,
+                                                       .size = size,
+                                                       .alignment = size,
+                                                       .is_distance = offset >= BODY_DISTANCE},
+                            name);
+}
+
+/* Whole parameters of a member, which it reads at addresses. */
+static bool add_copies(struct source *source, struct body *body)
+{
+    for (uint32_t i = 0; i < body->copy_count; i++) {
+        const struct ptx_variable *from = body->copies[i].parameter;
+        const char *name = arena_printf(source->result->arena, "m%u_copy_%u", body->member, i);
+        struct codegen_parameter copy = {.member = body->member,
+                                         .source_offset = from->offset,
+                                         .size = (uint32_t)from->size,
+                                         .alignment = from->alignment ? from->alignment : 1,
+                                         .is_copy = true};
+        if (append_parameter(source, copy, name) == UINT32_MAX) return false;
+        body->copies[i].parameter_name = name;
+    }
+    return true;
 }
 
 /* Where no product feeds a sum, rounding each changes nothing in the program, and takes all choice from the
@@ -158,9 +186,14 @@ static bool collect(struct source *source)
     source->result->is_specialized = !source->result->may_contract && !source->request->is_general;
     for (uint32_t member = 0; member < group->member_count; member++) {
         source->bodies[member].is_specialized = source->result->is_specialized;
-        if (!collect_words(source, &source->bodies[member])) return false;
+        if (!collect_words(source, &source->bodies[member]) || !add_copies(source, &source->bodies[member]))
+            return false;
     }
-    return true;
+    if (source->result->parameter_bytes <= PLAN_PARAMETERS_LIMIT) return true;
+    source->result->error =
+        arena_printf(source->result->arena, "its members take %u bytes of parameters: a kernel may have %d",
+                     source->result->parameter_bytes, PLAN_PARAMETERS_LIMIT);
+    return false;
 }
 
 static const char *word_name(void *context, const struct body *body, uint32_t index)
@@ -185,6 +218,27 @@ uint32_t source_least_blocks(const struct group *group)
     return least;
 }
 
+/* Copies have a type of their own, and stay in the parameter space. */
+static void write_parameter(const struct source *source, uint32_t index, FILE *out)
+{
+    const struct codegen_parameter *parameter = &source->result->parameters[index];
+    const char *name = source->names[index];
+    if (parameter->is_copy)
+        fprintf(out, "const __grid_constant__ struct %s_%s %s", source->request->name, name, name);
+    else
+        fprintf(out, "%s %s", body_c_type(parameter->size), name);
+}
+
+static void write_copy_types(const struct source *source, FILE *out)
+{
+    const struct codegen_result *result = source->result;
+    for (uint32_t i = 0; i < result->parameter_count; i++)
+        if (result->parameters[i].is_copy)
+            fprintf(out, "struct __align__(%u) %s_%s { unsigned char bytes[%u]; };\n",
+                    result->parameters[i].alignment, source->request->name, source->names[i],
+                    result->parameters[i].size);
+}
+
 static void write_signature(const struct source *source, FILE *out)
 {
     const struct codegen_result *result = source->result;
@@ -194,8 +248,10 @@ static void write_signature(const struct source *source, FILE *out)
     fprintf(out, "extern \"C\" __global__ void __launch_bounds__(%u", block_threads(group->block));
     if (least) fprintf(out, ", %u", least);
     fprintf(out, ")\n%s(", source->request->name);
-    for (uint32_t i = 0; i < result->parameter_count; i++)
-        fprintf(out, "%s%s %s", i ? ", " : "", body_c_type(result->parameters[i].size), source->names[i]);
+    for (uint32_t i = 0; i < result->parameter_count; i++) {
+        if (i) fprintf(out, ", ");
+        write_parameter(source, i, out);
+    }
     fprintf(out, ")\n{\n");
 }
 
@@ -325,6 +381,7 @@ static bool write_kernel(struct source *source, FILE *out)
     const struct group *group = source->request->group;
     for (uint32_t member = 0; member < group->member_count; member++)
         write_tables(&source->bodies[member], out);
+    write_copy_types(source, out);
     write_signature(source, out);
     stage_code_tiles(group, out);
     for (uint32_t stage = 0, member = 0; member<group->member_count; stage += group->stage_count> 0) {

@@ -6,7 +6,7 @@ KFUSE_TEST_DEVICE=gpu
 KFUSE_TEST_SCENES=${KFUSE_TEST_SCENES:-200}
 export KFUSE_TEST_DEVICE KFUSE_TEST_SCENES
 failed=0
-for test in fused joined tiles block_tile halo border expansion rename random; do
+for test in fused joined tiles block_tile halo border expansion rename parameters random; do
     timeout -k 5 120 "$top_builddir/tests/codegen/test_$test"
     status=$?
     [ $status = 77 ] && exit 77
