@@ -359,12 +359,10 @@ static void write_parameters(struct writer *writer, struct text *body)
     const struct kernel *kernel = writer->kernel;
     struct text kept = writer->text;
     writer->text.size = 0;
-    if (kernel->has_struct)
-        kernel_say(writer, "struct %s_arguments { %s *p0; int n; float s; };\n", kernel->name,
-                   kernel->pointers[0].type->name);
+    if (kernel->has_struct) kernel_write_struct_type(writer);
     kernel_say(writer, "extern \"C\" __global__ void %s(", kernel->name);
-    if (kernel->has_struct) kernel_say(writer, "%s_arguments q, ", kernel->name);
-    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++) {
+    if (kernel->has_struct) kernel_write_struct_parameter(writer);
+    for (uint32_t p = kernel->has_struct ? 1 : 0; p < kernel->pointer_count; p++) {
         const struct kernel_pointer *pointer = &kernel->pointers[p];
         if (kernel_is_variable(pointer) || pointer->entry) continue;
         if (pointer->is_read_only)
@@ -383,7 +381,7 @@ static void write_parameters(struct writer *writer, struct text *body)
         if (kernel->pointers[p].entry)
             kernel_say(writer, "auto p%u = (%s *)p%u[%u];\n", p, kernel->pointers[p].type->name,
                        kernel->pointer_count - 1, kernel->pointers[p].entry - 1);
-    if (kernel->has_struct) kernel_say(writer, "auto p0 = q.p0; int n = q.n; float s = q.s;\n");
+    kernel_write_struct_parts(writer);
     *body = writer->text;
     writer->text = kept;
 }
@@ -478,9 +476,11 @@ static void finish_pointers(struct writer *writer)
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         kernel->pointers[p].is_read_only = !kernel->pointers[p].variable && !kernel->pointers[p].entry &&
                                            !writer->is_written[p] && random_chance(writer->random, 40);
-    kernel->has_struct =
+    bool has_struct =
         !kernel->pointers[0].variable && !kernel->pointers[0].entry && random_chance(writer->random, 12);
-    if (kernel->has_struct) kernel->pointers[0].is_read_only = false;
+    if (!has_struct) return;
+    kernel->has_struct = kernel_draw_struct(writer);
+    kernel->pointers[0].is_read_only = false;
 }
 
 /* A kernel that was to have fences or releases may have come out without a store. */

@@ -96,6 +96,16 @@ enum kernel_sight { /* what the analysis sees of a kernel, and what else there i
                     SIGHT_FLAG,     /* one thread sets a flag that the host polls */
                     SIGHT_CLOCK     /* one thread reads a clock */
 };
+enum kernel_struct { /* how a kernel reads a struct of arguments */
+                     STRUCT_NONE,
+                     STRUCT_NAMED,    /* by its parts, known when it is compiled */
+                     STRUCT_IN_PLACE, /* through its address */
+                     STRUCT_EITHER,   /* through an address in it, one of two */
+                     STRUCT_GENERIC,  /* through a generic address, in a function */
+                     STRUCT_COPY,     /* of a copy in local memory, in a function */
+                     STRUCT_CHANGED,  /* of one that is written before */
+                     KERNEL_STRUCTS
+};
 enum kernel_fit { /* of a scene's arrays */
                   FIT_ANY,
                   FIT_WHOLE,   /* whole blocks */
@@ -143,11 +153,11 @@ struct kernel {
     uint32_t scene;                       /* 0, or from 1 its place in the theme's scene */
     unsigned char slots[KERNEL_POINTERS]; /* 0, or from 1 which array of the scene a pointer is to */
     enum kernel_sight sight;
-    bool keeps_place;     /* its name ends in _stays: it may be no step of a group */
-    bool has_struct;      /* pointer 0, n and s come in one */
-    char scalars[8];      /* the others, in their order: letters of n, m, o, h, s, t; v, a
+    bool keeps_place;              /* its name ends in _stays: it may be no step of a group */
+    enum kernel_struct has_struct; /* pointer 0, n and s come in one */
+    char scalars[8];               /* the others, in their order: letters of n, m, o, h, s, t; v, a
                            * flag's next value */
-    char scalar_types[8]; /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
+    char scalar_types[8];          /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
 
     struct kernel_pointer pointers[KERNEL_POINTERS];
     struct kernel_access accesses[KERNEL_ACCESSES];

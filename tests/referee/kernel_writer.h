@@ -57,6 +57,13 @@ const struct kernel_type *kernel_int_type(void);
 const struct kernel_type *kernel_double_type(void);
 bool kernel_is_vector(const struct writer *writer, const struct kernel_access *access);
 
+/* kernel_struct.c: how the arguments in a struct are read; its type and what goes with it; the parameter; the first
+ * lines of the kernel */
+enum kernel_struct kernel_draw_struct(const struct writer *writer);
+void kernel_write_struct_type(struct writer *writer);
+void kernel_write_struct_parameter(struct writer *writer);
+void kernel_write_struct_parts(struct writer *writer);
+
 /* kernel_block.c */
 enum kernel_meeting {
     MEETING_TURNED,

@@ -159,6 +159,22 @@ static void forget_pointed(struct generator *generator, uint32_t allocation)
     }
 }
 
+/* As kernel_struct.c declares it. */
+static void say_struct(struct generator *generator, const struct launch *launch)
+{
+    const struct kernel_numbers *numbers = &launch->numbers;
+    bool is_named = launch->kernel->has_struct == STRUCT_NAMED, is_second = numbers->o & 1;
+    say(generator, is_named ? " {" : " { h%d h-3 h%d", numbers->n & 3, is_second);
+    say_place(generator, &launch->places[0]);
+    if (is_named)
+        say(generator, " i%d", numbers->n);
+    else
+        say(generator, " i%d i%d", numbers->n - 2 * is_second, numbers->n - 2 * !is_second);
+    say_bits(generator, numbers->s);
+    for (int32_t j = 0; !is_named && j < 5; j++) say_bits(generator, numbers->s * 0.25f + (float)(2 * j - 3));
+    say(generator, " }");
+}
+
 static void say_launch(struct generator *generator, const struct launch *launch)
 {
     const struct kernel *kernel = launch->kernel;
@@ -171,14 +187,8 @@ static void say_launch(struct generator *generator, const struct launch *launch)
     say(generator, "launch %s %u %u %u %u %u %u %d s%u", kernel->name, numbers->grid[0], numbers->grid[1],
         numbers->grid[2], numbers->block[0], numbers->block[1], numbers->block[2],
         kernel->is_dynamic ? KERNEL_SHARED_BYTES : 0, launch->stream);
-    if (kernel->has_struct) {
-        say(generator, " {");
-        say_place(generator, &launch->places[0]);
-        say(generator, " i%d", numbers->n);
-        say_bits(generator, numbers->s);
-        say(generator, " }");
-    }
-    for (uint32_t p = kernel->has_struct; p < kernel->pointer_count; p++)
+    if (kernel->has_struct) say_struct(generator, launch);
+    for (uint32_t p = kernel->has_struct ? 1 : 0; p < kernel->pointer_count; p++)
         if (!kernel_is_variable(&kernel->pointers[p]) && !kernel->pointers[p].entry)
             say_place(generator, &launch->places[p]);
     if (kernel->sight == SIGHT_FLAG) {
