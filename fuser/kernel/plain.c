@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-enum { MOST_BYTES = 64, MOST_MOVES = 64 };
+enum {
+    MOST_BYTES = 64,
+    MOST_MOVES = 64,
+    MOST_STORES = 512 /* to local memory: all are looked at for each load */
+};
 
 struct plain {
     struct arena *arena;
@@ -14,6 +18,7 @@ struct plain {
     struct places places;   /* of the copy as it is */
     const uint32_t *stores; /* to local memory */
     uint32_t store_count;
+    uint32_t dropped; /* 0, or a register that nobody reads */
 };
 struct parameter_bytes { /* of one parameter */
     const struct ptx_variable *parameter;
@@ -223,6 +228,7 @@ static bool name_copies(struct plain *plain)
     uint32_t instruction;
     if (!has_local(plain->copy) || places_obstacle(&plain->places, PLACE_LOCAL, &instruction)) return true;
     if (!collect_stores(plain)) return false;
+    if (plain->store_count > MOST_STORES) return true;
     for (uint32_t i = 0; i < plain->copy->instruction_count; i++) {
         struct ptx_instruction *load = &plain->copy->instructions[i];
         struct parameter_bytes found;
@@ -233,6 +239,174 @@ static bool name_copies(struct plain *plain)
             !find_bytes(plain, i, &place, bytes, &found))
             continue;
         if (!load_bytes(plain, load, found)) return false;
+    }
+    return true;
+}
+
+/* --- local variables that are copies of one parameter, whole ------------------------------------------ */
+
+struct whole { /* byte b of the variable is byte b + distance of the parameter, or never written */
+    const struct ptx_variable *variable, *parameter;
+    int64_t distance;
+    uint32_t stores;
+};
+
+static bool is_at(const struct plain *plain, uint32_t instruction, const struct ptx_variable *variable)
+{
+    const struct ptx_instruction *access = &plain->copy->instructions[instruction];
+    if (!ptx_is_load(access) && !ptx_is_store(access)) return false;
+    struct place place = places_of_access(&plain->places, instruction);
+    return is_reachable(plain, instruction) && place.kind == PLACE_LOCAL &&
+           (!place.variable || place.variable == variable);
+}
+
+static bool is_copied(const struct plain *plain, uint32_t at, struct whole *whole)
+{
+    const struct ptx_instruction *store = &plain->copy->instructions[at];
+    struct place place = places_of_access(&plain->places, at);
+    if (!place.variable || !place.is_known || store->guard >= 0 || store->type_count != 1) return false;
+    uint32_t width = ptx_type_bytes(store->types[0]);
+    for (uint32_t e = 0; e < (store->vector > 1 ? store->vector : 1); e++) {
+        const struct ptx_operand *value = element_of(&store->operands[1], e);
+        struct parameter_bytes from;
+        if (value->kind != PTX_OPERAND_REGISTER || value->component ||
+            !find_load(plain, ssa_use(plain->places.ssa, at, value->reg), width, &from))
+            return false;
+        int64_t distance = from.offset - place.offset - e * width;
+        if (whole->parameter && (from.parameter != whole->parameter || distance != whole->distance))
+            return false;
+        whole->parameter = from.parameter;
+        whole->distance = distance;
+    }
+    whole->stores++;
+    return true;
+}
+
+/* Nothing else is written to it, nor read before; and it lies as the parameter does. */
+static bool is_whole(const struct plain *plain, struct whole *whole)
+{
+    const struct ptx_function *function = plain->copy;
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (is_at(plain, i, whole->variable) && ptx_is_store(&function->instructions[i]) &&
+            !is_copied(plain, i, whole))
+            return false;
+    uint32_t alignment = whole->variable->alignment ? whole->variable->alignment : 1;
+    if (!whole->stores || whole->distance % alignment || whole->parameter->alignment < alignment)
+        return false;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        if (!is_at(plain, i, whole->variable) || !ptx_is_load(&function->instructions[i])) continue;
+        struct place place = places_of_access(&plain->places, i);
+        int64_t from = place.offset + whole->distance;
+        int64_t bytes = ptx_access_bytes(&function->instructions[i]);
+        bool is_in = !place.is_known || (from >= 0 && from + bytes <= (int64_t)whole->parameter->size);
+        if (!place.variable || !is_in || !is_plain_load(&function->instructions[i])) return false;
+        for (uint32_t s = 0; s < plain->store_count; s++)
+            if (is_at(plain, plain->stores[s], whole->variable) && !comes_before(plain, plain->stores[s], i))
+                return false;
+    }
+    return true;
+}
+
+/* The operand as an address in the parameter. */
+static struct ptx_operand moved_operand(struct ptx_operand operand, const struct whole *whole)
+{
+    if (operand.variable != whole->variable) return operand;
+    operand.variable = whole->parameter;
+    operand.symbol = whole->parameter->name;
+    operand.value += whole->distance;
+    return operand;
+}
+
+/* Its address is moved to registers only; of others, it may be one that is not looked at. */
+static bool is_only_moved(const struct plain *plain, const struct ptx_variable *variable)
+{
+    for (uint32_t i = 0; i < plain->copy->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &plain->copy->instructions[i];
+        for (uint32_t o = 0; o < instruction->operand_count; o++) {
+            const struct ptx_operand *operand = &instruction->operands[o];
+            bool is_move = instruction->opcode == PTX_OP_MOV && operand->kind == PTX_OPERAND_SYMBOL;
+            if (operand->variable == variable && !is_move && !is_at(plain, i, variable)) return false;
+            if (operand->variable == variable && !is_reachable(plain, i)) return false;
+        }
+    }
+    return true;
+}
+
+/* In place of a store that nobody needs: the register is read nowhere. */
+static bool leave_out(struct plain *plain, struct ptx_instruction *store)
+{
+    struct ptx_function *copy = plain->copy;
+    struct ptx_operand none = {.kind = PTX_OPERAND_INTEGER, .reg = -1, .label = -1};
+    if (!plain->dropped) {
+        uint32_t count = copy->register_count;
+        struct ptx_register *registers = arena_calloc(plain->arena, count + 1, sizeof *registers);
+        if (!registers) return false;
+        memcpy(registers, copy->registers, count * sizeof *registers);
+        registers[count] = (struct ptx_register){.name = "%dropped", .type = PTX_B64, .vector = 1};
+        copy->registers = registers;
+        copy->register_count = count + 1;
+        plain->dropped = count;
+    }
+    struct ptx_operand to = {.kind = PTX_OPERAND_REGISTER, .reg = (int32_t)plain->dropped, .label = -1};
+    store->operands = &to;
+    store->vector = 1;
+    return make_move(plain, store, none);
+}
+
+static bool holds_local(const struct plain *plain, uint32_t instruction, const struct ptx_variable *variable)
+{
+    const struct ssa_list *definitions = &plain->places.ssa->definitions[instruction];
+    const struct place *place =
+        definitions->count == 1 ? &plain->places.of[definitions->items[0].value] : NULL;
+    return place && place->kind == PLACE_LOCAL && place->variable == variable;
+}
+
+static bool move_whole(struct plain *plain, const struct whole *whole)
+{
+    for (uint32_t i = 0; i < plain->copy->instruction_count; i++) {
+        struct ptx_instruction *instruction = &plain->copy->instructions[i];
+        bool is_access = is_at(plain, i, whole->variable);
+        bool done = true;
+        if (is_access && ptx_is_store(instruction))
+            done = leave_out(plain, instruction);
+        else if (is_access)
+            done = load_parameter(plain, instruction, moved_operand(instruction->operands[1], whole));
+        else if (holds_local(plain, i, whole->variable) &&
+                 (instruction->opcode == PTX_OP_CVTA || instruction->opcode == PTX_OP_MOV))
+            done = make_move(plain, instruction, moved_operand(instruction->operands[1], whole));
+        if (!done) return false;
+    }
+    return true;
+}
+
+static bool drop_variable(struct plain *plain, const struct ptx_variable *variable)
+{
+    struct ptx_function *copy = plain->copy;
+    struct ptx_variable **kept = arena_calloc(plain->arena, copy->variable_count + 1, sizeof *kept);
+    uint32_t count = 0;
+    for (uint32_t i = 0; kept && i < copy->variable_count; i++)
+        if (copy->variables[i] != variable) kept[count++] = copy->variables[i];
+    copy->variables = kept;
+    copy->variable_count = count;
+    return kept;
+}
+
+/* Each such variable's loads are of the parameter, wherever they read. */
+static bool move_copies(struct plain *plain)
+{
+    uint32_t instruction;
+    const struct ptx_function before = *plain->copy;
+    if (!has_local(plain->copy) || plain->store_count > MOST_STORES ||
+        places_obstacle(&plain->places, PLACE_LOCAL, &instruction))
+        return true;
+    for (uint32_t v = 0; v < before.variable_count; v++) {
+        struct whole whole = {.variable = before.variables[v]};
+        if (whole.variable->space != PTX_LOCAL || !is_only_moved(plain, whole.variable) ||
+            !is_whole(plain, &whole))
+            continue;
+        if (!move_whole(plain, &whole) || !drop_variable(plain, whole.variable)) return false;
+        plain->store_count = 0;
+        if (!examine(plain) || !name_loads(plain) || !collect_stores(plain)) return false;
     }
     return true;
 }
@@ -322,7 +496,7 @@ static bool has_other_load(const struct plain *plain, uint32_t *instruction)
 static bool rewrite(struct plain *plain)
 {
     uint32_t instruction;
-    if (!examine(plain) || !name_loads(plain) || !name_copies(plain)) return false;
+    if (!examine(plain) || !name_loads(plain) || !name_copies(plain) || !move_copies(plain)) return false;
     if (!places_are_taken(plain->copy)) return true;
     if (!examine(plain) || !clear_unwanted(plain)) return false;
     if (!places_are_taken(plain->copy)) return true;

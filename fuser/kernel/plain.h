@@ -6,7 +6,8 @@
  * ld.param.f64 %fd1, [%rd1+16]`), through a generic address (`cvta.param`), or through a copy in local memory. Where
  * the offset follows from the PTX, each such read becomes `ld.param [f_param_0+16]`. Where it does not (an index that
  * varies), an address of the parameter stays, in the parameter space; addresses that nobody reads through any more are
- * set to 0. Instructions keep their number, line and text. */
+ * set to 0. A local variable that is a copy of one parameter and nothing else is that parameter. Instructions keep their
+ * number, line and text. */
 #ifndef KFUSE_FUSER_KERNEL_PLAIN_H
 #define KFUSE_FUSER_KERNEL_PLAIN_H
 

@@ -77,6 +77,12 @@ static const char *const cases[] = {
     "cvta.param.u64 %rd3, %rd1;\n"
     "selp.b64 %rd4, %rd2, %rd3, %p1; //! an address that may be a parameter's or another\n"
     "ld.u32 %r1, [%rd4];\n",
+    "mov.b64 %rd1, b;\n"
+    "ld.param.u64 %rd2, [a];\n"
+    "setp.eq.u64 %p1, %rd2, 0;\n"
+    "cvta.param.u64 %rd3, %rd1;\n"
+    "selp.b64 %rd4, %rd3, %rd2, %p1; //! an address that may be a parameter's or another\n"
+    "ld.u32 %r1, [%rd4];\n",
     "ld.param.u64 %rd2, [a];\n"
     "ld.param.u32 %r1, [%rd2]; //! reads a parameter in a way that no other place has\n",
     /* a copy in local memory; what is read of it in other pieces */
@@ -91,7 +97,56 @@ static const char *const cases[] = {
     "ld.u64 %rd5, [%rd3+24]; //= ld.param.u64 %rd5, [a+16];\n"
     "ld.local.s16 %h1, [%rd2+30]; //= ld.param.s16 %h1, [a+22];\n"
     "ld.local.u64 %rd6, [%rd2+20];\n"
-    "ld.local.u32 %r4, [%rd2+12];\n",
+    "ld.local.u32 %r4, [%rd2+12];\n"
+    "st.local.u32 [%rd2+48], 7;\n",
+    /* that is nothing else: an index reads the parameter itself */
+    "ld.param.u32 %r1, [n];\n"
+    "ld.param.u64 %rd1, [a+8];\n"
+    "ld.param.v2.u32 {%r2, %r3}, [a+16];\n"
+    "mov.u64 %rd2, depot; //= mov.b64 %rd2, a+8;\n"
+    "cvta.local.u64 %rd3, %rd2; //= mov.b64 %rd3, %rd2;\n"
+    "st.local.u64 [%rd2], %rd1; //= mov.b64 %dropped, 0;\n"
+    "add.s64 %rd4, %rd3, 8;\n"
+    "st.v2.u32 [%rd4], {%r2, %r3}; //= mov.b64 %dropped, 0;\n"
+    "mad.wide.u32 %rd5, %r1, 4, %rd4;\n"
+    "ld.u32 %r4, [%rd5+4]; //= ld.param.u32 %r4, [%rd5+4];\n"
+    "ld.local.u32 %r5, [%rd2+24]; //= ld.param.u32 %r5, [a+32];\n",
+    /* of which a part is another parameter's, lies elsewhere, is read before, or is read as another width would lie */
+    "ld.param.u32 %r1, [n];\n"
+    "ld.param.u64 %rd1, [a+8];\n"
+    "ld.param.u64 %rd2, [b];\n"
+    "mov.u64 %rd3, depot;\n"
+    "st.local.u64 [%rd3], %rd1;\n"
+    "st.local.u64 [%rd3+8], %rd2;\n"
+    "mad.wide.u32 %rd4, %r1, 4, %rd3;\n"
+    "ld.local.u32 %r2, [%rd4];\n",
+    "ld.param.u32 %r1, [n];\n"
+    "ld.param.u64 %rd1, [a+8];\n"
+    "ld.param.u64 %rd2, [a+24];\n"
+    "mov.u64 %rd3, depot;\n"
+    "st.local.u64 [%rd3], %rd1;\n"
+    "st.local.u64 [%rd3+8], %rd2;\n"
+    "mad.wide.u32 %rd4, %r1, 4, %rd3;\n"
+    "ld.local.u32 %r2, [%rd4];\n",
+    "ld.param.u32 %r1, [n];\n"
+    "ld.param.u64 %rd1, [a+8];\n"
+    "mov.u64 %rd3, depot;\n"
+    "mad.wide.u32 %rd4, %r1, 4, %rd3;\n"
+    "ld.local.u32 %r2, [%rd4];\n"
+    "st.local.u64 [%rd3], %rd1;\n",
+    "ld.param.u32 %r1, [n];\n"
+    "ld.param.u32 %r2, [a+4];\n"
+    "mov.u64 %rd3, depot;\n"
+    "st.local.u32 [%rd3], %r2;\n"
+    "mad.wide.u32 %rd4, %r1, 4, %rd3;\n"
+    "ld.local.u32 %r3, [%rd4];\n",
+    "ld.param.u32 %r1, [n];\n"
+    "setp.eq.u32 %p1, %r1, 0;\n"
+    "ld.param.u64 %rd1, [a+8];\n"
+    "mov.u64 %rd3, depot;\n"
+    "@%p1 st.local.u64 [%rd3], %rd1;\n"
+    "mad.wide.u32 %rd4, %r1, 4, %rd3;\n"
+    "ld.local.u32 %r2, [%rd4];\n",
     /* that was changed: by part, under a guard, by a later store, from two parameters */
     "ld.param.u64 %rd1, [a+8];\n"
     "ld.param.u32 %r1, [n];\n"

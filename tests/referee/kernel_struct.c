@@ -23,7 +23,7 @@ void kernel_write_struct_type(struct writer *writer)
     if (kernel->has_struct == STRUCT_GENERIC || kernel->has_struct == STRUCT_COPY)
         kernel_say(writer,
                    "__device__ __noinline__ float %s_weight(const %s_arguments *q, int t)\n"
-                   "{ return q->s * q->w[t %% 5] + q->k[t & 1]; }\n",
+                   "{ return q->s * q->w[t %% 5] + q->k[t & 1] - q->w[0] + q->w[3] * 0.5f; }\n",
                    kernel->name, kernel->name);
 }
 
