@@ -100,6 +100,20 @@ static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
     return ++all->count < MOST_PLACES ? isl_stat_ok : isl_stat_error;
 }
 
+/* Of each part of the source that has one. */
+static isl_stat weigh_part(__isl_take isl_basic_map *part, void *user)
+{
+    struct translations *all = user;
+    isl_set *deltas = isl_map_deltas(isl_map_from_basic_map(part));
+    for (unsigned d = CELL_Z; d < ACCESS_THREAD_DIMENSIONS; d++) {
+        deltas = isl_set_lower_bound_si(deltas, isl_dim_set, d, -MOST_CELLS);
+        deltas = isl_set_upper_bound_si(deltas, isl_dim_set, d, MOST_CELLS);
+    }
+    if (isl_set_is_singleton(deltas) == isl_bool_true) isl_set_foreach_point(deltas, weigh_translation, all);
+    isl_set_free(deltas);
+    return deltas ? isl_stat_ok : isl_stat_error;
+}
+
 bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
 {
     struct translations all = {.source = source};
@@ -110,6 +124,11 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
     }
     isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
     isl_set_free(deltas);
+    if (all.count ==
+        MOST_PLACES) { /* where a whole row is clamped to one cell, each has a place of its own */
+        all = (struct translations){.source = source};
+        status = isl_map_foreach_basic_map(source, weigh_part, &all);
+    }
     memcpy(offset, all.best.offset, sizeof all.best.offset);
     return status == isl_stat_ok && all.best.cells > 0;
 }
