@@ -43,6 +43,7 @@ libfuser_la_SOURCES += \
 	fuser/access/integer.c \
 	fuser/access/iterations.c \
 	fuser/access/legality.c \
+	fuser/access/line.c fuser/access/line.h \
 	fuser/access/memory.c \
 	fuser/access/moved.c fuser/access/moved.h \
 	fuser/access/operand.c \
@@ -91,6 +92,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/rename.c fuser/fusion/rename.h \
 	fuser/fusion/rename_box.c \
 	fuser/fusion/reuse.c fuser/fusion/reuse.h \
+	fuser/fusion/rows.c fuser/fusion/rows.h \
 	fuser/fusion/coarsening.c fuser/fusion/coarsening.h \
 	fuser/fusion/coarsening_map.c \
 	fuser/fusion/stale.c fuser/fusion/stale.h \

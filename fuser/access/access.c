@@ -633,7 +633,8 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     *summary =
         (struct access_summary){.arena = summary->arena,
                                 .function = input->function,
-                                .expansion = arena_calloc(summary->arena, 1, sizeof *summary->expansion)};
+                                .expansion = arena_calloc(summary->arena, 1, sizeof *summary->expansion),
+                                .line = arena_calloc(summary->arena, 1, sizeof *summary->line)};
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;

@@ -149,6 +149,7 @@ struct access_summary {
     /* a loop with a barrier of the block, in which loads may stand early for the next iteration */
     bool has_pipeline;
     struct expansion **expansion; /* a place for what expansion.h finds */
+    struct line **line;           /* and for what line.h finds */
 };
 
 /* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have

@@ -2,6 +2,7 @@
  * What is found of a launch, as a thing by itself: released, and asked. */
 #include "fuser/access/analysis.h"
 #include "fuser/access/expansion.h"
+#include "fuser/access/line.h"
 
 void access_summary_clear(struct access_summary *summary)
 {
@@ -26,10 +27,22 @@ static void free_expansion(struct expansion *expansion)
     isl_set_free(summary->effective);
 }
 
+static void free_line(struct line *line, uint32_t access_count)
+{
+    if (!line) return;
+    for (uint32_t i = 0; line->bytes && i < access_count; i++) isl_map_free(line->bytes[i]);
+    for (struct line_cut *cut = line->cuts; cut; cut = cut->next) {
+        for (uint32_t i = 0; cut->relations && i < access_count; i++) isl_map_free(cut->relations[i]);
+        isl_set_free(cut->threads);
+        isl_set_free(cut->effective);
+    }
+}
+
 void access_summary_free(struct access_summary *summary)
 {
     if (!summary) return;
     if (summary->expansion) free_expansion(*summary->expansion);
+    if (summary->line) free_line(*summary->line, summary->access_count);
     access_summary_clear(summary);
     arena_free(summary->arena);
 }

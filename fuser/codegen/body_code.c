@@ -55,7 +55,7 @@ static const char *name_register(void *context, const struct ptx_function *funct
 static const char *name_special(void *context, enum ptx_special special)
 {
     struct body_writer *writer = context;
-    const struct access_summary *summary = writer->body->group->members[writer->body->member].summary;
+    const struct access_summary *summary = group_launch_of(writer->body->group, writer->body->member);
     if (special > PTX_SPECIAL_NCTAID_Z || !writer->body->specials[special]) return NULL;
     if (special >= PTX_SPECIAL_NTID_X && special <= PTX_SPECIAL_NTID_Z)
         snprintf(writer->text, sizeof writer->text, "%u", summary->block[special - PTX_SPECIAL_NTID_X]);

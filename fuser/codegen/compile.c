@@ -100,10 +100,11 @@ static bool write_alone(const struct codegen_request *request, const struct alon
                         FILE *out)
 {
     const struct group *group = request->group;
-    const struct access_summary *summary = group->members[alone->member].summary;
+    struct bound_launch member = group->members[alone->member];
+    const struct access_summary *summary = member.summary = group_launch_of(group, alone->member);
     struct remap same = {.kind = REMAP_SAME, .guard = REMAP_GUARD_NONE};
     struct group single = {.member_count = 1,
-                           .members = &group->members[alone->member],
+                           .members = &member,
                            .remaps = &same,
                            .drops = alone->drops,
                            .drop_count = alone->drop_count,

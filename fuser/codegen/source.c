@@ -265,7 +265,7 @@ static void write_values(const struct body *body, FILE *out)
 
 static void write_heading(const struct body *body, FILE *out)
 {
-    const struct access_summary *summary = body->group->members[body->member].summary;
+    const struct access_summary *summary = group_launch_of(body->group, body->member);
     const struct ptx_function *function = body->function;
     uint32_t last = function->instruction_count ? function->instructions[function->instruction_count - 1].line
                                                 : function->line;

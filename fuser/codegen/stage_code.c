@@ -2,6 +2,7 @@
  * Variables: lx ly lz, the cell's place in the stage's box; tx ty tz, the cell in the launch (negative or
  * beyond its end in a border); gx gy gz, the member's thread. */
 #include "fuser/codegen/stage_code.h"
+#include "fuser/access/line.h"
 #include "fuser/codegen/relation_text.h"
 
 #include <isl/ast.h>
@@ -206,6 +207,24 @@ static void write_related(const struct body *body, const struct group_stage *sta
     isl_ast_build_free(build);
 }
 
+/* The cell's number along its line. */
+static void write_number(const struct line_cut *cut, char of, FILE *out)
+{
+    fprintf(out, "%cx + %cy * %uu + %cz * %uu", of, of, cut->row, of, cut->row * cut->rows);
+}
+
+/* Of a line that is cut in rows, the last row and the last layer need not be full. */
+static void write_before_end(const struct body *body, FILE *out)
+{
+    const struct line_cut *cut = group_cut_of(body->group, body->member);
+    const struct access_summary *line = group_launch_of(body->group, body->member);
+    uint64_t threads = remap_threads(line->grid, line->block);
+    if (!cut || threads == (uint64_t)cut->extents[0] * cut->extents[1] * cut->extents[2]) return;
+    fprintf(out, " && ");
+    write_number(cut, 't', out);
+    fprintf(out, " < %llu", (unsigned long long)threads);
+}
+
 static void write_narrow(const struct body *body, FILE *out)
 {
     const struct group *group = body->group;
@@ -216,14 +235,36 @@ static void write_narrow(const struct body *body, FILE *out)
         if ((uint64_t)group->grid[d] * group->tile[d] > own)
             fprintf(out, " && t%c < %llu", "xyz"[d], (unsigned long long)own);
     }
+    write_before_end(body, out);
     fprintf(out, ") {\n        const int gx = tx, gy = ty, gz = tz;\n");
+}
+
+/* Of a thread by its number along the line. */
+static void write_line_coordinates(const struct body *body, const struct line_cut *cut, FILE *out)
+{
+    const struct access_summary *line = group_launch_of(body->group, body->member);
+    fprintf(out, "        const unsigned int line = ");
+    write_number(cut, 'g', out);
+    fprintf(out, ";\n        (void)line;\n");
+    if (body->specials[PTX_SPECIAL_TID_X])
+        fprintf(out, "        const unsigned int tid_x = line %% %uu;\n", line->block[0]);
+    if (body->specials[PTX_SPECIAL_CTAID_X])
+        fprintf(out, "        const unsigned int ctaid_x = line / %uu;\n", line->block[0]);
+    for (int d = 1; d < 3; d++) {
+        if (body->specials[PTX_SPECIAL_TID_X + d])
+            fprintf(out, "        const unsigned int tid_%c = 0;\n", "xyz"[d]);
+        if (body->specials[PTX_SPECIAL_CTAID_X + d])
+            fprintf(out, "        const unsigned int ctaid_%c = 0;\n", "xyz"[d]);
+    }
 }
 
 static void write_coordinates(const struct body *body, FILE *out)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
+    const struct line_cut *cut = group_cut_of(body->group, body->member);
     fprintf(out, "        (void)gx, (void)gy, (void)gz;\n");
-    for (int d = 0; d < 3; d++) {
+    if (cut) write_line_coordinates(body, cut, out);
+    for (int d = 0; !cut && d < 3; d++) {
         char axis = "xyz"[d];
         if (body->specials[PTX_SPECIAL_TID_X + d])
             fprintf(out, "        const unsigned int tid_%c = (unsigned int)g%c %% %uu;\n", axis, axis,

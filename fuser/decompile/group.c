@@ -3,6 +3,7 @@
  * pass between them. */
 #include "fuser/decompile/group.h"
 #include "fuser/access/expansion.h"
+#include "fuser/access/line.h"
 #include "fuser/decompile/decompile.h"
 
 #include <isl/printer.h>
@@ -186,6 +187,10 @@ static void write_threads(struct group_text *text, FILE *out)
     if (expansion)
         fprintf(out, ", which runs one of the %u turns of its loop%s: the one with the cell's number along z",
                 expansion->iterations, expansion->loop_count > 1 ? "s" : "");
+    const struct line_cut *cut = group_cut_of(text->group, text->member);
+    if (cut)
+        fprintf(out, ", of rows of %u threads in which the launch's line is cut, %u a layer", cut->row,
+                cut->rows);
     if (remap->kind != REMAP_AFFINE || !remap->coordinates) return;
     char *map = isl_pw_multi_aff_to_str(remap->coordinates);
     fprintf(out, " %s", map ? map : "?");

@@ -68,6 +68,16 @@ const struct expansion *group_expansion_of(const struct group *group, uint32_t m
     return group->expansions ? group->expansions[member] : NULL;
 }
 
+const struct line_cut *group_cut_of(const struct group *group, uint32_t member)
+{
+    return group->cuts ? group->cuts[member].cut : NULL;
+}
+
+const struct access_summary *group_launch_of(const struct group *group, uint32_t member)
+{
+    return group_cut_of(group, member) ? group->cuts[member].line : group->members[member].summary;
+}
+
 uint64_t group_tile_bytes(const struct group_block_tile *tile)
 {
     return (uint64_t)tile->layers * tile->rows * tile->row_bytes;

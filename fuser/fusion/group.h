@@ -183,6 +183,12 @@ struct group_rename {
     struct group_box written; /* from the range's first byte; partial or not */
 };
 
+struct line_cut;
+struct group_cut { /* of a member: NULL, or how its line of threads is cut in rows (line.h), and its launch */
+    const struct line_cut *cut;
+    const struct access_summary *line;
+};
+
 struct expansion;
 struct group {
     uint32_t member_count;
@@ -190,6 +196,8 @@ struct group {
     const struct expansion *
         *expansions; /* one a member: halo, its cells are iterations of its loops, and its summary
                                        is that of the expanded launch (expansion.h); or NULL. NULL: none is */
+    /* one a member: halo, its cells are those of rows, and its summary is that of the cut launch. NULL: none is */
+    const struct group_cut *cuts;
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
@@ -267,6 +275,9 @@ const char *group_fusion(const struct group *group);
 /* Of a halo fusion. */
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 const struct expansion *group_expansion_of(const struct group *group, uint32_t member); /* or NULL */
+const struct line_cut *group_cut_of(const struct group *group, uint32_t member);        /* or NULL */
+/* The member's launch, in its own shape where it is cut. */
+const struct access_summary *group_launch_of(const struct group *group, uint32_t member);
 /* It has no stages, tiles and fetches any more. */
 void group_forget_stages(struct group *group);
 void group_free(struct group *group);

@@ -6,6 +6,7 @@
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
 #include "fuser/fusion/halo_tile.h"
+#include "fuser/fusion/rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -416,5 +417,20 @@ bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
         snprintf(failure->reason, sizeof failure->reason, "%s", why);
     else if (of_iterations.reason[0])
         memcpy(failure->reason, of_iterations.reason, sizeof failure->reason);
+    return false;
+}
+
+bool halo_place_rows(struct group *group, struct space *space, struct memo *memo,
+                     struct placement_failure *failure)
+{
+    const struct bound_launch *members = group->members;
+    memset(failure, 0, sizeof *failure);
+    if (tie_of(group) || memo->without_halo) return false;
+    const struct bound_launch *cut = rows_cut(group);
+    if (!cut) return false;
+    group->members = cut;
+    if (find_cells(group, space, memo, failure)) return true;
+    group->members = members;
+    group->cuts = NULL;
     return false;
 }

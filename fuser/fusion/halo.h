@@ -45,5 +45,9 @@
  * then. */
 bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
                     struct placement_failure *failure);
+/* The same of lines of threads over rows of an array: their cells are those of the rows. Where there are none,
+ * the failure has no reason. */
+bool halo_place_rows(struct group *group, struct space *space, struct memo *memo,
+                     struct placement_failure *failure);
 
 #endif

@@ -231,28 +231,42 @@ static bool part_all(struct group *group, struct memo *memo, const struct placem
     return failure->hazard_count && !failure->has_more;
 }
 
+enum { BY_HALO, BY_ROWS, WITHIN, KINDS }; /* whose failures say what to rename, in this order */
+
 static bool find_any(struct group *group, struct space *space, struct memo *memo,
-                     struct placement_failure *within, struct placement_failure *halo)
+                     struct placement_failure failures[KINDS])
 {
-    return space_place_all(space, memo, group->arena, group->members, group->member_count, within) ||
-           halo_place_all(group, space, memo, halo) ||
-           space_place_coarsened(space, memo, group->arena, group->members, group->member_count);
+    return space_place_all(space, memo, group->arena, group->members, group->member_count,
+                           &failures[WITHIN]) ||
+           halo_place_all(group, space, memo, &failures[BY_HALO]) ||
+           space_place_coarsened(space, memo, group->arena, group->members, group->member_count) ||
+           halo_place_rows(group, space, memo, &failures[BY_ROWS]);
+}
+
+static const char *refusal_of(const struct group *group, const struct placement_failure failures[KINDS])
+{
+    const char *why = arena_strdup(group->arena, failures[WITHIN].reason);
+    if (failures[BY_HALO].reason[0])
+        why = arena_printf(group->arena, "%s; no halo fusion: %s", why, failures[BY_HALO].reason);
+    if (failures[BY_ROWS].reason[0])
+        why = arena_printf(group->arena, "%s; nor one of rows: %s", why, failures[BY_ROWS].reason);
+    return why;
 }
 
 bool rename_place_all(struct group *group, struct space *space, struct memo *memo,
                       struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
-    struct placement_failure halo, again, halo_again;
-    if (find_any(group, space, memo, failure, &halo)) return true;
-    group->refusal = halo.reason[0]
-                         ? arena_printf(group->arena, "%s; no halo fusion: %s", failure->reason, halo.reason)
-                         : arena_strdup(group->arena, failure->reason);
-    for (int attempt = 0; attempt < 2; attempt++) {
-        const struct placement_failure *next = attempt ? failure : &halo;
+    struct placement_failure failures[KINDS] = {0}, again[KINDS] = {0};
+    bool found = find_any(group, space, memo, failures);
+    *failure = failures[WITHIN];
+    if (found) return true;
+    group->refusal = refusal_of(group, failures);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct placement_failure *next = &failures[kind];
         for (uint32_t tries = 0; tries < RENAME_MOST && part_all(group, memo, next); tries++) {
-            if (find_any(group, space, memo, &again, &halo_again)) return true;
-            next = attempt ? &again : &halo_again;
+            if (find_any(group, space, memo, again)) return true;
+            next = &again[kind];
         }
         group->members = members;
         group->rename_count = 0;

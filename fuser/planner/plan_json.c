@@ -2,6 +2,7 @@
  * plan.json: layout in planner.h. Keys keep their order, so that equal plans are equal files. */
 #include "config.h"
 #include "fuser/access/expansion.h"
+#include "fuser/access/line.h"
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/guards.h"
@@ -76,6 +77,10 @@ static const char *cells_text(const struct search *search, const struct group *g
     if (group->remaps[member].is_recomputed)
         text = arena_printf(search->arena, "%s and of a border of %u+%u, %u+%u, %u+%u around it", text,
                             low[0], high[0], low[1], high[1], low[2], high[2]);
+    const struct line_cut *cut = group_cut_of(group, member);
+    if (cut)
+        text = arena_printf(search->arena, "%s; its line of threads is cut in %u rows of %u", text,
+                            cut->extents[1] * cut->extents[2], cut->row);
     if (!expansion) return text;
     return arena_printf(search->arena, "%s; along z the %u turns of its loop%s", text, expansion->iterations,
                         expansion->loop_count > 1 ? "s" : "");

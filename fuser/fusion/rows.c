@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See rows.h. */
+#include "fuser/fusion/rows.h"
+#include "fuser/access/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROWS_LEAST = 5,       /* threads: neighbours lie nearer */
+    ROWS_NEAR = 4,        /* cells from one row, or layer, to a neighbour in the next one */
+    ROWS_DISTANCES = 256, /* that are looked at */
+    ROWS_SMALL_PART = 2,  /* of the largest member's threads: halo.h calls such a member small */
+};
+
+struct row_shape {
+    uint32_t row, rows; /* 0: not known; one layer */
+};
+struct row_pitch { /* of an array: bytes from row to row, from layer to layer (0: not known) */
+    uint32_t array;
+    int64_t row, layer;
+};
+struct row_guess {
+    const struct group *group;
+    const struct line **lines; /* by member; NULL: it stays as it is */
+    struct row_shape *shapes;  /* by member */
+    struct row_pitch *pitches;
+    uint32_t pitch_count;
+};
+
+static const struct access_summary *summary_of(const struct row_guess *guess, uint32_t member)
+{
+    return guess->group->members[member].summary;
+}
+
+/* --- what can be cut ---------------------------------------------------------------------------------------- */
+
+static bool find_lines(struct row_guess *guess)
+{
+    uint64_t most = 0;
+    bool has_line = false;
+    for (uint32_t m = 0; m < guess->group->member_count; m++) {
+        uint64_t threads = remap_threads(summary_of(guess, m)->grid, summary_of(guess, m)->block);
+        if (threads > most) most = threads;
+    }
+    for (uint32_t m = 0; m < guess->group->member_count; m++) {
+        const struct access_summary *summary = summary_of(guess, m);
+        if (!line_is(summary) || remap_threads(summary->grid, summary->block) <= most / ROWS_SMALL_PART)
+            continue;
+        guess->lines[m] = line_analyse(summary);
+        if (!guess->lines[m]) return false;
+        has_line = true;
+    }
+    return has_line;
+}
+
+/* --- from jumps ----------------------------------------------------------------------------------------------- */
+
+/* Of parts of rows, the rest of which lies between them: not the ends at which an index wraps, nor what all rows
+ * share. */
+static bool tells_row(const struct line_form *form)
+{
+    return form->row >= ROWS_LEAST && form->step && form->pitch / form->step > form->row;
+}
+
+static bool find_jumps(struct row_guess *guess)
+{
+    bool found = false;
+    for (uint32_t m = 0; m < guess->group->member_count; m++) {
+        struct row_shape *shape = &guess->shapes[m];
+        for (uint32_t i = 0; guess->lines[m] && i < summary_of(guess, m)->access_count; i++) {
+            const struct line_form *form = &guess->lines[m]->forms[i];
+            if (!tells_row(form) || (shape->row && !form->rows)) continue;
+            *shape = (struct row_shape){form->row, form->rows};
+            found = true;
+        }
+    }
+    return found;
+}
+
+static struct row_pitch *pitch_of(const struct row_guess *guess, uint32_t array)
+{
+    for (uint32_t i = 0; i < guess->pitch_count; i++)
+        if (guess->pitches[i].array == array) return &guess->pitches[i];
+    return NULL;
+}
+
+/* Of the arrays that a member with known rows touches. */
+static bool learn_pitches(struct row_guess *guess, uint32_t member)
+{
+    const struct bound_launch *launch = &guess->group->members[member];
+    const struct row_shape *shape = &guess->shapes[member];
+    bool has_learned = false;
+    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+        const struct line_form *form = &guess->lines[member]->forms[i];
+        uint32_t array = launch->bindings[launch->summary->accesses[i].base].array;
+        if (!form->is_known || !form->step || pitch_of(guess, array)) continue;
+        if (form->row && (form->row != shape->row || !tells_row(form))) continue;
+        struct row_pitch pitch = {array, llabs(form->row ? form->pitch : form->step * shape->row), 0};
+        if (shape->rows)
+            pitch.layer = form->rows == shape->rows ? llabs(form->layer) : pitch.row * shape->rows;
+        guess->pitches[guess->pitch_count++] = pitch;
+        has_learned = true;
+    }
+    return has_learned;
+}
+
+/* Of a member whose elements follow each other through whole arrays. */
+static bool take_pitch(struct row_guess *guess, uint32_t member)
+{
+    const struct bound_launch *launch = &guess->group->members[member];
+    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+        const struct line_form *form = &guess->lines[member]->forms[i];
+        const struct row_pitch *pitch =
+            pitch_of(guess, launch->bindings[launch->summary->accesses[i].base].array);
+        if (!form->is_known || form->row || !form->step || !pitch || pitch->row % form->step) continue;
+        int64_t row = pitch->row / llabs(form->step), rows = pitch->layer / pitch->row;
+        if (row < ROWS_LEAST || row > INT32_MAX || rows < 0 || rows > INT32_MAX) continue;
+        guess->shapes[member] = (struct row_shape){(uint32_t)row, (uint32_t)rows};
+        return true;
+    }
+    return false;
+}
+
+static void spread_rows(struct row_guess *guess)
+{
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (uint32_t m = 0; m < guess->group->member_count; m++) {
+            if (!guess->lines[m]) continue;
+            has_changed |= guess->shapes[m].row ? learn_pitches(guess, m) : take_pitch(guess, m);
+        }
+    }
+}
+
+/* --- from distances -------------------------------------------------------------------------------------------- */
+
+struct distances {
+    int64_t list[ROWS_DISTANCES]; /* threads, without sign */
+    uint32_t count;
+};
+
+static void add_distance(struct distances *distances, const struct line_form *store, int64_t store_offset,
+                         const struct line_form *load, int64_t load_offset)
+{
+    if (!store->is_known || !load->is_known || store->row || load->row || store->step != load->step ||
+        !store->step)
+        return;
+    int64_t bytes = llabs(load->start + load_offset - store->start - store_offset), step = llabs(store->step);
+    if (bytes % step || bytes / step < ROWS_LEAST || distances->count == ROWS_DISTANCES) return;
+    distances->list[distances->count++] = bytes / step;
+}
+
+static void add_distances(const struct row_guess *guess, uint32_t p, uint32_t q, struct distances *distances)
+{
+    const struct bound_launch *first = &guess->group->members[p], *second = &guess->group->members[q];
+    for (uint32_t i = 0; i < first->summary->access_count; i++)
+        for (uint32_t j = 0; j < second->summary->access_count; j++) {
+            const struct access *a = &first->summary->accesses[i], *b = &second->summary->accesses[j];
+            const struct array_binding *from = &first->bindings[a->base], *to = &second->bindings[b->base];
+            if (a->kind == ACCESS_WRITE && b->kind == ACCESS_READ && from->array == to->array)
+                add_distance(distances, &guess->lines[p]->forms[i], from->offset, &guess->lines[q]->forms[j],
+                             to->offset);
+        }
+}
+
+static int compare_distances(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The middle one of those from `least` on that lie this near to each other; 0: there are none. */
+static int64_t middle_distance(const struct distances *distances, int64_t least, int64_t near)
+{
+    uint32_t first = 0, last;
+    while (first < distances->count && distances->list[first] < least) first++;
+    if (first == distances->count) return 0;
+    for (last = first;
+         last + 1 < distances->count && distances->list[last + 1] <= distances->list[first] + 2 * near;)
+        last++;
+    return distances->list[first + (last - first) / 2];
+}
+
+static bool is_open(const struct row_guess *guess, uint32_t member)
+{
+    return guess->lines[member] && !guess->shapes[member].row;
+}
+
+/* Of those that have none yet, from each other. */
+static bool find_distances(struct row_guess *guess)
+{
+    struct distances distances = {.count = 0};
+    for (uint32_t q = 0; q < guess->group->member_count; q++)
+        for (uint32_t p = 0; p < q; p++)
+            if (is_open(guess, p) && is_open(guess, q)) add_distances(guess, p, q, &distances);
+    qsort(distances.list, distances.count, sizeof *distances.list, compare_distances);
+    int64_t row = middle_distance(&distances, ROWS_LEAST, ROWS_NEAR);
+    if (!row || row > INT32_MAX) return false;
+    int64_t layer = middle_distance(&distances, (ROWS_NEAR + 1) * row, row + ROWS_NEAR);
+    struct row_shape shape = {(uint32_t)row, layer % row ? 0 : (uint32_t)(layer / row)};
+    for (uint32_t m = 0; m < guess->group->member_count; m++)
+        if (is_open(guess, m)) guess->shapes[m] = shape;
+    return true;
+}
+
+/* --- the cut launches --------------------------------------------------------------------------------------------- */
+
+static bool cut(const struct group *group, struct bound_launch *launch, struct group_cut *cut,
+                const struct row_shape *shape)
+{
+    const struct access_summary *line = launch->summary;
+    const struct line_cut *found = line_cut(line, shape->row, shape->rows);
+    struct access_summary *summary = arena_alloc(group->arena, sizeof *summary);
+    struct access *accesses = arena_calloc(group->arena, line->access_count + 1, sizeof *accesses);
+    if (!found || !summary || !accesses) return false;
+    *summary = *line;
+    summary->accesses = accesses;
+    for (uint32_t i = 0; i < line->access_count; i++) {
+        accesses[i] = line->accesses[i];
+        accesses[i].relation = found->relations[i];
+    }
+    for (int d = 0; d < 3; d++) summary->grid[d] = 1, summary->block[d] = found->extents[d];
+    summary->threads = found->threads;
+    summary->effective = found->effective;
+    summary->expansion = NULL;
+    summary->line = NULL;
+    summary->rounds = NULL;
+    summary->round_count = 0;
+    launch->summary = summary;
+    *cut = (struct group_cut){found, line};
+    return true;
+}
+
+/* What has to do with none of the others may have any rows: the first's. */
+static bool find_rows(struct row_guess *guess)
+{
+    const struct row_shape *first = NULL;
+    if (!find_lines(guess)) return false;
+    if (find_jumps(guess)) spread_rows(guess);
+    find_distances(guess);
+    for (uint32_t m = 0; !first && m < guess->group->member_count; m++)
+        if (guess->shapes[m].row) first = &guess->shapes[m];
+    for (uint32_t m = 0; first && m < guess->group->member_count; m++)
+        if (is_open(guess, m)) guess->shapes[m] = *first;
+    return first;
+}
+
+struct bound_launch *rows_cut(struct group *group)
+{
+    uint32_t count = group->member_count, accesses = 1;
+    for (uint32_t m = 0; m < count; m++) accesses += group->members[m].summary->access_count;
+    struct row_guess guess = {.group = group,
+                              .lines = arena_calloc(group->arena, count, sizeof *guess.lines),
+                              .shapes = arena_calloc(group->arena, count, sizeof *guess.shapes),
+                              .pitches = arena_calloc(group->arena, accesses, sizeof *guess.pitches)};
+    struct bound_launch *members = arena_calloc(group->arena, count, sizeof *members);
+    struct group_cut *cuts = arena_calloc(group->arena, count, sizeof *cuts);
+    if (!guess.lines || !guess.shapes || !guess.pitches || !members || !cuts || !find_rows(&guess))
+        return NULL;
+    memcpy(members, group->members, count * sizeof *members);
+    for (uint32_t m = 0; m < count; m++)
+        if (guess.lines[m] && !cut(group, &members[m], &cuts[m], &guess.shapes[m])) return NULL;
+    group->cuts = cuts;
+    return members;
+}
