@@ -49,6 +49,8 @@ enum kernel_map {                     /* element that an access touches */
                   MAP_END,      /* n + i + c */
                   MAP_EDGE_ROW, /* r * m + i, r is c from the top, or h + c */
                   MAP_EDGE_COLUMN, /* i * m + r, r is c from the left, or n + c */
+                  MAP_CELL, /* of rows of `row` elements: min(min(max(i / row + c, 0), (n - 1) / row) * row + min(max(i %
+                               row + d, 0), row - 1), n - 1) */
                   KERNEL_MAPS
 };
 enum kernel_guard {
@@ -132,6 +134,7 @@ struct kernel_access {
     enum kernel_guard guard;
     int32_t c, d, trips; /* trips: of the loop over j; -1: m, an argument */
     int32_t from;        /* of that loop: where it begins */
+    int32_t row;         /* of MAP_CELL */
     bool is_in_loop;     /* in one with others: kernel_loop.c */
     bool is_write, is_atomic, is_volatile;
     bool is_handed; /* reads what the first warp writes, behind a barrier, to the same array */
@@ -182,9 +185,10 @@ struct kernel_theme {
     enum kernel_habit habit;
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
-    int32_t levels, border;           /* border: elements at each end of a line, rows or columns of a plane */
-    bool has_loops, is_unrolled;      /* a scene with loops over levels; mostly unrolled by nvcc */
-    uint32_t block, other_type; /* other_type: an index of a type that many arrays of the program have */
+    int32_t row, layer; /* elements of a row, and of a layer (0: there is but one), of a scene in a line */
+    int32_t levels, border;      /* border: elements at each end of a line, rows or columns of a plane */
+    bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
+    uint32_t block, other_type;  /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables;        /* the program has t and c */
     bool has_calls;         /* it has kernel_called */

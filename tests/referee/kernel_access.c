@@ -60,6 +60,7 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_EDGE_ROW] = "(%d) * m + i",
         [MAP_EDGE_COLUMN] = "i * m + (%d)",
         [MAP_IN_BLOCK] = "min((int)(i - threadIdx.x + (threadIdx.x + %d) %% blockDim.x), (int)n - 1)",
+        [MAP_CELL] = "",
     };
     static const char *const plane[KERNEL_MAPS] = {
         [MAP_OWN] = "y * m + x",
@@ -81,6 +82,14 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
                    access->pointer);
     else
         kernel_say(writer, "p%u[", access->pointer);
+    if (access->map == MAP_CELL) {
+        format = "";
+        kernel_say(
+            writer,
+            "min(min(max((int)i / %d + (%d), 0), ((int)n - 1) / %d) * %d + min(max((int)i %% %d + (%d), "
+            "0), %d), (int)n - 1)",
+            access->row, access->c, access->row, access->row, access->row, access->d, access->row - 1);
+    }
     for (int number = 0; *format; format++) {
         if (*format != '%') {
             kernel_say(writer, "%c", *format);

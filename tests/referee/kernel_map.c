@@ -91,6 +91,10 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return (i + c) % n;
     case MAP_CLAMP:
         return clamp(i + c, 0, n - 1);
+    case MAP_CELL: {
+        int64_t row = access->row, y = clamp(i / row + c, 0, (n - 1) / row);
+        return clamp(y * row + clamp(i % row + access->d, 0, row - 1), 0, n - 1);
+    }
     case MAP_XOR:
         return i ^ c;
     case MAP_ROW:

@@ -103,11 +103,47 @@ static const struct kernel_scene shares[] = {
     {{"C r0= w1=", "T r1= w2="}, false, FIT_ANY},
 };
 
+/* Lines of threads over rows, longer than a border along the line may be. */
+static const struct kernel_scene rows[] = {
+    {{"L r0= w1=", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1n r1n r1n w2="}, false, FIT_ANY},
+    {{"L r0n w1=", "L r1n r1= w2=", "L r2n w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1N r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1N w2=", "L r2n w3="}, false, FIT_ANY},
+    {{"L r0= w1=?", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=%", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=I w3=", "L r1n r3n w2="}, false, FIT_ANY},
+    {{"L r0= w1=U w3= w1=?", "L r1n w2=", "L r2n w4="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1s w2=", "L r2n w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1s w2s", "L r2n w3="}, false, FIT_ANY},
+    {{"L r0= w1= w2=", "L r1n w2s", "L r2n w3="}, false, FIT_ANY},
+    {{"L r0n w1=", "L r1= w0="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1n w0=", "L r0= w2="}, false, FIT_ANY},
+    {{"L r0= w1= a5", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1n w2=", "B r2= x w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "T r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1n r3@ w2="}, false, FIT_ANY},
+    {{"L r0= w1=G", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0= w1=G w3=", "L r1n r3n w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1n w2=G", "L r2n w3="}, false, FIT_ANY},
+};
+
+static const struct kernel_scene *draw_rows(struct random *random, struct kernel_theme *theme)
+{
+    theme->row = random_of(random, 67, 67, 81, 70, 96, 128);
+    if (random_chance(random, 30)) {
+        theme->row = random_of(random, 7, 9, 10);
+        theme->layer = theme->row * random_of(random, 10, 11, 13);
+    }
+    return &rows[random_below(random, sizeof rows / sizeof *rows)];
+}
+
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     enum { COUNT = sizeof scenes / sizeof *scenes, SHARES = sizeof shares / sizeof *shares, ONE_IN = 8 };
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
     if (random_chance(random, 40)) return kernel_draw_loops(random, theme);
+    if (random_chance(random, 15)) return draw_rows(random, theme);
     uint32_t drawn = random_below(random, COUNT * ONE_IN);
     return drawn / COUNT == 0 ? &shares[drawn % SHARES] : &scenes[drawn % COUNT];
 }
@@ -131,6 +167,10 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
         theme->length = random_of(random, 256, 300, 320, 384, 500);
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
     if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
+    if (theme->row) /* of whole rows or not, also one element more, or fewer */
+        theme->length = theme->row * random_of(random, 3, 4, 5, 6) + random_of(random, 0, 0, 1, -1, 30);
+    if (theme->layer)
+        theme->length = theme->layer * random_of(random, 3, 4) + random_of(random, 0, 0, 1, -1, 17);
     theme->border = random_of(random, 1, 1, 1, 2, 3);
     if (!theme->has_loops && !theme->is_unseen && random_chance(random, 20))
         theme->levels_of = (uint32_t)random_of(random, -1, -1, 2, 7, 9, 1, 6);
@@ -169,6 +209,8 @@ void kernel_choose_scene_shape(struct writer *writer)
     kernel->value = writer->theme->value;
     kernel->returns = text[1] == 'R' || *text == 'S' || (*text != 'B' && random_chance(writer->random, 40));
     kernel->is_dynamic = text[1] == 'D';
+    /* what cells are no threads, only the launch then says */
+    kernel->is_exact = writer->theme->row && *text == 'L' && random_chance(writer->random, 30);
 }
 
 static uint32_t pointer_to(struct writer *writer, uint32_t slot, bool is_other)
@@ -192,6 +234,21 @@ static void choose_edge(struct writer *writer, struct kernel_access *access, cha
                   : writer->kernel->limit == 'h' ? MAP_EDGE_COLUMN
                   : is_behind                    ? MAP_END
                                                  : MAP_SHIFT;
+}
+
+/* By row and column, or by numbers, which know of no rows. */
+static void choose_neighbour(struct writer *writer, struct kernel_access *access, bool may_be_layer)
+{
+    struct random *random = writer->random;
+    int32_t row = writer->theme->row, layer = writer->theme->layer;
+    access->map = random_of(random, MAP_CELL, MAP_CELL, MAP_CLAMP, MAP_CLAMP, MAP_WRAP);
+    access->row = row;
+    access->c = random_of(random, -1, 1, 1, -1, 2, 0);
+    access->d = random_of(random, 0, 0, -1, 1);
+    if (layer && may_be_layer) access->c *= layer / row;
+    if (access->map == MAP_CELL) return;
+    access->c = access->c * row + access->d;
+    if (access->map == MAP_WRAP && access->c <= 0) access->c = row;
 }
 
 /* In a plane, neighbours are to the right or below. */
@@ -238,6 +295,15 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = MAP_COLUMN;
         access->c = 0;
         access->trips = -1;
+        break;
+    case 'n':
+    case 'N':
+        choose_neighbour(writer, access, element == 'N');
+        break;
+    case 's':
+        access->map = MAP_SPLIT;
+        access->d = random_of(random, 2, 2, 1, 3);
+        access->c = writer->theme->row - access->d;
         break;
     case '@':
         access->map = kernel_draw_index(writer) ? MAP_ROAM : MAP_OWN;
@@ -286,6 +352,8 @@ static void write_access(struct writer *writer, const char *token)
     choose_element(writer, access, (uint32_t)(token[1] - '0'), token[2]);
     if (length > 3 && token[3] == 'U') access->d = writer->theme->length * 3 / 4 | 1; /* and unlikely */
     if (access->guard == GUARD_INSIDE) access->d = writer->theme->is_flat ? 1 : writer->theme->border;
+    if (access->guard == GUARD_IN_BLOCK && access->map == MAP_OWN)
+        access->c = random_of(writer->random, 1, 7, 31); /* the element has no use for it */
     kernel_set_in_loop(writer, access, token[2]);
     if (!access->is_write) {
         kernel_write_load(writer, access);

@@ -98,7 +98,7 @@ void kernel_write_scene(struct writer *writer);
  * digit, counts there by atomics. x y z u v k q are the meetings of enum kernel_meeting; h, with a slot's
  * digit, hands over from the first warp to the others. Elements: own (=), behind (+), before (-), near
  * (*), in the block (b), the warp's first (f), the column
- * (|), half of an element (o); in S, of the border before (a) and behind (z), inside beside it (d, y).
+ * (|), half of an element (o), a neighbour in rows (n) or in layers of rows (N), a part of each row (s); in S, of the border before (a) and behind (z), inside beside it (d, y).
  * Guards: inside the border (I), and odd (!), odd or even or below a bound (?), below a bound (U), data
  * (%), inner (#), both in one block (G), the first warp (W). Loops: kernel_loop.c. */
 struct kernel_scene {
