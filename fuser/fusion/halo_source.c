@@ -114,6 +114,16 @@ static isl_stat weigh_part(__isl_take isl_basic_map *part, void *user)
     return deltas ? isl_stat_ok : isl_stat_error;
 }
 
+/* It holds for more than half of the cells. */
+static bool is_most(const struct translations *all)
+{
+    isl_set *cells = isl_map_domain(isl_map_copy(all->source));
+    bool is = 2 * all->best.cells > halo_source_cell_count(cells) ||
+              2 * all->best.cells > halo_source_set_count(cells);
+    isl_set_free(cells);
+    return is;
+}
+
 bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
 {
     struct translations all = {.source = source};
@@ -124,13 +134,12 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
     }
     isl_stat status = deltas ? isl_set_foreach_point(deltas, weigh_translation, &all) : isl_stat_error;
     isl_set_free(deltas);
-    if (all.count ==
-        MOST_PLACES) { /* where a whole row is clamped to one cell, each has a place of its own */
+    if (all.count == MOST_PLACES) { /* as where all of a row are clamped to one cell */
         all = (struct translations){.source = source};
         status = isl_map_foreach_basic_map(source, weigh_part, &all);
     }
     memcpy(offset, all.best.offset, sizeof all.best.offset);
-    return status == isl_stat_ok && all.best.cells > 0;
+    return status == isl_stat_ok && all.best.cells > 0 && is_most(&all);
 }
 
 bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint32_t width,
