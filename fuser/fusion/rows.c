@@ -2,15 +2,20 @@
  * See rows.h. */
 #include "fuser/fusion/rows.h"
 #include "fuser/access/line.h"
+#include "fuser/solver/quota.h"
 
+#include <isl/aff.h>
+#include <isl/point.h>
+#include <isl/val.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ROWS_LEAST = 5,       /* threads: neighbours lie nearer */
-    ROWS_NEAR = 4,        /* cells from one row, or layer, to a neighbour in the next one */
-    ROWS_DISTANCES = 256, /* that are looked at */
-    ROWS_SMALL_PART = 2,  /* of the largest member's threads: halo.h calls such a member small */
+    ROWS_LEAST = 5,           /* threads: neighbours lie nearer */
+    ROWS_NEAR = 4,            /* cells from one row, or layer, to a neighbour in the next one */
+    ROWS_OPERATIONS = 100000, /* of isl */
+    ROWS_DISTANCES = 256,     /* that are looked at */
+    ROWS_SMALL_PART = 2,      /* of the largest member's threads: halo.h calls such a member small */
 };
 
 struct row_shape {
@@ -120,6 +125,70 @@ static bool take_pitch(struct row_guess *guess, uint32_t member)
         return true;
     }
     return false;
+}
+
+/* --- from launches of planes -------------------------------------------------------------------------------
+ */
+
+/* The byte that the cell's thread touches. */
+static bool byte_of_cell(const struct access_summary *summary, __isl_keep isl_pw_aff *form,
+                         const uint64_t cell[3], int64_t *byte)
+{
+    isl_ctx *ctx = isl_pw_aff_get_ctx(form);
+    isl_point *point = isl_point_zero(isl_pw_aff_get_domain_space(form));
+    for (int d = 0; d < 3; d++) {
+        isl_val *block = isl_val_int_from_ui(ctx, cell[d] / summary->block[d]);
+        isl_val *thread = isl_val_int_from_ui(ctx, cell[d] % summary->block[d]);
+        point = isl_point_set_coordinate_val(point, isl_dim_set, 2 - d, block);
+        point = isl_point_set_coordinate_val(point, isl_dim_set, 5 - d, thread);
+    }
+    isl_val *value = isl_pw_aff_eval(isl_pw_aff_copy(form), point);
+    bool is_known = value && isl_val_is_int(value) == isl_bool_true;
+    *byte = is_known ? isl_val_get_num_si(value) : 0;
+    isl_val_free(value);
+    return is_known;
+}
+
+/* In the middle of the launch. */
+static bool pitch_of_access(const struct access_summary *summary, const struct access *access,
+                            struct row_pitch *pitch)
+{
+    if (!access->relation || !access->is_once || isl_map_is_single_valued(access->relation) != isl_bool_true)
+        return false;
+    isl_pw_multi_aff *function = isl_pw_multi_aff_from_map(isl_map_copy(access->relation));
+    isl_pw_aff *form = isl_pw_multi_aff_get_at(function, 0);
+    isl_pw_multi_aff_free(function);
+    uint64_t cell[3];
+    int64_t here, next;
+    for (int d = 0; d < 3; d++) cell[d] = (uint64_t)summary->grid[d] * summary->block[d] / 2;
+    bool is_known = form && byte_of_cell(summary, form, cell, &here);
+    for (int d = 1; is_known && d < 3; d++) {
+        if (d == 2 && summary->grid[2] == 1 && summary->block[2] == 1) continue;
+        cell[d]--;
+        is_known = byte_of_cell(summary, form, cell, &next);
+        *(d == 1 ? &pitch->row : &pitch->layer) = llabs(next - here);
+        cell[d]++;
+    }
+    isl_pw_aff_free(form);
+    return is_known && pitch->row;
+}
+
+static bool find_planes(struct row_guess *guess)
+{
+    bool found = false;
+    for (uint32_t m = 0; m < guess->group->member_count; m++) {
+        const struct bound_launch *launch = &guess->group->members[m];
+        const struct access_summary *summary = launch->summary;
+        if ((uint64_t)summary->grid[1] * summary->block[1] < ROWS_LEAST) continue;
+        for (uint32_t i = 0; i < summary->access_count; i++) {
+            struct row_pitch pitch = {.array = launch->bindings[summary->accesses[i].base].array};
+            if (pitch_of(guess, pitch.array) || !pitch_of_access(summary, &summary->accesses[i], &pitch))
+                continue;
+            guess->pitches[guess->pitch_count++] = pitch;
+            found = true;
+        }
+    }
+    return found;
 }
 
 static void spread_rows(struct row_guess *guess)
@@ -237,7 +306,8 @@ static bool find_rows(struct row_guess *guess)
 {
     const struct row_shape *first = NULL;
     if (!find_lines(guess)) return false;
-    if (find_jumps(guess)) spread_rows(guess);
+    bool has_jumps = find_jumps(guess), has_planes = find_planes(guess);
+    if (has_jumps || has_planes) spread_rows(guess);
     find_distances(guess);
     for (uint32_t m = 0; !first && m < guess->group->member_count; m++)
         if (guess->shapes[m].row) first = &guess->shapes[m];
@@ -256,8 +326,11 @@ struct bound_launch *rows_cut(struct group *group)
                               .pitches = arena_calloc(group->arena, accesses, sizeof *guess.pitches)};
     struct bound_launch *members = arena_calloc(group->arena, count, sizeof *members);
     struct group_cut *cuts = arena_calloc(group->arena, count, sizeof *cuts);
-    if (!guess.lines || !guess.shapes || !guess.pitches || !members || !cuts || !find_rows(&guess))
-        return NULL;
+    if (!guess.lines || !guess.shapes || !guess.pitches || !members || !cuts) return NULL;
+    struct quota quota = quota_begin(isl_set_get_ctx(group->members[0].summary->threads), ROWS_OPERATIONS);
+    bool found = find_rows(&guess);
+    quota_end(&quota);
+    if (!found) return NULL;
     memcpy(members, group->members, count * sizeof *members);
     for (uint32_t m = 0; m < count; m++)
         if (guess.lines[m] && !cut(group, &members[m], &cuts[m], &guess.shapes[m])) return NULL;

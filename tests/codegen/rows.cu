@@ -127,6 +127,16 @@ extern "C" __global__ void turned(float *y, const float *x, int n)
     if (i < n) y[i] = mine[blockDim.x - 1 - threadIdx.x];
 }
 
+/* --- threads of a plane --- */
+extern "C" __global__ void plane(float *out, const float *in, int nx, int ny)
+{
+    int x = INDEX, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= nx || y >= ny) return;
+    float west = in[y * nx + max(x - 1, 0)], east = in[y * nx + min(x + 1, nx - 1)];
+    float south = in[max(y - 1, 0) * nx + x], north = in[min(y + 1, ny - 1) * nx + x];
+    out[y * nx + x] = west - 0.5f * east + south - 0.25f * north;
+}
+
 /* --- a few threads --- */
 extern "C" __global__ void first_row(float *x, int nx, int ny)
 {

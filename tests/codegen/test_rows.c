@@ -153,6 +153,22 @@ static void threads_that_count_down(void **state)
            2, (uint32_t[]){NX, NX});
 }
 
+/* Beside launches that count rows themselves. */
+static void lines_and_planes(void **state)
+{
+    (void)state;
+#define PLANE(to, from)                                                                                      \
+    {                                                                                                        \
+        "plane", .grid = {4, 17, 1}, .block = {32, 4, 1},                                                    \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(NX), INT(NY)                                                     \
+        }                                                                                                    \
+    }
+    expect((struct scene){{SCALE(1, 0), PLANE(2, 1)}, SIX_FLOATS}, 2, (uint32_t[]){NX, 0});
+    expect((struct scene){{PLANE(1, 0), FIVE(2, 1)}, SIX_FLOATS}, 2, (uint32_t[]){0, NX});
+    expect((struct scene){{PLANE(1, 0), SCALE(2, 1), PLANE(3, 2)}, SIX_FLOATS}, 3, (uint32_t[]){0, NX, 0});
+}
+
 /* --- where it ends */
 
 static void a_last_row_that_is_not_full(void **state)
@@ -260,6 +276,7 @@ int main(void)
         cmocka_unit_test(rows_of_several_lengths),
         cmocka_unit_test(no_parts_of_rows),
         cmocka_unit_test(threads_that_count_down),
+        cmocka_unit_test(lines_and_planes),
         cmocka_unit_test(a_last_row_that_is_not_full),
         cmocka_unit_test(threads_that_all_have_an_element),
         cmocka_unit_test(more_threads_than_elements),
