@@ -52,6 +52,7 @@ struct codegen_result {
     size_t cubin_size;
     const char *entry; /* extern "C" name */
     uint32_t registers, static_shared, local_bytes, spill_bytes;
+    uint32_t instructions;   /* of its machine code, each counted once; 0: not known */
     uint32_t dynamic_shared; /* that it must be launched with; above 48 KiB the function must be told first */
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;

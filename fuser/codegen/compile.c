@@ -236,6 +236,13 @@ static const char *check_code(const struct codegen_request *request, struct code
     return is_counted ? compare_counts(result, &fused, &sum) : NULL;
 }
 
+static uint32_t count_instructions(const struct codegen_result *result)
+{
+    struct machine_code_counts counts;
+    bool is_read = machine_code_count(result->cubin, result->cubin_size, result->entry, &counts);
+    return is_read ? (uint32_t)counts.instructions : 0;
+}
+
 static void compile(const struct codegen_request *request, struct codegen_result *result)
 {
     struct nvrtc_output output;
@@ -255,6 +262,7 @@ static void compile(const struct codegen_request *request, struct codegen_result
             arena_printf(result->arena, "NVRTC did not report the kernel's resources: %s", output.log);
         return;
     }
+    result->instructions = count_instructions(result);
     if (result->spill_bytes)
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",

@@ -65,6 +65,9 @@ struct projection projection_calibrate(const struct program *program)
     if (device->memory_clock_khz && device->bus_width_bits)
         projection.bytes_per_ns = 2.0 * device->memory_clock_khz * 1e3 * (device->bus_width_bits / 8.0) *
                                   1e-9 * fallback.bandwidth_share;
+    enum { SCHEDULERS = 4 }; /* of a multiprocessor, since compute capability 5.0 */
+    if (!device->is_emulated)
+        projection.warps_per_ns = (double)device->multiprocessors * SCHEDULERS * device->clock_khz * 1e-6;
     for (uint32_t i = 0; i < program->launch_count; i++) {
         const struct program_launch *launch = &program->launches[i];
         if (launch->end_ns && (double)launch->time_ns < projection.floor_ns)
@@ -129,6 +132,7 @@ struct projected projection_group(const struct projection *projection, const uin
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
     double added = kernel->repeated_ns + kernel->waiting_ns + fallback.either_cost * kernel->either_ns +
                    fallback.apart_cost * kernel->apart_ns;
-    projected.fused_ns = projection->floor_ns + (body - saved + added) * slower;
+    double fused = (body - saved + added) * slower;
+    projected.fused_ns = projection->floor_ns + (fused > kernel->issued_ns ? fused : kernel->issued_ns);
     return projected;
 }

@@ -4,7 +4,8 @@
  * its threads move. Fusing keeps one floor, drops the gaps, and saves the share of the traffic that no longer
  * moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
  * project from bytes over bandwidth; a share of the measured time is right also for kernels that the caches or
- * latency bound.) */
+ * latency bound.) A halo fusion's code also decides, for each cell and load, where a value lies; it takes at
+ * least as long as its instructions take to begin. */
 #ifndef KFUSE_FUSER_PLANNER_PROJECTION_H
 #define KFUSE_FUSER_PLANNER_PROJECTION_H
 
@@ -17,6 +18,7 @@ struct projection {
     double host_ns;      /* that the driver takes to accept a launch: the shortest recorded call */
     double load_ns;      /* that a run spends once on loading the code of a group */
     double latency_ns;   /* from a load that goes to memory to its value */
+    double warps_per_ns; /* instructions of warps that it begins, at most; 0: not known */
     double cache_bytes;  /* of the level that all multiprocessors share */
     uint32_t multiprocessors;
     uint32_t registers_per_multiprocessor, threads_per_multiprocessor, shared_per_multiprocessor;
@@ -33,6 +35,7 @@ struct projection_kernel { /* a fused kernel */
     double waiting_ns;     /* more, of threads that run several of a member's, one after the other */
     double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */
     double apart_ns;       /* of members to and from which hardly anything passes */
+    double issued_ns;      /* that it takes at least to begin all of its instructions */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */

@@ -292,7 +292,8 @@ void search_compile(struct search *search, struct search_group *planned)
     if (planned->refusal) return;
     planned->projected = profit_project(search, planned, profit_saved_bytes(search, planned, planned->group));
     if (!profit_is_enough(search, &planned->projected))
-        planned->refusal = "its registers leave too few threads: the projected gain is below the margin";
+        planned->refusal =
+            "it needs too many registers or instructions: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;
 }
 
