@@ -19,7 +19,7 @@ static inline void note_begin(uint64_t to, uint64_t from, bool is_async)
 /* The host has what stood in the stream behind all else. */
 static inline void note_end(uint64_t to, uint64_t from, bool is_async, CUstream stream, CUresult result)
 {
-    if (through_on() && !is_async && is_plain(from) && !is_plain(to)) queue_waited(stream, result);
+    if (through_on() && !is_async && is_plain(from) && !is_plain(to)) queue_waited(stream, false, result);
 }
 
 static inline void note_set(uint64_t address)

@@ -14,7 +14,7 @@
         if (is_ours && shim_enter_sync(NULL)) return shim_waited(CUDA_SUCCESS);                              \
         int64_t begun_ns = is_ours ? record_wait_begins() : 0;                                               \
         CUresult result = REAL(symbol) arguments;                                                            \
-        if (is_ours) queue_waited(NULL, result);                                                             \
+        if (is_ours) queue_waited(NULL, true, result);                                                       \
         record_wait(#symbol, NULL, true, begun_ns);                                                          \
         replay_service();                                                                                    \
         return shim_waited(result);                                                                          \
@@ -39,7 +39,7 @@ CONTEXT_WAIT(cuCtxSynchronize_v2, !context || context == track_current_context()
         if (shim_enter_sync(meant)) return shim_waited(CUDA_SUCCESS);                                        \
         int64_t begun_ns = record_wait_begins();                                                             \
         CUresult result = REAL(symbol)(stream);                                                              \
-        queue_waited(meant, result);                                                                         \
+        queue_waited(meant, false, result);                                                                  \
         record_wait(#symbol, meant, false, begun_ns);                                                        \
         replay_service();                                                                                    \
         return shim_waited(result);                                                                          \
@@ -81,6 +81,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
 #define STREAM_WAIT(symbol)                                                                                  \
     HOOK(symbol, CUstream stream, CUevent event, unsigned flags)                                             \
     {                                                                                                        \
+        shim_enter_wait(); /* the event may be another process's, which waits for this one */                \
         shim_enter_mark();                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \

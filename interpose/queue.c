@@ -172,7 +172,8 @@ static bool end_watched(bool is_new)
     return is_new;
 }
 
-/* As issue_matched, for launches that are with the driver already, but for the last one with has_new. */
+/* As issue_matched, for launches that are with the driver already, but for the last one with has_new: whether a pattern takes
+ * that is noted. */
 static bool watch_matched(bool has_new)
 {
     bool is_issued = false;
@@ -181,6 +182,7 @@ static bool watch_matched(bool has_new)
         bool is_taken = queue.state.depth == queue.count;
         if (is_taken && has_new && !match_is_final(queue.match, &queue.state)) break;
         uint32_t depth = queue.state.group >= 0 ? queue.state.group_depth : 1;
+        if (has_new && queue.count == 1 && !queue.state.depth) queue.is_known = false;
         if (queue.state.group >= 0) is_issued = end_watched(has_new && depth == queue.count);
         drop(depth);
     }
@@ -234,15 +236,24 @@ static void materialise(bool others)
     queue_pop_context(is_pushed);
 }
 
+/* What this thread has not given the device, nobody has. */
+static bool is_alone(void)
+{
+    return queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden();
+}
+
 /* The wait that was passed is made up for. */
 static void settle(void)
 {
     if (!through_owes()) return;
     drain();
     bool is_pushed = queue_push_context();
-    shim_remember_error(REAL(cuCtxSynchronize)());
+    CUresult result = REAL(cuCtxSynchronize)();
     queue_pop_context(is_pushed);
-    through_waited();
+    if (deferred_is_pending()) queue.has_waited = true;
+    is_alone() ? through_waited() : through_settled();
+    shim_remember_error(result);
+    if (shim_has_attention(ATTENTION_ERROR)) through_meet_unknown(); /* waits tell of it again */
 }
 
 /* In another context nothing is ordered behind what is under way. */
@@ -389,12 +400,12 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
 /* With the lock. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
-    queue.is_known = false;
     if (is_watching()) {
+        queue.is_known = true;
         enum watch_outcome outcome = watch(shape, kernel, index);
-        queue.is_known = outcome == WATCH_CALLER;
         if (outcome != WATCH_HOLD) return outcome == WATCH_ISSUED;
     }
+    queue.is_known = false;
     if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
     if (rename_is_on() && !queue_same_stream(rename_stream(), shape->stream)) issue_restore();
     bool is_first = !queue.count;
@@ -461,7 +472,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
         return true;
     }
     bool is_held = hold(shape, kernel, (uint32_t)index);
-    if (!is_held) settle_for_others();
+    if (!is_held) queue.is_known ? settle_for_others() : settle();
     if (!is_held && !queue.is_known) through_meet_unknown();
     publish();
     leave();
@@ -493,31 +504,25 @@ static bool is_idle(void)
     return true;
 }
 
-/* Before what gives the stream work of which the plan does not know. */
+/* Before what gives the stream work of which the plan does not know. It may wait for the host, so no wait is owed by then. */
 static void pass_by(void)
 {
     measure_note_wait();
-    through_meet_unknown();
-    if (is_idle()) return;
-    enter();
-    drain_and_materialise(false);
-    settle_for_others();
-    publish();
-    leave();
-    forget_attention();
+    if (!is_idle()) {
+        enter();
+        drain_and_materialise(false);
+        settle();
+        publish();
+        leave();
+        forget_attention();
+    }
+    through_meet_unknown(); /* the work comes behind what has been waited for */
 }
 
 void queue_flush(void)
 {
-    measure_note_wait();
-    through_meet_unknown();
-    if (is_idle()) return;
-    enter();
-    drain_and_materialise(false);
-    settle();
-    publish();
-    leave();
-    forget_attention();
+    if (through_on()) queue_meet_thread();
+    pass_by();
 }
 
 /* Before a call that waits, asks or marks. */
@@ -537,8 +542,9 @@ static void look_on(bool waits)
 
 void queue_mark(void)
 {
-    through_meet_unknown();
+    if (through_on()) queue_meet_thread();
     look_on(false);
+    through_meet_unknown();
 }
 
 static void wait_behind(bool settles)
@@ -563,21 +569,36 @@ void queue_end_through(const char *reason)
     leave();
 }
 
+/* That all of the program's launches go to. */
+static bool is_only_stream(CUstream stream)
+{
+    return is_alone() && queue_same_stream(stream, NULL) && queue.context &&
+           track_current_context() == queue.context && !track_is_capturing();
+}
+
 bool queue_pass_wait(CUstream stream)
 {
-    bool is_alone = !has_lock && queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden();
-    bool passes = through_on() && is_alone && queue_same_stream(stream, NULL) && queue.context &&
-                  track_current_context() == queue.context && !shim_is_latched() && !track_is_capturing() &&
-                  through_pass();
+    bool passes = false;
+    if (through_on() && !has_lock) {
+        queue_meet_thread();
+        enter(); /* another thread may be making up for the last one */
+        passes = through_on() && is_only_stream(stream) && !shim_is_latched() && through_pass();
+        leave();
+    }
     if (!passes) wait_behind(false);
     return passes;
 }
 
-void queue_waited(CUstream stream, CUresult result)
+/* The thread's own stream needs no making. */
+static bool is_rest_done(void)
 {
-    if (!through_on() || has_lock || result != CUDA_SUCCESS) return;
-    if (queue_same_stream(stream, NULL) && queue.context && track_current_context() == queue.context)
-        through_waited();
+    return !through_has_unknown() || REAL(cuStreamQuery)(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
+}
+
+void queue_waited(CUstream stream, bool for_all, CUresult result)
+{
+    if (!through_on() || has_lock || result != CUDA_SUCCESS || !is_only_stream(stream)) return;
+    if (for_all || is_rest_done()) through_waited();
 }
 
 void queue_touch(const struct deferred_touch *touches, uint32_t count)
@@ -778,6 +799,7 @@ void queue_fork_child(void)
     set_watched(0);
     has_lock = false;
     measure_fork_child();
+    through_fork_child();
     rename_forget();
     shadow_forget();
     deferred_forget();

@@ -74,8 +74,8 @@ void queue_mark(void);
 bool queue_pass_wait(CUstream stream);
 /* No wait is passed through any more. */
 void queue_end_through(const char *reason);
-/* It has, and all that was before is done. */
-void queue_waited(CUstream stream, CUresult result);
+/* It has, so that what was in the stream before, or in all of them, is done. */
+void queue_waited(CUstream stream, bool for_all, CUresult result);
 /* The same before a call that touches no other memory: deferred stores that it has nothing to do with stay.
  */
 void queue_touch(const struct deferred_touch *touches, uint32_t count);

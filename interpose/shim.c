@@ -93,6 +93,7 @@ void shim_remember_error(CUresult error)
 {
     int none = CUDA_SUCCESS;
     if (error == CUDA_SUCCESS || error == CUDA_ERROR_DEINITIALIZED) return;
+    through_meet_unknown();
     if (atomic_compare_exchange_strong(&shim.error, &none, (int)error)) shim_attention_set(ATTENTION_ERROR);
 }
 

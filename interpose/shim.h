@@ -6,6 +6,7 @@
 
 #include "interpose/entry.h"
 #include "interpose/queue.h"
+#include "interpose/through.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -100,6 +101,8 @@ void shim_remember_error(CUresult error);
 CUresult shim_take_error(CUresult result);
 static inline CUresult shim_result(CUresult result)
 {
+    bool is_error = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+    if (__builtin_expect(is_error, 0)) through_meet_unknown(); /* a wait may tell of it again */
     return shim_has_attention(ATTENTION_ERROR) ? shim_take_error(result) : result;
 }
 

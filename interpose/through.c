@@ -44,8 +44,24 @@ bool through_pass(void)
     return true;
 }
 
+void through_settled(void)
+{
+    through_is_owed = false;
+    passed = 0;
+}
+
 void through_waited(void)
 {
-    has_unknown = through_is_owed = false;
-    passed = 0;
+    has_unknown = false;
+    through_settled();
+}
+
+bool through_has_unknown(void)
+{
+    return has_unknown;
+}
+
+void through_fork_child(void)
+{
+    through_is_on = through_is_owed = false;
 }

@@ -9,6 +9,8 @@ static int n;
 static float *a, *b, *c, *pinned, *mapped, *managed, **table;
 static cudaStream_t other;
 static cudaEvent_t before, after;
+static cudaGraphExec_t graph;
+static int called;
 
 __global__ void scale(int n, float *b, const float *a)
 {
@@ -35,6 +37,12 @@ __global__ void scatter(int n, float *const *table, const float *a)
     if (i < n) table[i % 2][i] = a[i];
 }
 
+/* Until the host goes on. */
+__global__ void await(const volatile float *flag, float value)
+{
+    while (*flag != value) continue;
+}
+
 static double sum_of(const float *data)
 {
     double sum = 0;
@@ -47,6 +55,21 @@ static void copy_in(cudaStream_t stream)
     CHECK(cudaMemcpyAsync(pinned, a, n * sizeof *a, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     printf("%a\n", sum_of(pinned));
+}
+
+static void call(void *)
+{
+    called++;
+}
+
+static void make_graph(void)
+{
+    const cudaHostNodeParams counts = {call, NULL};
+    cudaGraph_t made;
+    cudaGraphNode_t node;
+    CHECK(cudaGraphCreate(&made, 0));
+    CHECK(cudaGraphAddHostNode(&node, made, NULL, 0, &counts));
+    CHECK(cudaGraphInstantiate(&graph, made, 0));
 }
 
 static void *copy_beside(void *)
@@ -65,17 +88,32 @@ static void three(float *last)
     fold<<<blocks, 128>>>(n, last, c);
 }
 
-/* Behind the last kernel of a step. */
-static void look(const char *mode, int step)
+/* What the plan does not know, and which the next wait is for. */
+static void work(const char *mode)
 {
     if (!strcmp(mode, "copy")) CHECK(cudaMemcpyAsync(pinned, a, n * sizeof *a, cudaMemcpyDeviceToHost, 0));
     if (!strcmp(mode, "table")) scatter<<<(n + 127) / 128, 128>>>(n, table, a);
     if (!strcmp(mode, "event")) CHECK(cudaEventRecord(after, 0));
+    if (!strcmp(mode, "graph")) CHECK(cudaGraphLaunch(graph, 0));
+    if (!strcmp(mode, "call")) CHECK(cudaLaunchHostFunc(0, call, NULL));
+}
+
+/* Behind the last kernel of a step. */
+static void look(const char *mode, int step)
+{
+    if (!strcmp(mode, "flag")) {
+        await<<<1, 1>>>(mapped, step + 1);
+        (void)cudaEventQuery(before);
+        *mapped = step + 1;
+    }
+    static const char *const by_mapped[] = {"mapped", "table"};
+    work(mode);
     CHECK(cudaDeviceSynchronize());
-    if (!strcmp(mode, "mapped")) printf("%a\n", sum_of(mapped));
+    for (const char *way : by_mapped)
+        if (!strcmp(mode, way)) printf("%a\n", sum_of(mapped));
     if (!strcmp(mode, "managed")) printf("%a\n", sum_of(managed));
     if (!strcmp(mode, "copy")) printf("%a\n", sum_of(pinned));
-    if (!strcmp(mode, "table")) printf("%a\n", sum_of(mapped));
+    if (!strcmp(mode, "call") || !strcmp(mode, "graph")) printf("%d\n", called);
     if (!strcmp(mode, "query")) printf("%d\n", (int)cudaStreamQuery(0));
     if (!strcmp(mode, "event")) {
         float ms = -1;
@@ -97,7 +135,7 @@ int main(int argc, char **argv)
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
-        {"mode", NULL, &mode, NULL, "plain, copy, table, mapped, managed, query, event, stream or thread"},
+        {"mode", NULL, &mode, NULL, "plain, copy, table, mapped, managed, query, event, flag, graph, call, stream or thread"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "A wait behind every kernel.", own);
@@ -115,6 +153,7 @@ int main(int argc, char **argv)
     CHECK(cudaMemcpy(table, into, sizeof into, cudaMemcpyHostToDevice));
     CHECK(cudaEventCreate(&before));
     CHECK(cudaEventCreate(&after));
+    if (!strcmp(mode, "graph")) make_graph();
     if (!strcmp(mode, "thread")) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaEventRecord(before, 0));
     CHECK(cudaDeviceSynchronize());

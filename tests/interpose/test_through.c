@@ -83,6 +83,41 @@ static void launch_in_pattern_beside(void)
     OK(launch_b(0x7000, 0x2000, NULL)); /* no pattern begins so */
 }
 
+/* The host has not waited for what the device does behind such a call. */
+static void call_unknown(void)
+{
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024));
+}
+
+static CUdeviceptr plain(void)
+{
+    static CUdeviceptr address;
+    if (!address) OK(cuMemAlloc_v2(&address, 4096));
+    return address;
+}
+
+static void *ask_there(void *unused)
+{
+    (void)unused;
+    OK(cuCtxSetCurrent(context));
+    OK(cuEventQuery(NULL));
+    return NULL;
+}
+
+static void run_there(void *(*work)(void *))
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+}
+
+/* What this thread has launched meanwhile, the wait before the other one's call may not have waited for. */
+static void launch_while_other_asks(void)
+{
+    OK(launch_c(0x5000, NULL));
+    run_there(ask_there);
+}
+
 static void behind_stranger(void)
 {
     behind_unknown(launch_stranger, 1);
@@ -96,6 +131,134 @@ static void behind_event(void)
 static void behind_lone_launch(void)
 {
     behind_unknown(launch_in_pattern_beside, 1);
+}
+
+static void behind_call(void)
+{
+    behind_unknown(call_unknown, 1);
+}
+
+static void behind_asking_thread(void)
+{
+    behind_unknown(launch_while_other_asks, 1);
+}
+
+/* The wait for the default stream may not have waited for the thread's own. */
+static void behind_other_stream(void)
+{
+    start_passing();
+    use_ab();
+    OK(launch_c(0x5000, CU_STREAM_PER_THREAD));
+    fake_set_busy(1);
+    OK(cuStreamSynchronize(NULL));
+    fake_set_busy(0);
+    fake_clear();
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 1);
+    fake_clear();
+    use_ab();
+    CHECK(fake_count() == 1);
+}
+
+static void plan_measured(void)
+{
+    plan_through();
+    setenv("KFUSE_MEASURE", "always", 1);
+}
+
+/* In a stretch in which launches are not held, one is met that does not go on with the pattern. */
+static void behind_unheld(void)
+{
+    start_passing();
+    for (int i = 0; i < 4; i++) use_ab();
+    fake_clear();
+    OK(launch_a(0x1000, 7, NULL));
+    CHECK_LINE(0, A_LINE("1000 7")); /* it is such a stretch */
+    OK(launch_b(0x7000, 0x2000, NULL));
+    fake_clear();
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 1);
+    OK(launch_a(0x1000, 7, NULL));
+    fake_clear();
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 0);
+}
+
+static void *call_there(void *unused)
+{
+    (void)unused;
+    OK(cuCtxSetCurrent(context));
+    call_unknown();
+    return NULL;
+}
+
+static void *wait_there(void *unused)
+{
+    (void)unused;
+    OK(cuCtxSetCurrent(context));
+    OK(cuCtxSynchronize());
+    return NULL;
+}
+
+/* It may give the device work at any time. */
+static void behind_thread(void *(*work)(void *))
+{
+    start_passing();
+    use_ab();
+    run_there(work);
+    fake_clear();
+    OK(cuCtxSynchronize());
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 2);
+}
+
+static void behind_calling_thread(void)
+{
+    behind_thread(call_there);
+}
+
+static void behind_waiting_thread(void)
+{
+    behind_thread(wait_there);
+}
+
+static void plan_lazy(void)
+{
+    use_plan(&(struct fixture){.groups = FIXTURE_LAZY});
+    setenv("KFUSE_THROUGH_SYNC", "1", 1);
+}
+
+/* What was deferred before a wait that was passed and made up for is there for another context. */
+static void behind_settled(void)
+{
+    CUcontext other;
+    CUdeviceptr array = plain();
+    int value;
+    start_passing();
+    OK(launch_a(array, 7, NULL));
+    OK(launch_b(array, 0x2000, NULL));
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 1);
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuEventRecord(NULL, NULL));
+    fake_clear();
+    OK(cuMemcpyDtoH_v2(&value, array, sizeof value));
+    CHECK(fake_count() == 3);
+    CHECK_LINE(1, "cuCtxSynchronize");
+}
+
+/* A wait tells of the error as often as it is asked. */
+static void behind_error(void)
+{
+    start_passing();
+    use_ab();
+    fake_fail_launch("a", CUDA_ERROR_LAUNCH_FAILED);
+    OK(launch_a(0x1000, 7, NULL));
+    OK(cuCtxSynchronize());
+    CHECK(cuEventQuery(NULL) == CUDA_ERROR_LAUNCH_FAILED);
+    fake_clear();
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 1);
 }
 
 /* A wait is made up for before the call, behind what is held. */
@@ -128,6 +291,25 @@ static void before_query(void)
     CHECK(fake_count() == 1);
 }
 
+/* It may run until the host has gone on. */
+static void before_stranger(void)
+{
+    start_passing();
+    use_ab();
+    fake_clear();
+    OK(launch_c(0x5000, NULL));
+    CHECK_LINE(0, "cuCtxSynchronize");
+    OK(cuStreamQuery(NULL));
+    CHECK(fake_count() == 2);
+    OK(cuCtxSynchronize());
+    use_ab();
+    fake_clear();
+    OK(launch_b(0x7000, 0x2000, NULL));
+    CHECK_LINE(0, "cuCtxSynchronize");
+    OK(cuStreamQuery(NULL));
+    CHECK(fake_count() == 2);
+}
+
 static void before_stream(void)
 {
     CUstream stream;
@@ -150,11 +332,9 @@ static void *launch_there(void *unused)
 
 static void before_thread(void)
 {
-    pthread_t thread;
     start_passing();
     use_ab();
-    pthread_create(&thread, NULL, launch_there, NULL);
-    pthread_join(thread, NULL);
+    run_there(launch_there);
     CHECK_LINE(0, "cuCtxSynchronize");
     CHECK(fake_count() == 2);
 }
@@ -210,8 +390,17 @@ int main(int argc, char **argv)
         {"behind a launch that is not in the plan", behind_stranger, plan_through, NULL},
         {"behind a launch that no pattern begins with", behind_lone_launch, plan_through, NULL},
         {"behind an event", behind_event, plan_through, NULL},
+        {"behind a call that nobody knows", behind_call, plan_through, NULL},
+        {"behind another thread's question", behind_asking_thread, plan_through, NULL},
+        {"behind a launch in another stream", behind_other_stream, plan_through, NULL},
+        {"behind a launch that is not held", behind_unheld, plan_measured, NULL},
+        {"behind another thread's call", behind_calling_thread, plan_through, NULL},
+        {"behind another thread's wait", behind_waiting_thread, plan_through, NULL},
+        {"behind an error", behind_error, plan_through, NULL},
+        {"behind a wait that was made up for", behind_settled, plan_lazy, NULL},
         {"before memory is shared", before_share, plan_through, NULL},
         {"before the program asks how far the device is", before_query, plan_through, NULL},
+        {"before a launch of which the plan does not know", before_stranger, plan_through, NULL},
         {"before there is another stream", before_stream, plan_through, NULL},
         {"before another thread works with the device", before_thread, plan_through, NULL},
         {"before a call in another context", before_other_context, plan_through, NULL},
