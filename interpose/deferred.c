@@ -163,6 +163,23 @@ void deferred_look_around(void)
     if (has_any) deferred_forbid("a library is loaded that hands device memory to network cards");
 }
 
+static int count_loads(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(unsigned long long *)context = info->dlpi_adds;
+    return 1;
+}
+
+void deferred_look_at_news(void)
+{
+    static unsigned long long seen;
+    unsigned long long loads = 0;
+    dl_iterate_phdr(count_loads, &loads);
+    if (loads == seen) return;
+    seen = loads;
+    deferred_look_around();
+}
+
 /* --- what is about to happen --- */
 
 static bool is_touched(const struct deferred_store *store, const struct span *span, bool is_written)

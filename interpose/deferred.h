@@ -96,5 +96,7 @@ void deferred_forget(void);
 /* Forbids them where a library is loaded that may hand memory to a network card without any call of the
  * driver. */
 void deferred_look_around(void);
+/* The same where a library has been loaded since the last time. */
+void deferred_look_at_news(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "interpose/hook.h"
 
 #include "common/hash.h"
+#include "interpose/through.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -205,6 +206,14 @@ HOOK(cuKernelGetFunction, CUfunction *function, CUkernel kernel)
 
 /* --- module variables --- */
 
+static bool is_managed_memory(CUdeviceptr address)
+{
+    int is_managed = 0;
+    return REAL(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
+               CUDA_SUCCESS &&
+           is_managed;
+}
+
 static void variable(void *module, const char *name, const CUdeviceptr *address, const size_t *size,
                      bool is_managed)
 {
@@ -215,6 +224,8 @@ static void variable(void *module, const char *name, const CUdeviceptr *address,
         bytes = *size;
     else if (REAL(cuMemGetAddressRange_v2)(&base, &bytes, *address) != CUDA_SUCCESS)
         return;
+    if (is_managed || (through_on() && is_managed_memory(*address)))
+        queue_end_through("the program has a managed variable, which the host sees without a call");
     track_memory_add(*address, bytes, is_managed ? TRACE_MEMORY_MANAGED : TRACE_MEMORY_VARIABLE);
     record_variable(module, name, *address, bytes, is_managed);
 }

@@ -582,6 +582,7 @@ bool queue_pass_wait(CUstream stream)
     if (through_on() && !has_lock) {
         queue_meet_thread();
         enter(); /* another thread may be making up for the last one */
+        deferred_look_at_news();
         passes = through_on() && is_only_stream(stream) && !shim_is_latched() && through_pass();
         leave();
     }

@@ -3,6 +3,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "tests/interpose/replay_program.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 static void plan_through(void)
@@ -222,6 +223,26 @@ static void behind_waiting_thread(void)
     behind_thread(wait_there);
 }
 
+static void plan_carrier(void)
+{
+    char command[4200];
+    plan_through();
+    snprintf(command, sizeof command, "cc -shared -o '%s' -x c /dev/null", in_folder("libfabric.so.1"));
+    CHECK(system(command) == 0);
+}
+
+/* It may send what lies on the device by no call of the driver. */
+static void behind_carrier(void)
+{
+    start_passing();
+    use_ab();
+    CHECK(dlopen(in_folder("libfabric.so.1"), RTLD_NOW));
+    fake_clear();
+    OK(cuCtxSynchronize());
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 2);
+}
+
 static void plan_lazy(void)
 {
     use_plan(&(struct fixture){.groups = FIXTURE_LAZY});
@@ -259,6 +280,20 @@ static void behind_error(void)
     fake_clear();
     OK(cuCtxSynchronize());
     CHECK(fake_count() == 1);
+}
+
+static void behind_managed_variable(void)
+{
+    CUdeviceptr address;
+    size_t size;
+    start_passing();
+    use_ab();
+    fake_clear();
+    OK(cuLibraryGetManaged(&address, &size, NULL, "v"));
+    CHECK_LINE(0, "cuCtxSynchronize");
+    OK(cuCtxSynchronize());
+    OK(cuCtxSynchronize());
+    CHECK(fake_count() == 3);
 }
 
 /* A wait is made up for before the call, behind what is held. */
@@ -397,7 +432,9 @@ int main(int argc, char **argv)
         {"behind another thread's call", behind_calling_thread, plan_through, NULL},
         {"behind another thread's wait", behind_waiting_thread, plan_through, NULL},
         {"behind an error", behind_error, plan_through, NULL},
+        {"behind a library that sends memory", behind_carrier, plan_carrier, NULL},
         {"behind a wait that was made up for", behind_settled, plan_lazy, NULL},
+        {"behind a managed variable", behind_managed_variable, plan_through, NULL},
         {"before memory is shared", before_share, plan_through, NULL},
         {"before the program asks how far the device is", before_query, plan_through, NULL},
         {"before a launch of which the plan does not know", before_stranger, plan_through, NULL},
