@@ -10,16 +10,27 @@ static bool is_plain(uint64_t address)
     return track_memory_plain(NULL, address, &start, &size);
 }
 
-/* The host's part in it goes on behind the call. */
-static inline void note_begin(uint64_t to, uint64_t from, bool is_async)
+/* By its symbol: the call waits for the copy. */
+#define IS_TO_HOST(symbol, is_async)   (!(is_async) && !__builtin_strncmp(#symbol, "cuMemcpyDtoH", 12))
+#define IS_FROM_HOST(symbol, is_async) (!(is_async) && !__builtin_strncmp(#symbol, "cuMemcpyHtoD", 12))
+
+static bool is_host(uint64_t address)
 {
-    if (through_on() && is_async && !(is_plain(to) && is_plain(from))) through_meet_unknown();
+    struct track_range range;
+    return !track_memory_find(address, &range) || range.kind == TRACE_MEMORY_HOST;
+}
+
+/* The copy may go on behind the call, where the host sees it: within the device no call waits for it. */
+static inline void note_begin(uint64_t to, uint64_t from, bool to_host, bool from_host)
+{
+    if (!through_on()) return;
+    if (to_host ? !is_host(to) : !is_plain(to) || (!from_host && !is_plain(from))) through_meet_unknown();
 }
 
 /* The host has what stood in the stream behind all else. */
-static inline void note_end(uint64_t to, uint64_t from, bool is_async, CUstream stream, CUresult result)
+static inline void note_end(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, CUresult result)
 {
-    if (through_on() && !is_async && is_plain(from) && !is_plain(to)) queue_waited(stream, false, result);
+    if (through_on() && bytes && is_plain(from) && is_host(to)) queue_waited(stream, false, result);
 }
 
 static inline void note_set(uint64_t address)
@@ -31,10 +42,12 @@ static inline void note_set(uint64_t address)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes);                                            \
-        note_begin((uint64_t)(to), (uint64_t)(from), async);                                                 \
+        note_begin((uint64_t)(to), (uint64_t)(from), IS_TO_HOST(symbol, async),                              \
+                   IS_FROM_HOST(symbol, async));                                                             \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
-        note_end((uint64_t)(to), (uint64_t)(from), async, hook_stream(#symbol, on), result);                 \
+        if (IS_TO_HOST(symbol, async))                                                                       \
+            note_end((uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on), result);             \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
             record_copy(&(struct record_copy){.destination = (uint64_t)(to),                                 \
                                               .source = (uint64_t)(from),                                    \

@@ -7,8 +7,8 @@
  * ordered behind the work: one stream, one thread, one context, nothing shared with others (the same as for deferred
  * stores, deferred.h). All that is held or under way since the last real wait are launches of the plan, whose guards have
  * shown that they reach plain device memory alone, and that print and trap nowhere. Anything else is UNKNOWN until the
- * next real wait: other launches, copies to or from the host that do not wait themselves, sets of other memory, events
- * (a program may ask for them behind the wait), errors, and whatever may give the device work (queue_flush).
+ * next real wait: other launches, copies of other memory that do not wait themselves, sets of it, events (a program may ask for
+ * them behind the wait), errors, and whatever may give the device work (queue_flush).
  *
  * A wait that was passed is OWED. It is made up for before a call that could tell: one that asks the driver how far it is, that
  * is not known, or that is made in another context; before any other launch; and when a second thread, stream or a library that

@@ -11,6 +11,7 @@ static cudaStream_t other;
 static cudaEvent_t before, after;
 static cudaGraphExec_t graph;
 static int called;
+__device__ float variable[16];
 
 __global__ void scale(int n, float *b, const float *a)
 {
@@ -91,8 +92,14 @@ static void three(float *last)
 /* What the plan does not know, and which the next wait is for. */
 static void work(const char *mode)
 {
+    void *address;
     if (!strcmp(mode, "copy")) CHECK(cudaMemcpyAsync(pinned, a, n * sizeof *a, cudaMemcpyDeviceToHost, 0));
-    if (!strcmp(mode, "table")) scatter<<<(n + 127) / 128, 128>>>(n, table, a);
+    if (!strcmp(mode, "device")) CHECK(cudaMemcpy(mapped, a, n * sizeof *a, cudaMemcpyDeviceToDevice));
+    if (!strcmp(mode, "table") || !strcmp(mode, "variable")) scatter<<<(n + 127) / 128, 128>>>(n, table, a);
+    if (!strcmp(mode, "variable")) {
+        CHECK(cudaGetSymbolAddress(&address, variable));
+        CHECK(cudaMemcpy(address, a, sizeof variable, cudaMemcpyDeviceToDevice));
+    }
     if (!strcmp(mode, "event")) CHECK(cudaEventRecord(after, 0));
     if (!strcmp(mode, "graph")) CHECK(cudaGraphLaunch(graph, 0));
     if (!strcmp(mode, "call")) CHECK(cudaLaunchHostFunc(0, call, NULL));
@@ -106,7 +113,7 @@ static void look(const char *mode, int step)
         (void)cudaEventQuery(before);
         *mapped = step + 1;
     }
-    static const char *const by_mapped[] = {"mapped", "table"};
+    static const char *const by_mapped[] = {"mapped", "table", "device", "variable"};
     work(mode);
     CHECK(cudaDeviceSynchronize());
     for (const char *way : by_mapped)
@@ -135,7 +142,7 @@ int main(int argc, char **argv)
     long size = 4096;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
-        {"mode", NULL, &mode, NULL, "plain, copy, table, mapped, managed, query, event, flag, graph, call, stream or thread"},
+        {"mode", NULL, &mode, NULL, "plain, copy, device, table, variable, mapped, managed, query, event, flag, graph, call, stream or thread"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "A wait behind every kernel.", own);

@@ -31,7 +31,7 @@ run_planned "$waits" --mode plain
 unset run_options
 run_planned "$waits" --mode plain
 [ "$(stat_of issued)" = "$(stat_of launches)" ] || fail 'something is fused across a wait that is real'
-for mode in copy table event flag graph call; do passes $mode 1 24; done
+for mode in copy device table variable event flag graph call; do passes $mode 1 24; done
 passes query 30 36
 for mode in stream; do passes $mode 1 30; done
 for mode in thread mapped managed; do passes $mode 0 24; done

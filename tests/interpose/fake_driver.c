@@ -396,6 +396,12 @@ EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+    fake_log("cuMemcpyDtoD_v2 %llx %llx %zu", to, from, size);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
     fake_log("%scuMemcpyDtoDAsync_v2 %llx %llx %zu %lx", fake.fail_copy ? "failed " : "", to, from, size,

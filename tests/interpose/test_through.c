@@ -97,6 +97,20 @@ static CUdeviceptr plain(void)
     return address;
 }
 
+static void copy_to_unknown_memory(void)
+{
+    OK(cuMemcpyDtoD_v2(0x9000, plain(), 64));
+}
+
+/* Within the device no copy waits, nor does one of nothing. */
+static void copy_without_waiting(void)
+{
+    int none;
+    OK(launch_c(0x5000, NULL));
+    OK(cuMemcpyDtoD_v2(0x9000, plain(), 64));
+    OK(cuMemcpyDtoH_v2(&none, plain(), 0));
+}
+
 static void *ask_there(void *unused)
 {
     (void)unused;
@@ -137,6 +151,16 @@ static void behind_lone_launch(void)
 static void behind_call(void)
 {
     behind_unknown(call_unknown, 1);
+}
+
+static void behind_copy(void)
+{
+    behind_unknown(copy_to_unknown_memory, 1);
+}
+
+static void behind_copy_that_waits_not(void)
+{
+    behind_unknown(copy_without_waiting, 1);
 }
 
 static void behind_asking_thread(void)
@@ -426,6 +450,8 @@ int main(int argc, char **argv)
         {"behind a launch that no pattern begins with", behind_lone_launch, plan_through, NULL},
         {"behind an event", behind_event, plan_through, NULL},
         {"behind a call that nobody knows", behind_call, plan_through, NULL},
+        {"behind a copy to other memory", behind_copy, plan_through, NULL},
+        {"behind copies that do not wait", behind_copy_that_waits_not, plan_through, NULL},
         {"behind another thread's question", behind_asking_thread, plan_through, NULL},
         {"behind a launch in another stream", behind_other_stream, plan_through, NULL},
         {"behind a launch that is not held", behind_unheld, plan_measured, NULL},
