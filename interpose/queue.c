@@ -637,7 +637,7 @@ void queue_finish(void)
 
 void queue_defer_nothing(const char *reason)
 {
-    if (has_lock || deferred_is_forbidden()) return;
+    if (has_lock || (deferred_is_forbidden() && !through_owes())) return;
     enter();
     deferred_forbid(reason);
     if (deferred_is_pending()) drain_and_materialise(true);

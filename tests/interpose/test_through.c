@@ -269,8 +269,29 @@ static void behind_carrier(void)
 
 static void plan_lazy(void)
 {
+    plan_carrier();
     use_plan(&(struct fixture){.groups = FIXTURE_LAZY});
-    setenv("KFUSE_THROUGH_SYNC", "1", 1);
+}
+
+/* It was noticed by a launch, when a wait was owed. */
+static void before_stream_behind_carrier(void)
+{
+    CUdeviceptr array = plain();
+    CUstream stream;
+    start_passing();
+    OK(launch_a(array, 7, NULL));
+    OK(launch_b(array, 0x2000, NULL));
+    OK(cuCtxSynchronize());
+    CHECK(dlopen(in_folder("libfabric.so.1"), RTLD_NOW));
+    for (int i = 0; i < 2000; i++) {
+        OK(launch_a(array, 7, NULL));
+        OK(launch_b(array, 0x2000, NULL));
+        if (i % 64 == 0) fake_clear();
+    }
+    CHECK(!strncmp(fake_line(fake_count() - 1), "launch ab ", 10)); /* nothing is left stale any more */
+    fake_clear();
+    OK(cuStreamCreate(&stream, 0));
+    CHECK_LINE(fake_count() - 2, "cuCtxSynchronize");
 }
 
 /* What was deferred before a wait that was passed and made up for is there for another context. */
@@ -459,6 +480,7 @@ int main(int argc, char **argv)
         {"behind another thread's wait", behind_waiting_thread, plan_through, NULL},
         {"behind an error", behind_error, plan_through, NULL},
         {"behind a library that sends memory", behind_carrier, plan_carrier, NULL},
+        {"before a stream behind such a library", before_stream_behind_carrier, plan_lazy, NULL},
         {"behind a wait that was made up for", behind_settled, plan_lazy, NULL},
         {"behind a managed variable", behind_managed_variable, plan_through, NULL},
         {"before memory is shared", before_share, plan_through, NULL},
