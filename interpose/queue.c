@@ -287,31 +287,6 @@ static bool is_holdable(CUstream stream, bool is_first)
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static __attribute__((noinline)) bool append_variables(struct held *held, const struct track_kernel *kernel,
-                                                       uint32_t index)
-{
-    uint32_t at = (held->words_size + 7) & ~7u, bytes = 8 * queue.plan->kernels[index].variable_count;
-    if (at + bytes > queue.buffer_size || track_current_context() != queue.context) return false;
-    memset(held->arguments + held->words_size, 0, at - held->words_size);
-    held->words_size = at + bytes;
-    return variables_put(index, kernel, held->function, held->arguments + at);
-}
-
-/* Addresses that the kernel makes of its arguments, for guards and fused kernels. */
-static __attribute__((noinline)) bool append_sums(struct held *held, uint32_t index)
-{
-    const struct plan_kernel *kernel = &queue.plan->kernels[index];
-    uint32_t at = (held->words_size + 7) & ~7u, end = at + 8 * kernel->sum_count;
-    if (end > queue.buffer_size || held->launch.arguments_size < kernel->parameter_bytes) return false;
-    memset(held->arguments + held->words_size, 0, at - held->words_size);
-    for (uint32_t i = 0; i < kernel->sum_count; i++, at += 8) {
-        uint64_t address = plan_sum_of(&queue.plan->sums[kernel->first_sum + i], held->arguments);
-        memcpy(held->arguments + at, &address, sizeof address);
-    }
-    held->words_size = end;
-    return true;
-}
-
 /* Copies the launch behind those that are held. */
 static inline __attribute__((always_inline)) bool append(const struct record_shape *shape,
                                                          const struct track_kernel *kernel, uint32_t index)
@@ -327,8 +302,9 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
     memcpy(held->launch.block, shape->block, sizeof held->launch.block);
     held->launch.dynamic_shared = shape->dynamic_shared;
     held->launch.arguments_size = held->words_size = (uint32_t)size;
-    if (queue.plan->kernels[index].variable_count && !append_variables(held, kernel, index)) return false;
-    if (queue.plan->kernels[index].sum_count && !append_sums(held, index)) return false;
+    if (queue.plan->kernels[index].variable_count && !queue_append_variables(held, kernel, index))
+        return false;
+    if (queue.plan->kernels[index].sum_count && !queue_append_sums(held, index)) return false;
     held->ticket = ++queue.tickets;
     queue.count++;
     return true;

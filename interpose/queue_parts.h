@@ -77,6 +77,9 @@ static inline void queue_pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
+/* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */
+bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
+bool queue_append_sums(struct held *held, uint32_t index);
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);
 /* Of a launch that finds the queue empty: whether it may begin a pattern. */
