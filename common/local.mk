@@ -9,6 +9,7 @@ libcommon_la_SOURCES = \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
 	common/measured.c common/measured.h \
+	common/memop.h \
 	common/outlet.c common/outlet.h \
 	common/own_file.h \
 	common/own_write.c common/own_write.h \

@@ -12,6 +12,7 @@
 
 #include "common/guard.h"
 #include "common/hash.h"
+#include "common/memop.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 6,
+    PLAN_VERSION = 7,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
@@ -67,7 +68,10 @@ struct plan_sum {
 struct plan_kernel {       /* a member or a launch passed over; its attributes must be as recorded */
     uint32_t module, name; /* name: offset in strings */
     uint32_t registers, static_shared, local_bytes, parameter_bytes;
-    int32_t max_dynamic_shared, reserved;
+    int32_t max_dynamic_shared;
+    uint32_t memop,
+        memop_width; /* enum memop_kind; bytes of an element: no kernel of a module, but a set or a copy */
+    uint32_t reserved;
     uint32_t first_variable, variable_count; /* see plan_words_size */
     uint32_t first_sum, sum_count;
 };
@@ -176,7 +180,7 @@ struct plan_group {
 _Static_assert(sizeof(struct plan_sum) == 72, "plan sum");
 _Static_assert(sizeof(struct plan_header) == 368, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
-_Static_assert(sizeof(struct plan_kernel) == 48, "plan kernel");
+_Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");

@@ -145,6 +145,14 @@ static bool is_sum(const struct plan_sum *sum, uint32_t parameter_bytes)
     return true;
 }
 
+static bool is_kernel_or_memop(const struct plan_kernel *kernel)
+{
+    uint32_t width = kernel->memop_width;
+    if (kernel->memop == MEMOP_NONE) return true;
+    return kernel->memop < MEMOP_KINDS && width && width <= MEMOP_WIDEST && !(width & (width - 1)) &&
+           kernel->parameter_bytes == MEMOP_ARGUMENT_BYTES && !kernel->variable_count;
+}
+
 static bool check_names_and_kernels(const struct check *check)
 {
     const struct plan *plan = check->plan;
@@ -157,6 +165,7 @@ static bool check_names_and_kernels(const struct check *check)
         if (kernel->module >= plan->header->modules.count)
             return reject(check, "kernel %u is of no module", i);
         if (!is_name(plan, kernel->name)) return reject(check, "kernel %u has no name", i);
+        if (!is_kernel_or_memop(kernel)) return reject(check, "kernel %u is no memory operation", i);
         if (kernel->variable_count > VARIABLES_LIMIT || kernel->first_variable > variables ||
             kernel->variable_count > variables - kernel->first_variable)
             return reject(check, "kernel %u has variables outside their table", i);

@@ -3,6 +3,7 @@
 #include "interpose/held.h"
 
 #include "common/log.h"
+#include "interpose/memop.h"
 #include "interpose/shim.h"
 
 CUresult held_launch_packed(CUfunction function, const uint32_t grid[3], const uint32_t block[3],
@@ -18,7 +19,9 @@ CUresult held_launch_packed(CUfunction function, const uint32_t grid[3], const u
 CUresult held_launch(const struct held *held)
 {
     const struct match_launch *shape = &held->launch;
-    CUresult result = held_launch_packed(held->function, shape->grid, shape->block, shape->dynamic_shared,
+    CUresult result =
+        held->memop ? memop_issue(held)
+                    : held_launch_packed(held->function, shape->grid, shape->block, shape->dynamic_shared,
                                          held->stream, held->arguments, shape->arguments_size);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED)
         log_write(LOG_WARNING, "queue", "a launch that was held failed on release: CUDA error %d",

@@ -10,7 +10,8 @@ struct held {
     struct match_launch launch;
     CUfunction function;
     CUstream stream;
-    unsigned char *arguments; /* the words of the step (plan_words_size), in a buffer of its owner */
+    uint32_t memop, memop_width; /* as in plan_kernel: then there is no function */
+    unsigned char *arguments;    /* the words of the step (plan_words_size), in a buffer of its owner */
     uint32_t words_size;
     uint64_t ticket; /* counts held launches; 0 is none */
 };

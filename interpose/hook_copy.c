@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wrappers of copies and sets. They issue what is held: whether one may pass that is decided nowhere yet. */
+ * Wrappers of copies and sets. One that the plan knows is a launch (memop.h); others issue what is held. */
 #include "interpose/hook.h"
+#include "interpose/memop.h"
 #include "interpose/queue.h"
 #include "interpose/through.h"
 
@@ -38,10 +39,28 @@ static inline void note_set(uint64_t address)
     if (through_on() && !is_plain(address)) through_meet_unknown();
 }
 
+/* True: it is held, or has been issued. */
+static inline bool enter_copy(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream)
+{
+    const struct memop_call call = {MEMOP_COPY, to, from, bytes, stream};
+    enum memop_outcome outcome = memop_is_on ? memop_take(&call) : MEMOP_OTHER;
+    if (outcome == MEMOP_OTHER) shim_enter_copy(to, from, bytes);
+    return outcome == MEMOP_TAKEN;
+}
+
+static inline bool enter_set(uint64_t to, uint64_t pattern, uint64_t bytes, CUstream stream)
+{
+    const struct memop_call call = {MEMOP_SET, to, pattern, bytes, stream};
+    enum memop_outcome outcome = memop_is_on ? memop_take(&call) : MEMOP_OTHER;
+    if (outcome == MEMOP_OTHER) shim_enter_copy(to, 0, bytes);
+    return outcome == MEMOP_TAKEN;
+}
+
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_copy((uint64_t)(to), (uint64_t)(from), bytes);                                            \
+        if (enter_copy((uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on)))                   \
+            return shim_result(CUDA_SUCCESS);                                                                \
         note_begin((uint64_t)(to), (uint64_t)(from), IS_TO_HOST(symbol, async),                              \
                    IS_FROM_HOST(symbol, async));                                                             \
         GATE;                                                                                                \
@@ -190,7 +209,9 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
 #define SET(symbol, bits, on, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        shim_enter_copy(address, 0, count *(bits / 8));                                                      \
+        if (enter_set(address, memop_pattern(value, bits / 8), count * (bits / 8),                           \
+                      hook_stream(#symbol, on)))                                                             \
+            return shim_result(CUDA_SUCCESS);                                                                \
         note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \

@@ -239,7 +239,7 @@ void issue_meet_alone(bool is_known)
     issue_restore();
     if (is_known)
         deferred_resolve(&use);
-    else
+    else if (!queue.is_memop)
         deferred_materialise_all();
 }
 

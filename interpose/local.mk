@@ -19,8 +19,9 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
-	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h interpose/queue_parts.h \
+	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h interpose/queue_memory.c interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \
+	interpose/memop.c interpose/memop.h \
 	interpose/record.c interpose/record.h \
 	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \

@@ -27,7 +27,7 @@ static __thread bool has_lock;
 
 /* The flag is set all the while the lock may be this thread's: a signal's handler that calls CUDA or exit in
  * between must not wait for what its own thread has. */
-static void enter(void)
+void queue_enter(void)
 {
     has_lock = true;
     atomic_signal_fence(memory_order_seq_cst);
@@ -37,7 +37,7 @@ static void enter(void)
     gate_step_in();
 }
 
-static void leave(void)
+void queue_leave(void)
 {
     queue_lock_give(&queue.lock);
     atomic_signal_fence(memory_order_seq_cst);
@@ -67,9 +67,14 @@ static __attribute__((noinline)) void hold_nothing(void)
     atomic_store(&queue.oldest, 0);
 }
 
+bool queue_has_lock(void)
+{
+    return has_lock;
+}
+
 /* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
  * the next launch will likely be held too: a flush that finds nothing takes it away. */
-static void publish(void)
+void queue_publish(void)
 {
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
@@ -262,8 +267,7 @@ static void settle_for_others(void)
     if (through_owes() && track_current_context() != queue.context) settle();
 }
 
-/* From here on memory is as the program has made it; others: also for other streams and processes. */
-static void drain_and_materialise(bool others)
+void queue_drain_and_materialise(bool others)
 {
     drain();
     materialise(others);
@@ -297,6 +301,8 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
     if (size < 0 || queue.count + 1 >= queue.capacity) return false;
     held->function = shape->function;
     held->stream = shape->stream;
+    held->memop = queue.plan->kernels[index].memop;
+    held->memop_width = queue.plan->kernels[index].memop_width;
     held->launch.kernel = index;
     memcpy(held->launch.grid, shape->grid, sizeof held->launch.grid);
     memcpy(held->launch.block, shape->block, sizeof held->launch.block);
@@ -337,16 +343,16 @@ static bool may_stay_away(uint64_t ticket)
 
 static void release(uint64_t ticket)
 {
-    enter();
+    queue_enter();
     if (announced() == ticket && (queue.count || !may_stay_away(ticket))) {
         if (queue.count) {
             shim_count(COUNT_TIMER);
             queue_account(-TIMER_LOSS);
         }
         drain();
-        publish();
+        queue_publish();
     }
-    leave();
+    queue_leave();
 }
 
 enum watch_outcome { WATCH_CALLER, WATCH_ISSUED, WATCH_HOLD };
@@ -373,6 +379,12 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
     return is_issued ? WATCH_ISSUED : is_fresh ? WATCH_HOLD : WATCH_CALLER;
 }
 
+/* Before a launch of which nothing is known. */
+static void give_way(void)
+{
+    queue.is_memop ? drain() : queue_drain_and_materialise(false);
+}
+
 /* With the lock. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
@@ -387,23 +399,23 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
     if (!append(shape, kernel, index)) {
-        drain_and_materialise(false);
+        give_way();
         return false;
     }
     if (is_first && !take_next()) {
         drop(1);
-        drain_and_materialise(false);
+        give_way();
         return false;
     }
     if (!is_holdable(shape->stream, is_first)) {
         if (!--queue.count) match_start(&queue.state);
-        drain_and_materialise(false);
+        give_way();
         return false;
     }
     if (!issue_matched(true)) return false;
     if (queue.count == 1 && atomic_load_explicit(&queue.paused, memory_order_relaxed)) { /* since just now */
         drop(1);
-        drain_and_materialise(false);
+        give_way();
         return false;
     }
     if (measure_watches() && queue.count == 1 &&
@@ -428,31 +440,53 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
 }
 
 static void pass_by(void);
+static bool may_hold(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
+{
+    if (index < 0 || shape->flags || shim_is_latched() || track_is_capturing()) return false;
+    if (!atomic_load_explicit(&queue.groups_on, memory_order_acquire)) return false;
+    if (shape->dynamic_shared + (uint64_t)kernel->record.static_shared > QUEUE_PLAIN_SHARED) return false;
+    return oldest() || deferred_is_pending() || is_watching() || queue_may_start(shape, (uint32_t)index);
+}
+
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (has_lock) return false;
     queue_meet_thread();
-    bool may_hold = index >= 0 && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
-                    atomic_load_explicit(&queue.groups_on, memory_order_acquire) &&
-                    shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
-    if (may_hold && !oldest() && !deferred_is_pending() && !is_watching())
-        may_hold = queue_may_start(shape, (uint32_t)index);
-    if (!may_hold) {
+    if (!may_hold(shape, kernel, index)) {
         if (shim_has_attention(ATTENTION_QUEUE)) pass_by();
         return false;
     }
-    enter();
+    queue_enter();
     if (follow(shape, kernel, (uint32_t)index)) {
-        leave();
+        queue_leave();
         shim_count(COUNT_HELD);
         return true;
     }
     bool is_held = hold(shape, kernel, (uint32_t)index);
     if (!is_held) queue.is_known ? settle_for_others() : settle();
     if (!is_held && !queue.is_known) through_meet_unknown();
-    publish();
-    leave();
+    queue_publish();
+    queue_leave();
     return is_held;
+}
+
+/* A stranger is left to queue_touch, which knows what it touches. */
+enum memop_outcome queue_memop(const struct record_shape *shape, const struct track_kernel *kernel,
+                               int32_t index)
+{
+    if (has_lock) return MEMOP_OTHER;
+    queue_meet_thread();
+    if (!may_hold(shape, kernel, index)) return MEMOP_OTHER;
+    queue_enter();
+    queue.is_memop = true;
+    bool is_held = follow(shape, kernel, (uint32_t)index) || hold(shape, kernel, (uint32_t)index);
+    queue.is_memop = false;
+    if (is_held) shim_count(COUNT_LAUNCHES);
+    enum memop_outcome outcome = is_held ? MEMOP_TAKEN : queue.is_known ? MEMOP_READY : MEMOP_OTHER;
+    if (outcome == MEMOP_READY) settle_for_others();
+    queue_publish();
+    queue_leave();
+    return outcome;
 }
 
 /* The bit is a leftover of an earlier group: taken away only with the lock, and only if that costs no
@@ -485,11 +519,11 @@ static void pass_by(void)
 {
     measure_note_wait();
     if (!is_idle()) {
-        enter();
-        drain_and_materialise(false);
+        queue_enter();
+        queue_drain_and_materialise(false);
         settle();
-        publish();
-        leave();
+        queue_publish();
+        queue_leave();
         forget_attention();
     }
     through_meet_unknown(); /* the work comes behind what has been waited for */
@@ -505,14 +539,14 @@ void queue_flush(void)
 static void look_on(bool waits)
 {
     if (is_idle() || (!oldest() && !through_owes())) return;
-    enter();
+    queue_enter();
     drain();
     if (waits)
         settle();
     else
         settle_for_others();
-    publish();
-    leave();
+    queue_publish();
+    queue_leave();
     forget_attention();
 }
 
@@ -538,11 +572,11 @@ void queue_wait(void)
 void queue_end_through(const char *reason)
 {
     if (!through_on() || has_lock) return;
-    enter();
+    queue_enter();
     settle();
     through_end(reason);
-    publish();
-    leave();
+    queue_publish();
+    queue_leave();
 }
 
 /* That all of the program's launches go to. */
@@ -557,10 +591,10 @@ bool queue_pass_wait(CUstream stream)
     bool passes = false;
     if (through_on() && !has_lock) {
         queue_meet_thread();
-        enter(); /* another thread may be making up for the last one */
+        queue_enter(); /* another thread may be making up for the last one */
         deferred_look_at_news();
         passes = through_on() && is_only_stream(stream) && !shim_is_latched() && through_pass();
-        leave();
+        queue_leave();
     }
     if (!passes) wait_behind(false);
     return passes;
@@ -582,15 +616,15 @@ void queue_touch(const struct deferred_touch *touches, uint32_t count)
 {
     measure_note_wait();
     if (is_idle()) return;
-    enter();
+    queue_enter();
     drain();
     bool is_pushed = queue_push_context(), has_materialised = false;
     for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
     if (has_materialised && is_pushed) await_materialised();
     queue_pop_context(is_pushed);
     settle_for_others();
-    publish();
-    leave();
+    queue_publish();
+    queue_leave();
     forget_attention();
 }
 
@@ -601,9 +635,9 @@ void queue_finish(void)
         if (queue_lock_try(&queue.lock)) {
             has_lock = true;
             drain();
-            publish();
+            queue_publish();
             measure_finish();
-            leave();
+            queue_leave();
             return;
         }
         nanosleep(&pause, NULL);
@@ -614,12 +648,12 @@ void queue_finish(void)
 void queue_defer_nothing(const char *reason)
 {
     if (has_lock || (deferred_is_forbidden() && !through_owes())) return;
-    enter();
+    queue_enter();
     deferred_forbid(reason);
-    if (deferred_is_pending()) drain_and_materialise(true);
+    if (deferred_is_pending()) queue_drain_and_materialise(true);
     settle();
-    publish();
-    leave();
+    queue_publish();
+    queue_leave();
 }
 
 /* An event that the program has recorded before may order the stream behind a use, not behind its
@@ -674,7 +708,7 @@ bool queue_start(const struct plan *plan)
     static const struct timer_source source = {oldest, release};
     queue.match = match_create(plan);
     if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
-        !deferred_start(plan))
+        !deferred_start(plan) || !memop_start(plan))
         return false;
     through_start();
     queue.plan = plan;
@@ -691,9 +725,9 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     CUfunction *copy = calloc(variants + 1, sizeof *copy);
     if (!copy) return false;
     memcpy(copy, code, variants * sizeof *copy);
-    enter();
-    drain_and_materialise(false); /* states count paths of groups that were on */
-    publish();
+    queue_enter();
+    queue_drain_and_materialise(false); /* states count paths of groups that were on */
+    queue_publish();
     queue.context = context;
     queue.groups[group].code = copy;
     queue.groups[group].passes_over = false;
@@ -707,60 +741,8 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     if (!queue_is_bystander(group))
         starts_switch(group, true); /* one matters only where a store is pending */
     atomic_fetch_add(&queue.groups_on, 1);
-    leave();
+    queue_leave();
     return true;
-}
-
-/* --- the library's own memory --- */
-
-static bool renames_anything(const struct plan_group *group)
-{
-    for (uint32_t i = 0; i < group->variant_count; i++)
-        if (queue.plan->variants[group->first_variant + i].rename_count) return true;
-    return false;
-}
-
-bool queue_give_back(void)
-{
-    if (has_lock || !shadow_bytes() || track_is_capturing()) return false;
-    enter();
-    drain_and_materialise(false);
-    for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
-        if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
-        issue_disable(i, "the program needs the memory of its second buffers");
-        verify_forget(i);
-    }
-    bool is_pushed = queue_push_context();
-    shadow_free();
-    queue_pop_context(is_pushed);
-    publish();
-    leave();
-    return true;
-}
-
-uint64_t queue_own_bytes(void)
-{
-    return shadow_bytes() && track_current_context() == queue.context ? shadow_bytes() : 0;
-}
-
-void queue_stream_gone(CUstream stream)
-{
-    if (has_lock || !shadow_bytes()) return;
-    enter();
-    shadow_stream_gone(stream);
-    leave();
-}
-
-void queue_context_gone(void)
-{
-    if (has_lock || (!shadow_bytes() && !deferred_is_pending() && !measure_has_events())) return;
-    enter();
-    measure_context_gone();
-    rename_forget();
-    shadow_forget();
-    deferred_forget();
-    publish();
-    leave();
 }
 
 uint64_t queue_group_uses(uint32_t group)

@@ -46,6 +46,7 @@
 
 #include "interpose/deferred.h"
 #include "interpose/entry.h"
+#include "interpose/memop.h"
 #include "interpose/record.h"
 
 struct plan;
@@ -64,6 +65,9 @@ uint64_t queue_group_uses(uint32_t group);
  * is held or has been issued in a group. False: everything earlier is in the driver, and the caller launches.
  */
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index);
+/* The same for a set or a copy that the plan knows (memop.h). */
+enum memop_outcome queue_memop(const struct record_shape *shape, const struct track_kernel *kernel,
+                               int32_t index);
 /* Issues everything that is held, restores what is away, and materialises what is pending (deferred.h). */
 void queue_flush(void);
 /* The same before a call that only waits or asks (queue_wait) or marks (queue_mark): what is pending stays so.

@@ -44,6 +44,7 @@ struct queue {
     _Atomic uint32_t watched; /* first ones of held that are with the driver already; then count is 0 */
     int64_t watched_ns;       /* when the first of them came */
     bool is_known;            /* the launch that was left to the caller: its guards hold */
+    bool is_memop;            /* what has arrived is a set or a copy */
     _Atomic bool has_threads; /* more than one works with the device */
 };
 extern struct queue queue;
@@ -77,6 +78,13 @@ static inline void queue_pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
+/* The queue's lock, and what others are told of the queue before it is given up. */
+void queue_enter(void);
+void queue_leave(void);
+void queue_publish(void);
+bool queue_has_lock(void); /* this thread */
+/* From here on memory is as the program has made it; others: also for other streams and processes. */
+void queue_drain_and_materialise(bool others);
 /* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */
 bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
 bool queue_append_sums(struct held *held, uint32_t index);

@@ -167,8 +167,8 @@ static bool are_modules_loaded(const struct plan_group *group)
 {
     for (uint32_t i = 0; i < group->step_count; i++) {
         const struct plan_step *step = &replay.plan.steps[group->first_step + i];
-        if (!track_module_is_loaded(replay.plan.modules[replay.plan.kernels[step->kernel].module].hash))
-            return false;
+        const struct plan_kernel *kernel = &replay.plan.kernels[step->kernel];
+        if (!kernel->memop && !track_module_is_loaded(replay.plan.modules[kernel->module].hash)) return false;
     }
     return true;
 }

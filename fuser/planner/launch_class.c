@@ -7,6 +7,7 @@
 #include "fuser/access/array_range.h"
 #include "fuser/access/moved.h"
 #include "fuser/codegen/codegen.h"
+#include "fuser/planner/memop.h"
 #include "fuser/planner/shift.h"
 
 #include <isl/options.h>
@@ -199,7 +200,7 @@ static bool find_first(struct launch_classes *classes, struct spared_kernel *ker
     for (uint32_t i = 0; i < program->launch_count; i++) {
         const struct program_launch *launch = &program->launches[i];
         struct launch_class **first = &kernels[launch->record->kernel].first[has_dynamic_shared(launch)];
-        if (!*first && !(*first = classify(classes, launch))) return false;
+        if (!launch->memop && !*first && !(*first = classify(classes, launch))) return false;
     }
     return true;
 }
@@ -212,7 +213,8 @@ static bool may_be_member_elsewhere(const struct launch_class *class)
 
 static bool may_be_member(const struct spared_kernel *kernels, const struct program_launch *launch)
 {
-    return may_be_member_elsewhere(kernels[launch->record->kernel].first[has_dynamic_shared(launch)]);
+    return launch->memop ||
+           may_be_member_elsewhere(kernels[launch->record->kernel].first[has_dynamic_shared(launch)]);
 }
 
 /* Sets is_between[launch] where a launch that may be a member comes before it in its window, and one after.
@@ -233,6 +235,7 @@ static void find_between(const struct program *program, const struct spared_kern
 static struct launch_class *class_for(struct launch_classes *classes, struct spared_kernel *kernels,
                                       const struct program_launch *launch, bool is_between)
 {
+    if (launch->memop) return classify(classes, launch);
     struct spared_kernel *kernel = &kernels[launch->record->kernel];
     bool with = has_dynamic_shared(launch);
     const struct launch_class *first = kernel->first[with];
@@ -247,9 +250,37 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     return *spared;
 }
 
+static bool join_class(struct launch_classes *classes, uint32_t number, struct launch_class *class)
+{
+    const struct program_launch *launch = &classes->program->launches[number];
+    if (!class) return false;
+    classes->of_launch[number] = class->id;
+    class->launches++;
+    if (!launch->end_ns && !launch->memop) return true;
+    class->timed_launches++;
+    class->time_ns += launch->time_ns;
+    class->like->alike_timed_launches++;
+    class->like->alike_time_ns += launch->time_ns;
+    return true;
+}
+
+static bool add_to_classes(struct launch_classes *classes, struct spared_kernel *kernels,
+                           const bool *is_between, bool memops, launch_progress *progress, void *context)
+{
+    const struct program *program = classes->program;
+    for (uint32_t i = 0; i < program->launch_count; i++) {
+        const struct program_launch *launch = &program->launches[i];
+        bool is_memop = launch->memop;
+        if (is_memop != memops) continue;
+        if (!join_class(classes, i, class_for(classes, kernels, launch, is_between[i]))) return false;
+        if (progress && (i % 256 == 0 || i + 1 == program->launch_count))
+            progress(context, "analysing launches", i + 1, program->launch_count);
+    }
+    return true;
+}
+
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
-                          void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
-                          void *context)
+                          launch_progress *progress, void *context)
 {
     *classes = (struct launch_classes){.program = program, .ctx = deadline->ctx, .deadline = deadline};
     classes->too_late = arena_printf(
@@ -262,22 +293,9 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
     if (!classes->of_launch || !classes->too_late || !kernels || !is_between || !find_first(classes, kernels))
         return false;
     find_between(program, kernels, is_between);
-    for (uint32_t i = 0; i < program->launch_count; i++) {
-        const struct program_launch *launch = &program->launches[i];
-        struct launch_class *class = class_for(classes, kernels, launch, is_between[i]);
-        if (!class) return false;
-        classes->of_launch[i] = class->id;
-        class->launches++;
-        if (launch->end_ns) {
-            class->timed_launches++;
-            class->time_ns += launch->time_ns;
-            class->like->alike_timed_launches++;
-            class->like->alike_time_ns += launch->time_ns;
-        }
-        if (progress && (i % 256 == 0 || i + 1 == program->launch_count))
-            progress(context, "analysing launches", i + 1, program->launch_count);
-    }
-    return true;
+    /* What sets and copies are like, the others tell. */
+    return add_to_classes(classes, kernels, is_between, false, progress, context) && memop_shape(classes) &&
+           add_to_classes(classes, kernels, is_between, true, progress, context);
 }
 
 void launch_classes_free(struct launch_classes *classes)

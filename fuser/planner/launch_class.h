@@ -49,9 +49,9 @@ static inline struct launch_class *launch_class_of(const struct launch_classes *
     return classes->classes[classes->of_launch[launch]];
 }
 /* Classes of every launch of the program; progress may be NULL. False when memory is out. */
+typedef void launch_progress(void *context, const char *phase, uint32_t done, uint32_t total);
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
-                          void (*progress)(void *context, const char *phase, uint32_t done, uint32_t total),
-                          void *context);
+                          launch_progress *progress, void *context);
 void launch_classes_free(struct launch_classes *classes);
 /* Mean device time of one launch of this class or those alike, or 0 when the trace has none. */
 uint64_t launch_class_time(const struct launch_class *class);

@@ -8,6 +8,7 @@ planner_sources = \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
 	fuser/planner/deferred.c fuser/planner/deferred.h fuser/planner/deferred_prefix.c \
+	fuser/planner/memop.c fuser/planner/memop.h \
 	fuser/planner/measurements.c fuser/planner/measurements.h \
 	fuser/planner/neighbours.c fuser/planner/neighbours.def fuser/planner/neighbours.h \
 	fuser/planner/pairs.c fuser/planner/pairs.h \

@@ -6,6 +6,7 @@
 #include "fuser/fusion/rename.h"
 #include "fuser/planner/guards.h"
 #include "fuser/planner/deferred.h"
+#include "fuser/planner/memop.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_source.h"
 
@@ -55,6 +56,7 @@ static uint32_t add_kernel(struct search *search, struct plan_builder *builder, 
         .parameter_bytes = record->parameter_bytes,
         .max_dynamic_shared = record->max_dynamic_shared,
     };
+    planned.memop = memop_of_kernel(program, record->kernel, &planned.memop_width);
     add_variables(search, builder, launch, &planned);
     planned.first_sum = plan_build_sums(builder, kernel->sums, kernel->sum_count);
     planned.sum_count = kernel->sum_count;

@@ -5,6 +5,7 @@
 #include "fuser/kernel/inline.h"
 #include "fuser/kernel/plain.h"
 #include "fuser/planner/exactness.h"
+#include "fuser/planner/memop.h"
 #include "common/image.h"
 #include "common/waits.h"
 
@@ -28,6 +29,7 @@ struct reading { /* what the pass over the trace carries along */
     uint32_t activity_count, activity_capacity;
     const struct trace_launch *previous; /* launch of the open window, or NULL */
     const char *boundary;                /* NULL: what has ended it */
+    uint32_t context, thread;            /* of the last launch */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
     bool out_of_memory;
@@ -117,19 +119,6 @@ static void add_touch(struct reading *reading, enum program_event_kind kind, uin
                                               .array = range->array,
                                               .from = from,
                                               .to = from + (int64_t)size});
-}
-
-static void read_copy(struct reading *reading, const struct trace_copy *copy)
-{
-    reading->program->has_streams |= copy->stream != 0;
-    add_touch(reading, PROGRAM_READS, copy->source, copy->size);
-    add_touch(reading, PROGRAM_WRITES, copy->destination, copy->size);
-}
-
-static void read_set(struct reading *reading, const struct trace_set *set)
-{
-    reading->program->has_streams |= set->stream != 0;
-    add_touch(reading, PROGRAM_WRITES, set->address, set->size);
 }
 
 static void read_free(struct reading *reading, const struct trace_free *free)
@@ -245,16 +234,15 @@ static const char *why_window_ends(const struct reading *reading, const struct t
     return previous->thread != record->thread ? "two threads make them" : program_special_launch(record);
 }
 
-static void read_launch(struct reading *reading, const struct trace_view *view)
+/* The launch's record and arguments are there. */
+static void add_launch(struct reading *reading, struct program_launch *launch)
 {
     struct program *program = reading->program;
-    const struct trace_launch *record = view->fixed, *previous = reading->previous;
+    const struct trace_launch *record = launch->record, *previous = reading->previous;
     const char *special = program_special_launch(record);
     if (!make_room(reading, &program->launches, program->launch_count, &reading->launch_capacity, 1024,
                    sizeof *program->launches))
         return;
-    struct program_launch *launch = &program->launches[program->launch_count++];
-    *launch = (struct program_launch){.record = record, .arguments = view->payload};
     program->has_streams |= record->stream != 0;
     launch->boundary = why_window_ends(reading, record);
     if (launch->boundary) program->window_count++;
@@ -269,8 +257,79 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     if (special) end_window(reading, special);
     if (!reading->first_arrival) reading->first_arrival = record->arrival_ns;
     reading->last_arrival = record->arrival_ns;
-    resolve_pointers(reading, launch);
+    program->launches[program->launch_count++] = *launch;
+}
+
+static void read_launch(struct reading *reading, const struct trace_view *view)
+{
+    struct program *program = reading->program;
+    const struct trace_launch *record = view->fixed;
+    struct program_launch launch = {.record = record, .arguments = view->payload};
+    resolve_pointers(reading, &launch);
     if (record->kernel < program->kernel_count) program->kernels[record->kernel].launches++;
+    reading->context = record->context;
+    reading->thread = record->thread;
+    add_launch(reading, &launch);
+}
+
+/* The bytes lie in a plain allocation. */
+static bool find_end(const struct reading *reading, uint64_t address, uint64_t bytes,
+                     struct program_pointer *end)
+{
+    const struct live_range *range = live_find(reading, address);
+    if (!range || !range->is_plain || bytes > range->start + range->size - address) return false;
+    *end = (struct program_pointer){.array = range->array,
+                                    .array_offset = (int64_t)(address - range->start),
+                                    .array_size = (int64_t)range->size,
+                                    .is_plain = true};
+    return true;
+}
+
+/* As a launch; false where it is none, and ends the window. */
+static bool read_memop(struct reading *reading, struct memop *memop)
+{
+    struct program_launch launch;
+    if (!memop->bytes || !find_end(reading, memop->to, memop->bytes, &memop->ends[0])) return false;
+    if (memop->kind == MEMOP_COPY && (!find_end(reading, memop->from, memop->bytes, &memop->ends[1]) ||
+                                      memop_overlaps(memop->to, memop->from, memop->bytes)))
+        return false;
+    memop->context = reading->context;
+    if (memop->kind == MEMOP_SET) memop->thread = reading->thread;
+    if (!memop_launch(reading->program, memop, &launch)) return false;
+    add_launch(reading, &launch);
+    return true;
+}
+
+static void read_copy(struct reading *reading, const struct trace_copy *copy)
+{
+    struct memop memop = {.kind = MEMOP_COPY,
+                          .sequence = copy->sequence,
+                          .arrival_ns = copy->arrival_ns,
+                          .bytes = copy->size,
+                          .to = copy->destination,
+                          .from = copy->source,
+                          .stream = copy->stream,
+                          .thread = copy->thread};
+    if (!copy->is_hull && read_memop(reading, &memop)) return;
+    reading->program->has_streams |= copy->stream != 0;
+    add_touch(reading, PROGRAM_READS, copy->source, copy->size);
+    add_touch(reading, PROGRAM_WRITES, copy->destination, copy->size);
+    end_window(reading, "the program copies memory");
+}
+
+static void read_set(struct reading *reading, const struct trace_set *set)
+{
+    struct memop memop = {.kind = MEMOP_SET,
+                          .sequence = set->sequence,
+                          .arrival_ns = set->arrival_ns,
+                          .bytes = set->size,
+                          .to = set->address,
+                          .from = memop_pattern(set->value, set->width),
+                          .stream = set->stream};
+    if (!set->is_hull && read_memop(reading, &memop)) return;
+    reading->program->has_streams |= set->stream != 0;
+    add_touch(reading, PROGRAM_WRITES, set->address, set->size);
+    end_window(reading, "the program sets memory");
 }
 
 static int compare_launch_sequence(const void *key, const void *element)
@@ -360,11 +419,9 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         break;
     case TRACE_COPY:
         read_copy(reading, view->fixed);
-        end_window(reading, "the program copies memory");
         break;
     case TRACE_SET:
         read_set(reading, view->fixed);
-        end_window(reading, "the program sets memory");
         break;
     case TRACE_EVENT:
         program->has_streams |= ((const struct trace_event *)view->fixed)->stream != 0;
@@ -454,6 +511,7 @@ struct program *program_read(struct trace_reader *reader, char *error, size_t er
     program->seconds = (double)(reading.last_arrival - reading.first_arrival) * 1e-9;
     if (program->launch_count)
         qsort(program->launches, program->launch_count, sizeof *program->launches, compare_launches);
+    reading.out_of_memory |= !memop_end(program);
     forget_loading(program);
     for (uint32_t i = 0; i < reading.activity_count; i++) join_activity(program, reading.activities[i]);
     free(reading.activities);

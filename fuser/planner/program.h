@@ -6,6 +6,7 @@
 #define KFUSE_FUSER_PLANNER_PROGRAM_H
 
 #include "common/arena.h"
+#include "common/memop.h"
 #include "common/plan.h"
 #include "common/trace.h"
 #include "fuser/access/access.h"
@@ -62,6 +63,7 @@ struct program_pointer { /* an 8-byte word of the arguments that points into an 
 
 struct program_launch {
     const struct trace_launch *record;
+    enum memop_kind memop; /* a set or a copy, seen as a launch (memop.h) */
     const unsigned char *arguments;
     struct program_pointer *pointers;
     uint32_t pointer_count;
@@ -99,6 +101,7 @@ struct program {
     uint32_t module_count;
     struct program_kernel *kernels; /* likewise */
     uint32_t kernel_count;
+    uint32_t first_memop;            /* kernels from here on are memory operations (memop.h); 0: none */
     struct program_launch *launches; /* in order of the trace */
     uint32_t launch_count, window_count;
     struct program_event *events; /* in order of the trace */

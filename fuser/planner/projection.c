@@ -72,7 +72,8 @@ struct projection projection_calibrate(const struct program *program)
         const struct program_launch *launch = &program->launches[i];
         if (launch->end_ns && (double)launch->time_ns < projection.floor_ns)
             projection.floor_ns = (double)launch->time_ns;
-        if (launch->record->host_ns < projection.host_ns) projection.host_ns = launch->record->host_ns;
+        if (!launch->memop && launch->record->host_ns < projection.host_ns)
+            projection.host_ns = launch->record->host_ns;
     }
     return projection;
 }

@@ -56,6 +56,7 @@ static void draw_theme(struct generator *generator)
     theme->unseen_scenes = theme->has_streams ? 12 : 45;
     theme->extra = random_chance(random, theme->has_streams ? 70 : 88) ? 0 : "FFK"[random_below(random, 3)];
     theme->plain = (uint32_t)random_of(random, 0, 0, 0, 60, 90);
+    theme->memops = (uint32_t)random_of(random, 0, 0, 0, 0, 15, 40);
     theme->stencils = (uint32_t)random_of(random, 0, 50, 80, 90);
     theme->columns = theme->stencils ? 0 : (uint32_t)random_of(random, 0, 80);
     if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);

@@ -180,6 +180,7 @@ struct kernel_numbers {
 struct kernel_theme {
     int32_t length, width, height;
     uint32_t plain, stencils, columns, blocks; /* percent of the kernels that are */
+    uint32_t memops;                           /* percent of the launches with a set or a copy behind them */
     bool has_steps, is_flat; /* stencils have the roles of a time step, in this order; as planes */
     enum kernel_role order[4];
     enum kernel_habit habit;

@@ -43,6 +43,10 @@
     CALL(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020)                                                      \
     CALL(cuMemsetD8, cuMemsetD8_v2, 3020)                                                                    \
     CALL(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                             \
+    CALL(cuMemsetD32, cuMemsetD32_v2, 3020)                                                                  \
+    CALL(cuMemsetD32Async, cuMemsetD32Async, 3020)                                                           \
+    CALL(cuMemcpy, cuMemcpy, 4000)                                                                           \
+    CALL(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                                 \
     CALL(cuStreamCreate, cuStreamCreate, 2000)                                                               \
     CALL(cuStreamDestroy, cuStreamDestroy_v2, 4000)                                                          \
     CALL(cuStreamSynchronize, cuStreamSynchronize, 2000)                                                     \
@@ -360,6 +364,34 @@ static void release(uint32_t array)
     player.arrays[array] = 0;
 }
 
+/* One byte all over: by elements of another width, where the bytes are so many, it is the same. */
+static void set(const struct script_operation *operation, CUstream stream)
+{
+    CUdeviceptr to = address_of(operation->place);
+    unsigned value = operation->seed & 0xff, wide = value * 0x01010101u;
+    int64_t bytes = operation->bytes;
+    bool by_words = !((to | (uint64_t)bytes) & 3) && operation->seed % 3 == 1;
+    if (!operation->has_stream)
+        by_words ? TRY(cuMemsetD32, to, wide, bytes / 4) : TRY(cuMemsetD8, to, (unsigned char)value, bytes);
+    else if (by_words)
+        TRY(cuMemsetD32Async, to, wide, bytes / 4, stream);
+    else
+        TRY(cuMemsetD8Async, to, (unsigned char)value, bytes, stream);
+}
+
+static void copy(const struct script_operation *operation, CUstream stream)
+{
+    CUdeviceptr to = address_of(operation->place), from = address_of(operation->source);
+    bool is_general = operation->bytes % 3 == 1;
+    if (!operation->has_stream)
+        is_general ? TRY(cuMemcpy, to, from, operation->bytes)
+                   : TRY(cuMemcpyDtoD, to, from, operation->bytes);
+    else if (is_general)
+        TRY(cuMemcpyAsync, to, from, operation->bytes, stream);
+    else
+        TRY(cuMemcpyDtoDAsync, to, from, operation->bytes, stream);
+}
+
 static void perform(const struct script_operation *operation)
 {
     CUstream stream = player.streams[operation->stream];
@@ -382,18 +414,10 @@ static void perform(const struct script_operation *operation)
         fill(operation);
         break;
     case SCRIPT_SET:
-        if (operation->has_stream)
-            TRY(cuMemsetD8Async, address_of(operation->place), (unsigned char)operation->seed,
-                operation->bytes, stream);
-        else
-            TRY(cuMemsetD8, address_of(operation->place), (unsigned char)operation->seed, operation->bytes);
+        set(operation, stream);
         break;
     case SCRIPT_COPY:
-        if (operation->has_stream)
-            TRY(cuMemcpyDtoDAsync, address_of(operation->place), address_of(operation->source),
-                operation->bytes, stream);
-        else
-            TRY(cuMemcpyDtoD, address_of(operation->place), address_of(operation->source), operation->bytes);
+        copy(operation, stream);
         break;
     case SCRIPT_READ:
         read_back(operation);

@@ -179,6 +179,22 @@ void sequence_draw_use(struct generator *generator, struct item *item, const str
     if (item->bytes > generator->arrays.sizes[other]) item->bytes = generator->arrays.sizes[other];
 }
 
+/* A set, or a copy from or to an array of the same size, of all that the launch touches through one pointer. */
+static void draw_memop(struct generator *generator, struct item *item, const struct launch *launch)
+{
+    struct random *random = &generator->random;
+    do sequence_draw_use(generator, item, launch, launch->stream);
+    while (item->kind != ITEM_SET && item->kind != ITEM_COPY);
+    const int64_t *sizes = generator->arrays.sizes;
+    for (int attempt = 0; item->kind == ITEM_COPY && attempt < 8; attempt++) {
+        uint32_t other = random_below(random, generator->arrays.count);
+        if (other == item->source.array || sizes[other] != sizes[item->source.array]) continue;
+        item->place.array = other;
+        item->bytes = sizes[other];
+        return;
+    }
+}
+
 void sequence_draw_between(struct generator *generator, struct item *item, const struct launch *launch)
 {
     struct random *random = &generator->random;
@@ -257,8 +273,12 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
         if (!draw_launch(generator, generator->kernels[k], &item.launch)) continue;
         item.stream = item.launch.stream;
         add_item(sequence, &item);
-        if (!random_chance(random, others)) continue;
         const struct launch launch = item.launch;
+        if (random_chance(random, generator->theme.memops)) {
+            draw_memop(generator, &item, &launch);
+            add_item(sequence, &item);
+        }
+        if (!random_chance(random, others)) continue;
         sequence_draw_other(generator, &item);
         sequence_aim(generator, &item, &launch);
         add_item(sequence, &item);
