@@ -62,7 +62,7 @@ static void draw_theme(struct generator *generator)
     if (!theme->stencils && !theme->columns) theme->blocks = (uint32_t)random_of(random, 0, 40, 80);
     theme->levels = random_of(random, 2, 3, 4);
     if (theme->stencils && random_chance(random, theme->has_tables ? 20 : 75)) draw_steps(random, theme);
-    if (random_chance(random, theme->has_tables ? 20 : 75)) {
+    if (random_chance(random, theme->has_tables ? 30 : 85)) {
         theme->stencils = theme->columns = theme->blocks = theme->plain = 0;
         theme->has_steps = false;
         kernel_draw_scene(random, theme);
@@ -213,6 +213,8 @@ static void draw_rounds(struct generator *generator)
     say_sequence(generator, sequence);
     say(generator, "replay\n");
     say_sequence(generator, sequence);
+    if (random_chance(&generator->random, 30)) /* as in a loop, whose results nobody reads meanwhile */
+        for (uint32_t round = 0; round < 6; round++) say_sequence(generator, sequence);
     for (uint32_t round = 0, rounds = 18 + random_below(&generator->random, 7); round < rounds; round++) {
         *variant = *sequence;
         for (uint32_t i = 0, changes = (uint32_t)random_of(&generator->random, 1, 1, 1, 2); i < changes; i++)

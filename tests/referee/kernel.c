@@ -476,8 +476,10 @@ static void finish_pointers(struct writer *writer)
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         kernel->pointers[p].is_read_only = !kernel->pointers[p].variable && !kernel->pointers[p].entry &&
                                            !writer->is_written[p] && random_chance(writer->random, 40);
+    /* where the length is read at an index that varies, a level of a loop is anywhere */
+    uint32_t structs = writer->theme->has_loops ? 4 : 12; /* percent */
     bool has_struct =
-        !kernel->pointers[0].variable && !kernel->pointers[0].entry && random_chance(writer->random, 12);
+        !kernel->pointers[0].variable && !kernel->pointers[0].entry && random_chance(writer->random, structs);
     if (!has_struct) return;
     kernel->has_struct = kernel_draw_struct(writer);
     kernel->pointers[0].is_read_only = false;

@@ -16,6 +16,13 @@ static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= }", "L { r1= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1=% }", "L { r1= w3= r2= w1= }"}, false, FIT_ANY},
     {{"L { r0= w1=! }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=! }", "L { r1= w2= }", "L { r3= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=% }", "L { r1= w2= }", "L { r3= w1= }", "L { r1= w4= }"}, false, FIT_ANY},
     /* other iterations */
     {{"L { r0= w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
     {{"L [ r0= r0_ w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
@@ -30,6 +37,12 @@ static const struct kernel_scene scenes[] = {
     {{"L { r0= w1= } w3=", "L r3= w4= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= r1= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w1= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r1= w4= { r0= r4= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= }", "L r1= w1= { r0= w2= }", "L { r2= w5= }"}, false, FIT_ANY},
     {{"L { r0= w1= } w1=", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= } r4= w3=", "L r4= w2= { r1= w5= }"}, false, FIT_ANY},
     {{"L { r1= w2= } r1= w3=", "L { r2= w1= }"}, false, FIT_ANY},
@@ -49,7 +62,12 @@ static const struct kernel_scene tiles[] = {
     {{"BD { r0= c } x w1=", "B { r0= c } x w2=", "L { r0= w4= }"}, false, FIT_ANY},
     {{"B { r0= c } q w1=", "B { r0= q c } x w2="}, false, FIT_ANY},
     {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
     {{"B r3= x w1=", "B { r0= c } x w2=", "L { r0= w4= }", "B r5= x w1="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L { r0= w2= }", "B { r2= c } x w4="}, false, FIT_ANY},
+    {{"B r3= x k w1=", "L { r0= w2= }", "B { r0= c } x k w4="}, false, FIT_ANY},
+    {{"L { r0= w2= }", "B { r0= c } x w4=", "B r3= x w1="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L { r0= w2= }", "L { r2= w5= }", "B { r2= c } x w4="}, false, FIT_ANY},
     {{"B { r0= x w1= }", "L { r0= w4= }", "B { r0= w2= c } x w3="}, false, FIT_ANY},
     {{"B { r0= q w1= }", "B [ r0= q c } x w2="}, false, FIT_ANY},
     {{"B [ r0= c } x w1=", "B { r0= c } x w2="}, false, FIT_ANY},
@@ -63,6 +81,7 @@ static const struct kernel_scene tiles[] = {
     {{"B { r0= c w1= }", "L { r1= w2= }", "L r3= w4="}, false, FIT_ANY},
     {{"B { r0=% c } x w1=", "B { r0=! c } x w2="}, false, FIT_ANY},
     /* handed on within the block */
+    {{"L { r0= w1= }", "L { r1b w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r1b w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r1b r1= w2= }", "L { r2b w3= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L { r1b w2= }", "L { r2= w1= }", "L { r1b w3= }"}, false, FIT_ANY},
@@ -136,12 +155,12 @@ const struct kernel_scene *kernel_draw_loops(struct random *random, struct kerne
 {
     theme->has_loops = true;
     uint32_t kind = random_below(random, 100);
-    theme->is_unrolled = random_chance(random, kind < 18 ? 12 : 45);
+    theme->is_unrolled = random_chance(random, kind < 16 ? 12 : 45);
     theme->levels =
         theme->is_unrolled ? random_of(random, 4, 5, 6, 8, 9, 9) : random_of(random, 3, 4, 5, 6, 8, 9);
-    if (kind < 18) return &turns[random_below(random, sizeof turns / sizeof *turns)];
-    if (kind < 48) return &beside[random_below(random, sizeof beside / sizeof *beside)];
-    if (kind < 76) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
+    if (kind < 16) return &turns[random_below(random, sizeof turns / sizeof *turns)];
+    if (kind < 38) return &beside[random_below(random, sizeof beside / sizeof *beside)];
+    if (kind < 72) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 

@@ -45,6 +45,16 @@ static const struct kernel_scene scenes[] = {
     {{"L r0* w1=I", "S r1y w1a r1d w1z", "L r1* w0=I"}, true, FIT_LONG},
     {{"L r0* w1=I", "L r1= w0=I", "S r0y w0a r0d w0z"}, true, FIT_LONG},
     {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2=I", "S r2y w2a r2d w2z", "L r2* w3="}, true, FIT_LONG},
+    /* the first elements alone: blocks that have none of them may have some in their border */
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w3=", "SH r3= w1=", "L r1- w2=", "L r2= w4="}, false, FIT_LONG},
+    {{"L r0= w1= w3=", "SH r3= w1=", "L r1- r3= w2=", "L r2* w4="}, false, FIT_LONG},
+    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
     /* and, within the blocks of the launches, something that tiles of another size cut in two */
     {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
     {{"L r0= w1=? w4=", "L r1+G r4+ w2=", "L r2= w1="}, false, FIT_CROOKED},
@@ -61,11 +71,21 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r1b r1= w2=", "L r2= w1=%", "L r1= r1b w3="}, true, FIT_ANY},
     {{"L r0= w1=! w1=?", "L r1b r1= w2="}, true, FIT_ANY},
     {{"B r0= w1= x w2=", "B r1b r2= x w3=", "B r3b r2b x w4="}, false, FIT_ANY},
+    /* the last block reads behind what the first one writes, and that is overwritten */
+    {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1= w4=", "L r1b r1+G w2=", "L r2= r4= w1="}, false, FIT_CROOKED},
     {{"L r0= w1= w4=", "L r4= w1b", "L r1= r4= w2="}, false, FIT_WHOLE},
     {{"B r0= x w1=", "B r1= x w2="}, false, FIT_ANY},
     {{"B r0= x w1=", "B r3= x x k w2="}, false, FIT_ANY},
     {{"BD r0= x x k w1=", "B r3= x k w2="}, false, FIT_ANY},
     {{"BD r0= x y w1=", "BD r1= x k x w2="}, false, FIT_ANY},
+    {{"BD r0= x y w1=", "BD r1= x k x w2="}, false, FIT_ANY},
+    {{"BD r0= x k x w1=", "BD r1= x x k w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "BD r1= x k x k w2="}, false, FIT_ANY},
+    {{"BD r0= x x k w1=", "L r1= w2=", "BD r2= x k x w3="}, false, FIT_ANY},
     {{"BR r0= x x w1=", "B r3= x w2="}, false, FIT_WARPS},
     {{"BR r0= u w1=", "B r3= x w2="}, false, FIT_WARPS},
     {{"B r0= z w1=", "B r3= x w2="}, false, FIT_WARPS},
@@ -83,6 +103,9 @@ static const struct kernel_scene scenes[] = {
     /* elements that data name: of what nobody writes, then of what the first one wrote */
     {{"L r0= w1=", "L r2@ r1= w3=", "L r1@ w4="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1= r2@ w1="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1@ w2="}, false, FIT_ANY},
+    {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1= w2=", "L r2= w3=", "L r3@ r1= w4="}, false, FIT_ANY},
 };
 
 /* Threads with several elements before and after threads with one each. */
@@ -140,12 +163,11 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
 
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
-    enum { COUNT = sizeof scenes / sizeof *scenes, SHARES = sizeof shares / sizeof *shares, ONE_IN = 8 };
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
-    if (random_chance(random, 40)) return kernel_draw_loops(random, theme);
+    if (random_chance(random, 45)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
-    uint32_t drawn = random_below(random, COUNT * ONE_IN);
-    return drawn / COUNT == 0 ? &shares[drawn % SHARES] : &scenes[drawn % COUNT];
+    if (random_chance(random, 12)) return &shares[random_below(random, sizeof shares / sizeof *shares)];
+    return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 
 /* Kinds of fusion share the programs out, not scenes. */
@@ -195,7 +217,8 @@ void kernel_choose_scene_shape(struct writer *writer)
     const char *text = text_of(writer);
     if (*text == 'S') {
         kernel->limit = !writer->theme->is_flat ? 'w' : random_chance(writer->random, 50) ? 'n' : 'h';
-        kernel->width = writer->theme->border;
+        kernel->width =
+            text[1] == 'H' ? random_of(writer->random, 32, 64, 64, 128, 128) : writer->theme->border;
     }
     kernel->shape = *text == 'S'             ? KERNEL_LINE
                     : *text == 'B'           ? KERNEL_BLOCK

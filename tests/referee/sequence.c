@@ -226,13 +226,14 @@ static void add_item(struct sequence *sequence, const struct item *item)
     if (sequence->count < ITEMS_MOST) sequence->items[sequence->count++] = *item;
 }
 
-/* The extra kernel is anywhere. */
+/* The extra kernel is anywhere; of a scene, which it would cut in two, often at the end. */
 static void draw_order(struct generator *generator, uint32_t order[KERNELS_MOST])
 {
     uint32_t count = generator->kernel_count;
     for (uint32_t i = 0; i < count; i++) order[i] = i;
     if (!generator->theme.extra) return;
     uint32_t place = random_below(&generator->random, count);
+    if (generator->theme.scene && random_chance(&generator->random, 60)) place = count - 1;
     memmove(&order[place + 1], &order[place], (count - 1 - place) * sizeof *order);
     order[place] = generator->theme.extra_index;
 }
