@@ -19,9 +19,17 @@ static const struct kernel_scene scenes[] = {
     {{"L { r0= w1=! }", "L { r1= w2= }", "L { r3= w1= }"}, false, FIT_ANY},
     {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
     {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= w2= }", "L { r2= w1= }"}, false, FIT_ANY},
     {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=? }", "L { r1= r3= w1= }", "L { r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1=% }", "L { r1= w2= }", "L { r3= w1= }", "L { r1= w4= }"}, false, FIT_ANY},
+    {{"L { r0= w1=% }", "L { r1= w2= }", "L { r3= w1= }", "L { r1= w4= }"}, false, FIT_ANY},
     {{"L { r0= w1=% }", "L { r1= w2= }", "L { r3= w1= }", "L { r1= w4= }"}, false, FIT_ANY},
     /* other iterations */
     {{"L { r0= w1= }", "L [ r1= r1_ w2= }"}, false, FIT_ANY},
@@ -38,8 +46,12 @@ static const struct kernel_scene scenes[] = {
     {{"L { r0= r1= w1= }", "L r1= w3= { r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w4= { r0= r1= w2= }"}, false, FIT_ANY},
+    {{"L { r0= r1= w1= }", "L r1= w1= { r0= r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= r1= w1= }", "L r1= w1= { r0= r1= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w4= { r0= r4= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
+    {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= w3= }", "L r1= r3= w4= { r3= w2= }"}, false, FIT_ANY},
     {{"L { r0= w1= }", "L r1= w1= { r0= w2= }", "L { r2= w5= }"}, false, FIT_ANY},
@@ -62,12 +74,14 @@ static const struct kernel_scene tiles[] = {
     {{"BD { r0= c } x w1=", "B { r0= c } x w2=", "L { r0= w4= }"}, false, FIT_ANY},
     {{"B { r0= c } q w1=", "B { r0= q c } x w2="}, false, FIT_ANY},
     {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
-    {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } x w4="}, false, FIT_ANY},
     {{"B r3= x w1=", "B { r0= c } x w2=", "L { r0= w4= }", "B r5= x w1="}, false, FIT_ANY},
-    {{"B r3= x w1=", "L { r0= w2= }", "B { r2= c } x w4="}, false, FIT_ANY},
-    {{"B r3= x k w1=", "L { r0= w2= }", "B { r0= c } x k w4="}, false, FIT_ANY},
-    {{"L { r0= w2= }", "B { r0= c } x w4=", "B r3= x w1="}, false, FIT_ANY},
-    {{"B r3= x w1=", "L { r0= w2= }", "L { r2= w5= }", "B { r2= c } x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L { r0= w2= }", "B { r0= c } r1= x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L r1= { r0= w2= }", "B { r2= c } r1= x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L r1= { r0= w2= }", "B { r2= c } r1= x w4="}, false, FIT_ANY},
+    {{"B r3= x w1=", "L r1= { r0= w2= }", "B { r2= c } r1= x w4="}, false, FIT_ANY},
+    {{"L { r0= w2= }", "B { r0= r2= c } x w1=", "B r1= x w4="}, false, FIT_ANY},
+    {{"L { r0= w2= }", "B { r0= r2= c } x w1=", "B r1= x w4="}, false, FIT_ANY},
+    {{"L { r0= w2= }", "B { r0= r2= c } x w1=", "B r1= x w4="}, false, FIT_ANY},
     {{"B { r0= x w1= }", "L { r0= w4= }", "B { r0= w2= c } x w3="}, false, FIT_ANY},
     {{"B { r0= q w1= }", "B [ r0= q c } x w2="}, false, FIT_ANY},
     {{"B [ r0= c } x w1=", "B { r0= c } x w2="}, false, FIT_ANY},
@@ -155,12 +169,12 @@ const struct kernel_scene *kernel_draw_loops(struct random *random, struct kerne
 {
     theme->has_loops = true;
     uint32_t kind = random_below(random, 100);
-    theme->is_unrolled = random_chance(random, kind < 16 ? 12 : 45);
+    theme->is_unrolled = random_chance(random, kind < 15 ? 12 : 45);
     theme->levels =
         theme->is_unrolled ? random_of(random, 4, 5, 6, 8, 9, 9) : random_of(random, 3, 4, 5, 6, 8, 9);
-    if (kind < 16) return &turns[random_below(random, sizeof turns / sizeof *turns)];
-    if (kind < 38) return &beside[random_below(random, sizeof beside / sizeof *beside)];
-    if (kind < 72) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
+    if (kind < 15) return &turns[random_below(random, sizeof turns / sizeof *turns)];
+    if (kind < 35) return &beside[random_below(random, sizeof beside / sizeof *beside)];
+    if (kind < 67) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
 }
 

@@ -48,12 +48,15 @@ static const struct kernel_scene scenes[] = {
     /* the first elements alone: blocks that have none of them may have some in their border */
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
     {{"L r0= w3=", "SH r3= w1=", "L r1- w2=", "L r2= w4="}, false, FIT_LONG},
     {{"L r0= w1= w3=", "SH r3= w1=", "L r1- r3= w2=", "L r2* w4="}, false, FIT_LONG},
-    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
-    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
-    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
-    {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
+    {{"L r0= w1= w3=", "SH r3= w1=", "L r1- r3= w2=", "L r2* w4="}, false, FIT_LONG},
     {{"SH r0= w1=", "L r1- w2="}, false, FIT_LONG},
     /* and, within the blocks of the launches, something that tiles of another size cut in two */
     {{"L r0= w1=", "L r1+ r3+G w2=", "L r2= w3="}, false, FIT_CROOKED},
@@ -74,6 +77,12 @@ static const struct kernel_scene scenes[] = {
     /* the last block reads behind what the first one writes, and that is overwritten */
     {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
     {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1+G w2=", "L r2= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
+    {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
     {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
     {{"L r0= w1=", "L r1b r1= w2=", "L r1+G r2= w3=", "L r3= w1="}, false, FIT_CROOKED},
     {{"L r0= w1= w4=", "L r1b r1+G w2=", "L r2= r4= w1="}, false, FIT_CROOKED},
@@ -104,7 +113,12 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=", "L r2@ r1= w3=", "L r1@ w4="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1= r2@ w1="}, false, FIT_ANY},
     {{"L r0= w1=", "L r1@ w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "L r1@ w2="}, false, FIT_ANY},
     {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1= w2=", "L r2= w3=", "L r3@ r1= w4="}, false, FIT_ANY},
     {{"L r0= w1= w2=", "L r2= w3=", "L r3@ r1= w4="}, false, FIT_ANY},
 };
 
@@ -164,7 +178,7 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
-    if (random_chance(random, 45)) return kernel_draw_loops(random, theme);
+    if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
     if (random_chance(random, 12)) return &shares[random_below(random, sizeof shares / sizeof *shares)];
     return &scenes[random_below(random, sizeof scenes / sizeof *scenes)];
@@ -188,7 +202,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     else
         theme->length = random_of(random, 256, 300, 320, 384, 500);
     if (theme->has_loops) theme->length = random_of(random, 60, 96, 100, 160);
-    if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384);
+    if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384, 384, 500);
     if (theme->row) /* of whole rows or not, also one element more, or fewer */
         theme->length = theme->row * random_of(random, 3, 4, 5, 6) + random_of(random, 0, 0, 1, -1, 30);
     if (theme->layer)
@@ -217,8 +231,7 @@ void kernel_choose_scene_shape(struct writer *writer)
     const char *text = text_of(writer);
     if (*text == 'S') {
         kernel->limit = !writer->theme->is_flat ? 'w' : random_chance(writer->random, 50) ? 'n' : 'h';
-        kernel->width =
-            text[1] == 'H' ? random_of(writer->random, 32, 64, 64, 128, 128) : writer->theme->border;
+        kernel->width = text[1] == 'H' ? random_of(writer->random, 128, 256, 256) : writer->theme->border;
     }
     kernel->shape = *text == 'S'             ? KERNEL_LINE
                     : *text == 'B'           ? KERNEL_BLOCK
