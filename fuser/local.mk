@@ -56,7 +56,8 @@ libfuser_la_SOURCES += \
 	fuser/access/uniform.c fuser/access/uniform.h \
 	fuser/access/expansion.c fuser/access/expansion.h \
 	fuser/access/expansion_values.c \
-	fuser/access/value.c
+	fuser/access/value.c \
+	fuser/access/waiting.c
 
 # several launches together
 libfuser_la_SOURCES += \

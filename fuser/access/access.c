@@ -352,6 +352,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
                             .kind = ptx_is_atomic(instruction)  ? ACCESS_ATOMIC
                                     : ptx_is_store(instruction) ? ACCESS_WRITE
                                                                 : ACCESS_READ,
+                            .ends_loop = analysis->ends_loop && analysis->ends_loop[index],
                             .is_uncached_order = is_ordered(instruction)};
     struct range hull;
     int64_t factors[ACCESS_MOST_SHIFTS] = {0};

@@ -86,8 +86,9 @@ struct access {
     bool domain_is_exact;    /* the domain is exactly the instances that execute; else a superset */
     bool is_once;            /* in no loop: at most one instance a thread */
     uint64_t most_instances; /* of a thread, at most; 0: not known */
-    bool is_uncached_order;  /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
-    const char *reason;      /* of what is not exact, with the PTX line; NULL */
+    bool ends_loop; /* a load in a loop that decides when it ends: only of what nobody writes meanwhile */
+    bool is_uncached_order; /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
+    const char *reason;     /* of what is not exact, with the PTX line; NULL */
 };
 
 /* of the threads that reach it, in any iteration */

@@ -49,9 +49,10 @@ static void print_access(FILE *out, const struct access_summary *summary, const 
     fprintf(out, "line %u: %.*s\n    %s ", access->line, (int)instruction->text.length,
             instruction->text.text, kind_names[access->kind]);
     print_base_name(out, &summary->bases[access->base]);
-    fprintf(out, ", %u bytes, address %s, domain %s%s%s\n", access->width,
+    fprintf(out, ", %u bytes, address %s, domain %s%s%s%s\n", access->width,
             access->address_is_exact ? "exact" : "may", access->domain_is_exact ? "exact" : "may",
-            access->is_once ? "" : ", in a loop", access->is_uncached_order ? ", ordered" : "");
+            access->is_once ? "" : ", in a loop", access->ends_loop ? " that it ends" : "",
+            access->is_uncached_order ? ", ordered" : "");
     if (access->relation) {
         char *text = isl_map_to_str(access->relation);
         fprintf(out, "    %s\n", text ? text : "(isl gave up)");
@@ -120,6 +121,8 @@ void access_print(FILE *out, const struct access_summary *summary)
         return;
     }
     if (summary->no_member) fprintf(out, "no member: %s\n", summary->no_member);
+    if (summary->keeps_place && summary->keeps_place != summary->no_member)
+        fprintf(out, "keeps its place: %s\n", summary->keeps_place);
     if (summary->whole_block)
         fprintf(out, "blocks stay whole%s: %s\n", summary->is_exit_divergent ? ", uneven" : "",
                 summary->whole_block);

@@ -113,6 +113,7 @@ struct analysis {
     const struct value **values; /* SSA value -> its abstract value, or NULL */
     struct exported_value **exported;
     bool *is_relevant; /* SSA value -> feeds an address or a branch */
+    bool *ends_loop;   /* instruction -> a load that decides when a loop ends; NULL: none does */
     struct base *bases;
     uint32_t base_count, base_capacity;
     struct source *sources;
@@ -299,6 +300,10 @@ __isl_give isl_set *shifts_drop(const struct analysis *analysis, __isl_take isl_
 /* --- legality.c: what bars a launch ------------------------------------------------------------------ */
 /* First statement that makes the launch impossible to analyse, or NULL; fills the summary's flags and no_member. */
 const char *legality_check(struct analysis *analysis);
+
+/* --- waiting.c: loops that may wait for another thread --------------------------------------------------- */
+/* The load or atomic for which a loop may wait, or -1. Fills ends_loop where there are loops. */
+int64_t waiting_find(struct analysis *analysis);
 
 /* --- access_summary.c -------------------------------------------------------------------------------- */
 /* Without accesses, bases, threads and rounds, which are released. */

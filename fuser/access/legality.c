@@ -259,59 +259,6 @@ static void note_flags(struct access_summary *summary, const struct ptx_instruct
     summary->has_local = summary->has_local || (class == PTX_CLASS_MEMORY && instruction->space == PTX_LOCAL);
 }
 
-/* --- loops that wait --------------------------------------------------------------------------------- */
-
-/* A load or atomic inside the loop that value is computed from, or -1. seen: SSA values already looked at. */
-static int64_t find_load(const struct analysis *analysis, uint32_t value, int32_t loop, bool *seen,
-                         unsigned depth)
-{
-    const struct ssa_value *definition = &analysis->ssa->values[value];
-    int64_t found = -1;
-
-    if (value == SSA_NO_VALUE || seen[value] || depth > 2000) return -1;
-    seen[value] = true;
-    if (!loops_contains_block(analysis->forest, loop, definition->block)) return -1;
-    if (definition->kind == SSA_PHI) {
-        const struct ptx_block *block = &analysis->cfg->blocks[definition->block];
-        for (uint32_t p = 0; p < block->predecessor_count && found < 0; p++)
-            found = find_load(analysis, definition->arguments[p], loop, seen, depth + 1);
-        return found;
-    }
-    const struct ptx_instruction *instruction = &analysis->function->instructions[definition->instruction];
-    bool reads_memory = ptx_is_load(instruction) || ptx_is_atomic(instruction);
-    if (reads_memory && instruction->space != PTX_PARAM && instruction->space != PTX_CONST &&
-        instruction->space != PTX_LOCAL && !ptx_has_modifier(instruction, PTX_MOD_NC))
-        return definition->instruction;
-    const struct ssa_list *uses = &analysis->ssa->uses[definition->instruction];
-    for (uint32_t u = 0; u < uses->count && found < 0; u++)
-        found = find_load(analysis, uses->items[u].value, loop, seen, depth + 1);
-    if (found < 0) found = find_load(analysis, definition->previous, loop, seen, depth + 1);
-    return found;
-}
-
-static int64_t find_waiting_load(struct analysis *analysis)
-{
-    const struct loop_forest *forest = analysis->forest;
-
-    for (int32_t loop = 0; loop < (int32_t)forest->loop_count; loop++) {
-        bool *seen = arena_calloc(analysis->arena, analysis->ssa->value_count, sizeof *seen);
-        for (uint32_t b = 0; seen && b < analysis->cfg->block_count; b++) {
-            const struct ptx_block *block = &analysis->cfg->blocks[b];
-            bool leaves = false;
-            if (!dominators_is_reachable(analysis->dominators, b) || block->count == 0) continue;
-            if (!loops_contains_block(forest, loop, b)) continue;
-            for (uint32_t s = 0; s < block->successor_count; s++)
-                leaves = leaves || !loops_contains_block(forest, loop, block->successors[s]);
-            uint32_t last = block->first + block->count - 1;
-            int32_t guard = analysis->function->instructions[last].guard;
-            if (!leaves || guard < 0) continue;
-            int64_t load = find_load(analysis, ssa_use(analysis->ssa, last, guard), loop, seen, 0);
-            if (load >= 0) return load;
-        }
-    }
-    return -1;
-}
-
 const char *legality_check(struct analysis *analysis)
 {
     struct access_summary *summary = analysis->summary;
@@ -332,7 +279,7 @@ const char *legality_check(struct analysis *analysis)
         if (why && !summary->whole_block) summary->whole_block = reason_at(analysis, k, why);
     }
     summary->has_loop = analysis->forest->loop_count > 0;
-    int64_t load = find_waiting_load(analysis);
+    int64_t load = waiting_find(analysis);
     if (!summary->keeps_place && load >= 0)
         summary->keeps_place = reason_at(analysis, (uint32_t)load,
                                          "a loop ends by what it loads: it may wait for another thread");

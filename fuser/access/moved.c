@@ -64,7 +64,7 @@ static bool same_access(const struct access *a, const struct access *b)
            a->width == b->width && a->address_is_exact == b->address_is_exact &&
            a->domain_is_exact == b->domain_is_exact && a->is_once == b->is_once &&
            a->most_instances == b->most_instances && a->is_uncached_order == b->is_uncached_order &&
-           same_text(a->reason, b->reason) && !a->relation == !b->relation;
+           a->ends_loop == b->ends_loop && same_text(a->reason, b->reason) && !a->relation == !b->relation;
 }
 
 static bool relation_is_moved(const struct access *a, const struct access *b, int64_t distance)

@@ -450,3 +450,13 @@ bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, 
     if (a->kind == ACCESS_READ && b->kind == ACCESS_READ) return false;
     return overlap_may_share(p, a, q, b);
 }
+
+bool overlap_ends_loop(const struct bound_launch *p, const struct bound_launch *q, uint32_t *load,
+                       uint32_t *write)
+{
+    for (*load = 0; *load < p->summary->access_count; ++*load)
+        for (*write = 0; p->summary->accesses[*load].ends_loop && *write < q->summary->access_count; ++*write)
+            if (overlap_may_conflict(p, &p->summary->accesses[*load], q, &q->summary->accesses[*write]))
+                return true;
+    return false;
+}

@@ -76,6 +76,9 @@ __isl_give isl_map *overlap_thread_bytes(const struct bound_launch *launch, cons
 /* Whether two accesses of two launches conflict as far as arrays, kinds and hulls tell. */
 bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
                           const struct access *b);
+/* Whether q may write what decides when a loop of p ends; that load and the write, by index. */
+bool overlap_ends_loop(const struct bound_launch *p, const struct bound_launch *q, uint32_t *load,
+                       uint32_t *write);
 bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
                        const struct access *b);
 

@@ -113,6 +113,22 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
     arena_free(group.arena);
 }
 
+/* The first launch must have ended before the other one begins. */
+static void check_loops(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
+{
+    uint32_t load, write;
+    bool is_second = overlap_ends_loop(q, p, &load, &write);
+    if (!is_second && !overlap_ends_loop(p, q, &load, &write)) return;
+    const struct bound_launch *reader = is_second ? q : p, *writer = is_second ? p : q;
+    conflict->class = CONFLICT_OTHER;
+    conflict->access_p = is_second ? write : load;
+    conflict->access_q = is_second ? load : write;
+    snprintf(conflict->reason, sizeof conflict->reason,
+             "a loop of kernel %s ends by what line %u loads, and kernel %s line %u may write that",
+             reader->summary->function->name, reader->summary->accesses[load].line,
+             writer->summary->function->name, writer->summary->accesses[write].line);
+}
+
 void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
                       struct conflict *conflict)
 {
@@ -127,6 +143,7 @@ void conflict_between(struct memo *memo, const struct bound_launch *p, const str
     if (found == isl_bool_true) {
         conflict->class = CONFLICT_UNKNOWN;
         classify(memo, p, q, conflict);
+        if (conflict->class <= CONFLICT_RENAMED) check_loops(p, q, conflict);
     } else if (found == isl_bool_error) {
         const struct access *a = &p->summary->accesses[conflict->access_p];
         const struct access *b = &q->summary->accesses[conflict->access_q];

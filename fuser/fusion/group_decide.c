@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Decides a group: space and remaps (place.c), then what forwarding makes of the members' accesses
  * (forward.c). */
+#include "fuser/access/overlap.h"
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
 #include "fuser/fusion/rename.h"
@@ -11,6 +12,21 @@
 
 /* Operations of isl (pivots of a tableau): some seconds at worst. */
 enum { FORWARD_OPERATIONS = 500000, EXIT_OPERATIONS = 100000 };
+
+/* What decides when a loop ends is written by no member: the loop would wait for another thread. */
+static const char *loop_refusal(struct arena *arena, const struct bound_launch *members,
+                                uint32_t member_count)
+{
+    uint32_t load, write;
+    for (uint32_t m = 0; m < member_count; m++)
+        for (uint32_t other = 0; other < member_count; other++)
+            if (overlap_ends_loop(&members[m], &members[other], &load, &write))
+                return arena_printf(
+                    arena, "a loop of kernel %s ends by what line %u loads, and kernel %s may write that",
+                    members[m].summary->function->name, members[m].summary->accesses[load].line,
+                    members[other].summary->function->name);
+    return NULL;
+}
 
 static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
                                   uint32_t member_count)
@@ -23,7 +39,7 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
                                                : summary->no_whole_block;
         if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
     }
-    return NULL;
+    return loop_refusal(arena, members, member_count);
 }
 
 static void copy_space(struct group *group, struct space *space)

@@ -2,6 +2,8 @@
  * Grows a draft greedily; sees launches only through their classes and pairwise conflicts. */
 #include "fuser/planner/draft.h"
 
+#include "fuser/access/overlap.h"
+
 enum { SMALL_KERNEL_NS = 10000 };
 
 static bool is_independent(struct search *search, uint32_t earlier, uint32_t later)
@@ -56,7 +58,10 @@ const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *bas
             return "it may reach beyond the allocation that a pointer of its arguments lies in";
     }
     *base = UINT32_MAX;
-    return NULL;
+    uint32_t load, write;
+    if (!overlap_ends_loop(&bound, &bound, &load, &write)) return NULL;
+    *base = bound.summary->accesses[load].base;
+    return "a loop ends by what it loads, and it may write that: it may wait for another thread";
 }
 
 bool draft_assign_roles(struct draft *draft)

@@ -25,7 +25,7 @@ tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
 tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
 tests_analysis_libwatch_la_LIBADD = libfuser.la
 bench_scripts += tests/analysis/programs.sh
-analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils
+analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils waiting
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_moved

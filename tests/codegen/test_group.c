@@ -98,6 +98,24 @@ static void disjoint_arrays_do_not_conflict(void **state)
     assert_int_equal(conflict.class, CONFLICT_NONE);
 }
 
+/* The last member's load of array 0 ends a loop: who writes it must have ended. */
+static void what_ends_a_loop_is_written_by_no_member(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int ends_loop = 0; ends_loop < 2; ends_loop++) {
+        struct bound_launch members[2] = {*bind(fixture, &add_launch), *bind(fixture, &add_to_launch)};
+        struct conflict conflict;
+        members[1].summary->accesses[1].ends_loop = ends_loop;
+        conflict_between(&fixture->memo, &members[0], &members[1], &conflict);
+        assert_int_equal(conflict.class, ends_loop ? CONFLICT_OTHER : CONFLICT_THREAD);
+        struct group *group = group_decide(&fixture->memo, members, 2);
+        assert_non_null(group);
+        assert_int_equal(group->refusal != NULL, ends_loop);
+        if (ends_loop) assert_non_null(strstr(group->refusal, "a loop of kernel add_to ends by what line"));
+        group_free(group);
+    }
+}
+
 static void elementwise_kernels_meet_in_one_thread(void **state)
 {
     struct fixture *fixture = *state;
@@ -274,6 +292,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(disjoint_arrays_do_not_conflict),
+        CASE(what_ends_a_loop_is_written_by_no_member),
         CASE(elementwise_kernels_meet_in_one_thread),
         CASE(a_stencil_is_refused_with_two_threads),
         CASE(a_stencil_that_overwrites_needs_a_second_buffer),

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Loops that end by what they load, and elements that data name (sparse.cu).
+# shellcheck disable=SC2034
+patterns=$top_builddir/tests/bench/sparse
+table='
+product fused guarded
+product_in_memory fused
+products_beside fused guarded
+rows_of_rows fused
+walks fused
+searches fused guarded
+strides fused
+firsts fused
+rows_of_written apart
+polls apart
+gradients fused
+'
+. "$top_srcdir/tests/bench/check_patterns.sh"
