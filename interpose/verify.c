@@ -171,9 +171,9 @@ static const char *collect_written(const struct verify_use *use)
         if (effect->kind != PLAN_WRITES) continue;
         memcpy(&pointer, use->arguments[effect->step] + effect->offset, sizeof pointer);
         uint64_t from = pointer + (uint64_t)effect->from, to = pointer + (uint64_t)effect->to;
-        if (!effect->is_exact) return "the plan does not know exactly what it writes";
         if (!track_memory_written(from, &start, &size) || to < from || to - start > size)
             return "it writes memory that is not a plain device allocation";
+        if (!effect->is_exact) from = start, to = start + size;
         verify_memory_add(&verify.memory, from, to);
     }
     return verify.memory.count ? NULL : "the plan does not say what it writes: plan again";
@@ -225,10 +225,12 @@ static void describe(const struct verify_use *use, uint64_t address, char *text,
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &verify.plan->effects[group->first_effect + i];
         const struct plan_step *step = &verify.plan->steps[group->first_step + effect->step];
-        uint64_t pointer;
+        uint64_t pointer, start = 0, size = 0;
         memcpy(&pointer, use->arguments[effect->step] + effect->offset, sizeof pointer);
         int64_t distance = (int64_t)(address - pointer);
-        if (distance < effect->from || distance >= effect->to) continue;
+        if (effect->is_exact ? distance < effect->from || distance >= effect->to
+                             : !track_memory_written(pointer, &start, &size) || address - start >= size)
+            continue;
         snprintf(text, size, "byte %lld from the pointer at offset %u of the arguments of %s",
                  (long long)distance, effect->offset,
                  verify.plan->strings + verify.plan->kernels[step->kernel].name);

@@ -34,9 +34,9 @@
  *   launches. A fused kernel that kills the context kills it here as it would without verification.
  * - It takes too much memory. Twice the write set on the host, and one buffer to compare, at most
  *   KFUSE_VERIFY_MIB in all, given back after each use; a larger one is not verified. No device memory.
- * - It says equal of what is not. Whole ranges are compared by memcmp. What the plan does not know exactly
- *   (an effect that is not exact) is not verified. What a fused kernel writes where it
- *   was given no pointer to is not seen.
+ * - It says equal of what is not. Whole ranges are compared by memcmp, and where the plan does not know which
+ *   bytes of an allocation are written (an effect that is not exact), the whole of it. What a fused kernel writes
+ *   where it was given no pointer to is not seen.
  *
  * A group that cannot be verified runs as its members, for good. */
 #ifndef KFUSE_INTERPOSE_VERIFY_H

@@ -19,11 +19,10 @@ static bool leaves_array(const struct access_base *base, const struct array_bind
            (binding->offset + base->from < 0 || binding->offset + base->to > binding->size);
 }
 
-/* It reads anywhere in its array, and only there. A pointer into the middle of an allocation may be meant for
+/* It goes anywhere in its array, and only there. A pointer into the middle of an allocation may be meant for
  * another one, as above; one to its beginning is taken at its word. */
 static bool may_roam(const struct access_base *base, const struct array_binding *binding)
 {
-    if (base->is_written) return false;
     return base->kind == ACCESS_BASE_VARIABLE || binding->offset == 0;
 }
 

@@ -2,7 +2,8 @@
  * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
  * one of them written, stay apart; every array lies in a tracked allocation; launches that share a variable
  * use one instance of its module. How far every step reaches from its pointers is known, or it
- * reads anywhere in an allocation (roams), which is then apart from all that is written. */
+ * goes anywhere in an allocation (roams), to whose beginning the pointer leads. That is then apart from all that is
+ * written, and where it is written itself from all else. */
 #include "fuser/planner/guards.h"
 
 #include "fuser/planner/shift.h"
@@ -13,7 +14,7 @@ struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
     int64_t from, to;                             /* of its accesses */
-    bool is_read, is_written, is_variable, roams; /* roams: reads anywhere in the array */
+    bool is_read, is_written, is_variable, roams; /* roams: goes anywhere in the array */
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
@@ -123,7 +124,20 @@ static void add_pair(struct making *making, enum guard_check_kind kind, const st
                                            .value = {first, second, b->from, b->to}});
 }
 
-/* An array that is read anywhere has its whole allocation for itself. */
+/* A pointer that roams leads to the beginning of its allocation, whoever else there is: that nobody is elsewhere. */
+static void keep_whole(struct making *making, const struct array_use *use)
+{
+    int64_t start = -use->first->array_offset;
+    if (!use->roams || use->first->is_variable) return;
+    add_check(making, (struct guard_check){.kind = GUARD_APART,
+                                           .step_a = (uint16_t)use->first->step,
+                                           .step_b = (uint16_t)use->first->step,
+                                           .offset_a = use->first->offset,
+                                           .offset_b = use->first->offset,
+                                           .value = {use->first->array_offset, 0, start, start}});
+}
+
+/* An array that is gone over anywhere has its whole allocation for itself. */
 static void keep_apart(struct making *making, const struct array_use *a, const struct array_use *b)
 {
     if (!a->is_written && !b->is_written) return;
@@ -181,8 +195,10 @@ static bool written_range(const struct making *making, const struct array_use *u
         int64_t distance = pointer->array_offset - use->first->array_offset;
         if (!is_written || distance + pointer->from < effect->from) effect->from = distance + pointer->from;
         if (!is_written || distance + pointer->to > effect->to) effect->to = distance + pointer->to;
+        effect->is_exact &= !pointer->roams;
         is_written = true;
     }
+    if (!effect->is_exact) effect->from = effect->to = 0;
     return is_written;
 }
 
@@ -215,7 +231,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     uint32_t bases = 0;
     for (uint32_t s = 0; s < group->step_count; s++)
         bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
-    making.checks_capacity = bases * (bases + 1) + ACCESS_MOST_SHIFTS + 1;
+    making.checks_capacity = bases * (bases + 2) + ACCESS_MOST_SHIFTS + 1;
     making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
@@ -227,6 +243,7 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     collect_arrays(&making);
     for (uint32_t i = 0; i < making.array_count; i++) {
         keep_inside(&making, &making.arrays[i]);
+        keep_whole(&making, &making.arrays[i]);
         for (uint32_t j = 0; j < i; j++) keep_apart(&making, &making.arrays[j], &making.arrays[i]);
     }
     note_effects(&making);

@@ -150,6 +150,26 @@ __global__ void set_flag(int *flag, int value)
     flag[0] = value;
 }
 
+/* --- kernels that write anywhere: which element, the table says; each has one writer --- */
+
+__global__ void scatter(int n, const int *to, const double *a, double *out)
+{
+    INDEX;
+    out[(i + to[0]) % n] = a[i];
+}
+
+__global__ void scatter_rows(int n, const int *rows, const double *a, double *out)
+{
+    INDEX;
+    for (int k = rows[i]; k < rows[i + 1]; k++) out[k % (2 * N)] = a[i] + k;
+}
+
+__global__ void count(int n, const int *of, int *counts)
+{
+    INDEX;
+    atomicAdd(&counts[of[i]], 1);
+}
+
 /* --- patterns: one round each --- */
 
 static void product(int round)
@@ -232,6 +252,51 @@ static void polls(int round)
     CHECK(cudaDeviceSynchronize());
 }
 
+/* With --vary, what is written and what is gone over anywhere are of one allocation. */
+static void scatters(int round)
+{
+    double *other = vary ? y + N : z;
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    scatter<<<BLOCKS, THREADS>>>(N, table, x, y);
+    axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, x, other);
+}
+
+/* A launch before or behind touches what is written. */
+static void scatters_to_read(int round)
+{
+    scatter<<<BLOCKS, THREADS>>>(N, table, x, y);
+    axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, y, x);
+    CHECK(cudaDeviceSynchronize());
+    fill<<<BLOCKS, THREADS>>>(z, round, N);
+    scatter<<<BLOCKS, THREADS>>>(N, table, x, z);
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* The launch in between belongs to the group, and the first and the last one do not meet it. */
+static void scatters_between(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    scatter_rows<<<BLOCKS, THREADS>>>(N / 2, rows, p, y);
+    scale<<<BLOCKS, THREADS>>>(x, 0.5, N);
+    axpy<<<BLOCKS, THREADS>>>(vary ? N / 2 : N, scalars, 1, x, z);
+    scale<<<BLOCKS, THREADS>>>(y, 0.5, 2 * N);
+}
+
+static void scatters_to_within(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    scatter<<<BLOCKS, THREADS>>>(N / 2, table, x, y + 8);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void histograms(int round)
+{
+    int *counts = (int *)w;
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    count<<<BLOCKS, THREADS>>>(N, table, vary ? counts + 8 : counts);
+    axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, x, z);
+}
+
 /* Conjugate gradients: x is the solution, y the residual, p the direction, z the matrix times that. */
 static void gradients(int round)
 {
@@ -260,9 +325,22 @@ static const struct {
     const char *name;
     void (*round)(int round);
 } patterns[] = {
-    PATTERN(product), PATTERN(product_in_memory), PATTERN(products_beside), PATTERN(rows_of_rows),
-    PATTERN(walks),   PATTERN(searches),          PATTERN(strides),         PATTERN(firsts),
-    PATTERN(polls),   PATTERN(rows_of_written),   PATTERN(gradients),
+    PATTERN(product),
+    PATTERN(product_in_memory),
+    PATTERN(products_beside),
+    PATTERN(rows_of_rows),
+    PATTERN(walks),
+    PATTERN(searches),
+    PATTERN(strides),
+    PATTERN(firsts),
+    PATTERN(polls),
+    PATTERN(rows_of_written),
+    PATTERN(gradients),
+    PATTERN(scatters),
+    PATTERN(scatters_to_read),
+    PATTERN(scatters_between),
+    PATTERN(scatters_to_within),
+    PATTERN(histograms),
 };
 
 /* --- data --- */

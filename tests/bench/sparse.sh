@@ -15,5 +15,10 @@ firsts fused
 rows_of_written apart
 polls apart
 gradients fused
+scatters fused guarded
+scatters_to_read apart
+scatters_between fused guarded
+scatters_to_within apart
+histograms fused guarded
 '
 . "$top_srcdir/tests/bench/check_patterns.sh"

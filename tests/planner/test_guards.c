@@ -190,6 +190,30 @@ static void test_parts_of_an_array(void **state)
     clear(&planned);
 }
 
+/* Whoever writes anywhere in an allocation has it alone, from its first byte on. */
+static void test_written_anywhere(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCATTER, B, 2.0f, WRITTEN_N);
+    plan(&planned);
+    const uint32_t n = WRITTEN_N;
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(B, 0.5f, n), TRIED(ELSEWHERE, 1.0f, n)));
+    assert_true(matches(&planned, TRIED(A + BYTES, 0.5f, n), TRIED(ELSEWHERE + ARRAY, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(B + 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(B + ARRAY - BYTES, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_int_equal(count_of(&planned, PLAN_WRITES), 2);
+    for (uint32_t i = 0; i < planned.conditions->effect_count; i++) {
+        const struct plan_effect *effect = &planned.conditions->effects[i];
+        assert_int_equal(effect->is_exact, effect->step == 0);
+        assert_int_equal(effect->to, effect->step == 0 ? BYTES : 0);
+    }
+    clear(&planned);
+}
+
 /* What a launch that is passed over writes is not the group's. */
 static void test_effects_are_the_members(void **state)
 {
@@ -294,8 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_array),         cmocka_unit_test(test_two_arrays),
         cmocka_unit_test(test_parts_of_an_array), cmocka_unit_test(test_effects_are_the_members),
-        cmocka_unit_test(test_what_is_guarded),   cmocka_unit_test(test_projection),
-        cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_written_anywhere),  cmocka_unit_test(test_what_is_guarded),
+        cmocka_unit_test(test_projection),        cmocka_unit_test(test_calibration),
     };
     return cmocka_run_group_tests(tests, temporary_make, temporary_remove);
 }

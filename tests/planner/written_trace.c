@@ -16,10 +16,13 @@ enum { HOST_NS = 2000, KERNEL_NS = 3000, GAP_NS = 100 };
     "add.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f2, [%rd4];\nmul.f32 %f3, %f2, %f1;\n"                        \
     "st.global.f32 [%rd4], %f3;\nDONE:\nret;\n}\n"
 
-static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n" KERNEL("scale", "0", "")
-    KERNEL("from_one", "1", "") KERNEL("with_barrier", "0", "bar.sync 1;\n");
-static const char *const names[WRITTEN_KERNELS] = {
-    [WRITTEN_SCALE] = "scale", [WRITTEN_FROM_ONE] = "from_one", [WRITTEN_BARRIER] = "with_barrier"};
+static const char ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n" KERNEL("scale", "0", "") KERNEL("from_one", "1", "")
+        KERNEL("with_barrier", "0", "bar.sync 1;\n") KERNEL("scatter", "%r7", "cvt.rzi.s32.f32 %r7, %f1;\n");
+static const char *const names[WRITTEN_KERNELS] = {[WRITTEN_SCALE] = "scale",
+                                                   [WRITTEN_FROM_ONE] = "from_one",
+                                                   [WRITTEN_BARRIER] = "with_barrier",
+                                                   [WRITTEN_SCATTER] = "scatter"};
 
 struct arguments {
     uint64_t pointer;

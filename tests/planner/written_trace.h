@@ -11,6 +11,7 @@ enum written_kernel {                    /* f32 arrays; see the PTX */
                       WRITTEN_SCALE = 1, /* a[i] *= factor; arguments: a, factor, n */
                       WRITTEN_FROM_ONE,  /* a[i + 1] *= factor; the same */
                       WRITTEN_BARRIER,   /* SCALE with a barrier of a number: no member */
+                      WRITTEN_SCATTER,   /* a[i + (int)factor] *= factor: nobody sees where */
                       WRITTEN_KERNELS
 };
 struct written_trace {
