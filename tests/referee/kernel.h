@@ -42,6 +42,7 @@ enum kernel_map {                     /* element that an access touches */
                   MAP_BACK,           /* max(i - j, 0) */
                   MAP_GATHER,         /* index[i] & c */
                   MAP_ROAM,           /* 3 * (index[i] & c) / 2, as a float: nobody sees how far */
+                  MAP_CHOSEN,         /* (i + index[0] % 97) % n: no two threads have the same */
                   MAP_IN_BLOCK, /* min(i - t + (t + c) % b, n - 1), t the thread of a block of b; in a PLANE x
                                    so, and y with c + 1 */
                   MAP_WARP,     /* min(i - t % 32, n - 1) */

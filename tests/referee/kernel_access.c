@@ -54,6 +54,7 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_BACK] = "max((int)i - j, 0)",
         [MAP_GATHER] = "(unsigned)g[i] & %d",
         [MAP_ROAM] = "(int)((float)((unsigned)g[i] & %d) * 1.5f)",
+        [MAP_CHOSEN] = "(i + (int)((unsigned)g[0] %% 97u)) %% n",
         [MAP_FIRST] = "i - threadIdx.x + threadIdx.x %% 32",
         [MAP_WARP] = "min((int)(i - threadIdx.x %% 32), (int)n - 1)",
         [MAP_END] = "n + i + (%d)",
@@ -328,6 +329,7 @@ bool kernel_draw_index(struct writer *writer)
     if (kernel->pointer_count == KERNEL_POINTERS || kernel->access_count + 2 > KERNEL_ACCESSES) return false;
     uint32_t pointer = kernel->pointer_count++;
     writer->has_index = true;
+    writer->index_pointer = pointer;
     kernel->pointers[pointer].type = int_type;
     kernel->accesses[kernel->access_count++] = (struct kernel_access){.pointer = pointer, .map = MAP_OWN};
     kernel_say(writer, "const int *g = (const int *)p%u;\n", pointer);

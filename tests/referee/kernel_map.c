@@ -131,6 +131,7 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_TURNED:
     case MAP_GATHER:
     case MAP_ROAM:
+    case MAP_CHOSEN:
     case KERNEL_MAPS:
         return c;
     }
@@ -177,6 +178,9 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     if (access->map == MAP_ROAM)
         return enumeration->visit(enumeration->context, access, at->thread, 0, (3 * access->c / 2 + 1) * size,
                                   true);
+    if (access->map == MAP_CHOSEN) /* one visit stands for all threads */
+        return at->thread > 0 || enumeration->visit(enumeration->context, access, at->thread, 0,
+                                                    enumeration->numbers->n * size, true);
     int64_t element = is_plane(kernel) ? plane_element(access, enumeration->numbers, at)
                                        : line_element(access, enumeration->numbers, at);
     if (kernel->index == 'u') element = (uint32_t)element;

@@ -178,6 +178,7 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
+    if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
     if (random_chance(random, 12)) return &shares[random_below(random, sizeof shares / sizeof *shares)];
@@ -345,6 +346,9 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = kernel_draw_index(writer) ? MAP_ROAM : MAP_OWN;
         access->c = random_of(random, 31, 127, 127);
         break;
+    case '$':
+        kernel_choose_chosen(writer, access);
+        break;
     case 'o':
         access->map = MAP_TIMES;
         access->c = 2;
@@ -442,6 +446,13 @@ static void write_token(struct writer *writer, const char *token)
         kernel_write_atomic(writer);
         if (writer->kernel->pointer_count > pointer)
             writer->kernel->slots[pointer] = (unsigned char)(token[1] - '0' + 1);
+    } else if (*token == 'e') {
+        kernel_write_sum_up(writer, pointer_to(writer, (uint32_t)(token[1] - '0'), false));
+    } else if (*token == 'd') {
+        uint32_t from = pointer_to(writer, (uint32_t)(token[1] - '0'), false);
+        bool stores = token[2] >= '0' && token[2] <= '9';
+        kernel_write_by_data(writer, from,
+                             stores ? pointer_to(writer, (uint32_t)(token[2] - '0'), false) : from);
     } else if (*token == 'h') {
         write_handover(writer, (uint32_t)(token[1] - '0'));
     } else if (found) {

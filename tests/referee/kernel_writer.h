@@ -22,6 +22,7 @@ struct writer {
     bool is_parted;  /* barriers no longer wait for the whole block */
     uint32_t kept;   /* 0, or 1 more than the number of a shared array that does not change any more */
     bool has_index;  /* of a gather */
+    uint32_t index_pointer;
     bool is_written[KERNEL_POINTERS];
     char loop;                             /* the letter of the loop that is being written, or 0 */
     uint32_t values_outside, kept_outside; /* of it */
@@ -114,6 +115,13 @@ const struct kernel_scene *kernel_draw_loops(struct random *random, struct kerne
 void kernel_write_loop(struct writer *writer, char letter);
 void kernel_write_sum(struct writer *writer);
 void kernel_set_in_loop(const struct writer *writer, struct kernel_access *access, char element);
+
+/* kernel_data.c: a scene; a loop over elements of a pointer's array, which stores through another one (or the same one:
+ * it does not); a sum in floating point; makes it an access to an element that data choose, where that can be had */
+const struct kernel_scene *kernel_draw_by_data(struct random *random);
+void kernel_write_by_data(struct writer *writer, uint32_t from, uint32_t to);
+void kernel_write_sum_up(struct writer *writer, uint32_t pointer);
+void kernel_choose_chosen(struct writer *writer, struct kernel_access *access);
 
 /* Of all values, so that the compiler keeps the loads. */
 void kernel_write_mixture(struct writer *writer);

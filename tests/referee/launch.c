@@ -54,7 +54,9 @@ static bool check_access(void *context, const struct kernel_access *access, int3
         mark(access->is_atomic  ? &marks->adder
              : access->is_write ? &marks->writer
                                 : &marks->reader,
-             for_any ? SEVERAL : thread);
+             access->map == MAP_CHOSEN ? INT32_MAX - (int32_t)access->pointer
+             : for_any                 ? SEVERAL
+                                       : thread);
         marks->is_constant |= is_constant;
         if (is_race(marks)) return false;
     }
