@@ -92,9 +92,12 @@ struct plan_parameter { /* copies one piece of a member's parameter buffer into 
 };
 
 enum plan_effect_kind {
-    PLAN_WRITES,       /* what the members write of an array, in one range */
-    PLAN_TOUCH_READ,   /* what one step reads through one pointer */
-    PLAN_TOUCH_WRITTEN /* what it writes, and perhaps reads */
+    PLAN_WRITES,        /* what the members write of an array, in one range */
+    PLAN_TOUCH_READ,    /* what one step reads through one pointer */
+    PLAN_TOUCH_WRITTEN, /* what it writes, and perhaps reads */
+    /* as PLAN_WRITES, but by floating-point atomics: as their order is open, no two runs need write the same */
+    PLAN_WRITES_UNORDERED,
+    PLAN_EFFECT_KINDS
 };
 /* Bytes [p+from, p+to) around those that are written, or touched. is_exact: none outside; else any of the
  * allocation. All that a group's launches touch is listed, those that it passes over included. */

@@ -373,7 +373,7 @@ static bool check_effects(const struct check *check, const struct plan_group *gr
     const struct plan *plan = check->plan;
     for (uint32_t i = group->first_effect; i < group->first_effect + group->effect_count; i++) {
         const struct plan_effect *effect = &plan->effects[i];
-        if (effect->kind > PLAN_TOUCH_WRITTEN || effect->step >= group->step_count ||
+        if (effect->kind >= PLAN_EFFECT_KINDS || effect->step >= group->step_count ||
             effect->from > effect->to ||
             !is_inside_words(plan, &plan->steps[group->first_step + effect->step], effect->offset, 8))
             return reject(check, "effect %u is malformed", i);

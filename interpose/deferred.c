@@ -220,7 +220,7 @@ static bool is_touched_by(const struct deferred_store *store, const struct defer
     const struct plan_group *group = &deferred.plan->groups[use->group];
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &deferred.plan->effects[group->first_effect + i];
-        if (effect->kind == PLAN_WRITES) continue;
+        if (effect->kind == PLAN_WRITES || effect->kind == PLAN_WRITES_UNORDERED) continue;
         struct span span = touched_span(use, effect);
         if (is_touched(store, &span, effect->kind == PLAN_TOUCH_WRITTEN)) return true;
     }

@@ -168,13 +168,16 @@ static const char *collect_written(const struct verify_use *use)
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &verify.plan->effects[group->first_effect + i];
         uint64_t pointer, start, size;
-        if (effect->kind != PLAN_WRITES) continue;
+        bool is_unordered = effect->kind == PLAN_WRITES_UNORDERED;
+        if (effect->kind != PLAN_WRITES && !is_unordered) continue;
+        if (is_unordered && group->flags & PLAN_NEEDS_VERIFICATION)
+            return "the order of its floating-point atomics is open: no two runs need agree";
         memcpy(&pointer, use->arguments[effect->step] + effect->offset, sizeof pointer);
         uint64_t from = pointer + (uint64_t)effect->from, to = pointer + (uint64_t)effect->to;
         if (!track_memory_written(from, &start, &size) || to < from || to - start > size)
             return "it writes memory that is not a plain device allocation";
         if (!effect->is_exact) from = start, to = start + size;
-        verify_memory_add(&verify.memory, from, to);
+        verify_memory_add(&verify.memory, from, to, !is_unordered);
     }
     return verify.memory.count ? NULL : "the plan does not say what it writes: plan again";
 }

@@ -35,7 +35,9 @@
  * - It takes too much memory. Twice the write set on the host, and one buffer to compare, at most
  *   KFUSE_VERIFY_MIB in all, given back after each use; a larger one is not verified. No device memory.
  * - It says equal of what is not. Whole ranges are compared by memcmp, and where the plan does not know which
- *   bytes of an allocation are written (an effect that is not exact), the whole of it. What a fused kernel writes
+ *   bytes of an allocation are written (an effect that is not exact), the whole of it. What floating-point atomics
+ *   add up is not compared, as no two runs need agree, and a group that has any is off where it is to be trusted
+ *   for its results alone (PLAN_NEEDS_VERIFICATION). What a fused kernel writes
  *   where it was given no pointer to is not seen.
  *
  * A group that cannot be verified runs as its members, for good. */

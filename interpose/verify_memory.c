@@ -35,7 +35,7 @@ static void insert_range(struct verify_memory *memory, struct verify_range range
     memory->count++;
 }
 
-void verify_memory_add(struct verify_memory *memory, uint64_t start, uint64_t end)
+void verify_memory_add(struct verify_memory *memory, uint64_t start, uint64_t end, bool is_compared)
 {
     if (start >= end) return;
     for (uint32_t i = memory->count; i-- > 0;) {
@@ -43,9 +43,11 @@ void verify_memory_add(struct verify_memory *memory, uint64_t start, uint64_t en
         if (range->end <= start || range->start >= end) continue; /* neighbours may be two allocations */
         if (range->start < start) start = range->start;
         if (range->end > end) end = range->end;
+        is_compared &= range->is_compared;
         remove_range(memory, i);
     }
-    insert_range(memory, (struct verify_range){.start = start, .end = end, .is_written = true});
+    insert_range(memory, (struct verify_range){
+                             .start = start, .end = end, .is_written = true, .is_compared = is_compared});
 }
 
 uint64_t verify_memory_needed(const struct verify_memory *memory)
@@ -69,7 +71,8 @@ void verify_memory_watch(struct verify_memory *memory, uint64_t start, uint64_t 
         uint64_t stop = next && next->start < end ? next->start : end;
         bool fits = memory->count < memory->capacity && stop - start <= limit &&
                     verify_memory_needed(memory) <= limit - (stop - start);
-        if (fits) insert_range(memory, (struct verify_range){.start = start, .end = stop});
+        if (fits)
+            insert_range(memory, (struct verify_range){.start = start, .end = stop, .is_compared = true});
         start = stop;
     }
 }
@@ -190,7 +193,7 @@ CUresult verify_memory_compare(struct verify_memory *memory, bool with_written,
     for (uint32_t i = 0; i < memory->count; i++) {
         const struct verify_range *range = &memory->ranges[i];
         uint64_t total = range->end - range->start;
-        if (range->is_written && !with_written) continue;
+        if (!range->is_compared || (range->is_written && !with_written)) continue;
         for (uint64_t at = 0; at < total; at += VERIFY_CHUNK) {
             uint64_t size = total - at < VERIFY_CHUNK ? total - at : VERIFY_CHUNK;
             result = REAL(cuMemcpyDtoH_v2)(memory->bytes, range->start + at, size);

@@ -11,7 +11,7 @@
 
 struct verify_range { /* disjoint, in order of start */
     uint64_t start, end;
-    bool is_written;
+    bool is_written, is_compared;
     unsigned char *before, *result; /* the same copy where it is not written */
 };
 struct verify_memory {
@@ -34,8 +34,8 @@ struct verify_difference {
 /* Room for that many ranges; false when memory is out. */
 bool verify_memory_reserve(struct verify_memory *memory, uint32_t ranges);
 void verify_memory_clear(struct verify_memory *memory);
-/* Bytes that the members may write; overlapping ranges become one. */
-void verify_memory_add(struct verify_memory *memory, uint64_t start, uint64_t end);
+/* Bytes that the members may write; overlapping ranges become one, which is compared where all of them are. */
+void verify_memory_add(struct verify_memory *memory, uint64_t start, uint64_t end, bool is_compared);
 /* What is not yet there of this range must stay as it is; left out where that takes more than limit bytes on
  * the host. After the last add. */
 void verify_memory_watch(struct verify_memory *memory, uint64_t start, uint64_t end, uint64_t limit);

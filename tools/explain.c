@@ -103,6 +103,7 @@ static void print_group(const json_t *group, bool in_full)
     if (json_is_string(json_object_get(group, "to_be_verified")))
         printf("  runs only after verification (kfuse run --verify): %s\n",
                plan_file_text(group, "to_be_verified"));
+    print_list(group, "unordered", "sums whose bits depend on the order of threads, as without kfuse");
     print_list(group, "handed_on", "values that a block hands on in shared memory");
     print_list(group, "stale", "not stored, but made again should anybody want it");
     print_gain(group);

@@ -192,6 +192,7 @@ static void widen_base(struct access_base *base, const struct access *access, co
 
     base->is_read = base->is_read || access->kind != ACCESS_WRITE;
     base->is_written = base->is_written || access->kind != ACCESS_READ;
+    base->is_unordered = base->is_unordered || access->is_unordered;
     if (!hull || hull->low < -wide_power(HULL_BITS) || hull->high > wide_power(HULL_BITS)) {
         base->is_bounded = false;
         base->from = base->to = 0;
@@ -229,6 +230,12 @@ static bool is_ordered(const struct ptx_instruction *instruction)
         if (ptx_has_modifier(instruction, ordered[m]))
             return !ptx_is_atomic(instruction) || ordered[m] != PTX_MOD_RELAXED;
     return false;
+}
+
+static bool is_unordered(const struct ptx_instruction *instruction)
+{
+    return ptx_is_atomic(instruction) && instruction->type_count &&
+           ptx_type_is_float(instruction->types[instruction->type_count - 1]);
 }
 
 static void note_effective(struct analysis *analysis, isl_set *domain)
@@ -269,8 +276,17 @@ static bool add_access(struct analysis *analysis, struct access access, const st
     return true;
 }
 
+/* An atomic through a generic address turns out to be one in the block's memory. */
+static void bar_unordered(struct analysis *analysis, const struct ptx_instruction *instruction)
+{
+    struct access_summary *summary = analysis->summary;
+    if (!is_unordered(instruction) || summary->no_member) return;
+    summary->no_member = reason_at(analysis, analysis->instruction,
+                                   "a floating-point atomic in shared memory: its order shows in the result");
+}
+
 /* Memory that is not the launch's alone; false: local, shared or parameters. */
-static bool is_listed(const struct analysis *analysis, const struct ptx_instruction *instruction,
+static bool is_listed(struct analysis *analysis, const struct ptx_instruction *instruction,
                       const struct value *address)
 {
     if (instruction->space == PTX_PARAM || instruction->space == PTX_LOCAL ||
@@ -280,6 +296,7 @@ static bool is_listed(const struct analysis *analysis, const struct ptx_instruct
     enum base_kind kind = analysis->bases[address->base].kind;
     if (kind == BASE_LOCAL) analysis->summary->has_local = true;
     if (kind == BASE_SHARED) analysis->summary->has_shared = true;
+    if (kind == BASE_SHARED) bar_unordered(analysis, instruction);
     return kind != BASE_LOCAL && kind != BASE_SHARED && kind != BASE_PARAMETER;
 }
 
@@ -353,6 +370,7 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
                                     : ptx_is_store(instruction) ? ACCESS_WRITE
                                                                 : ACCESS_READ,
                             .ends_loop = analysis->ends_loop && analysis->ends_loop[index],
+                            .is_unordered = is_unordered(instruction),
                             .is_uncached_order = is_ordered(instruction)};
     struct range hull;
     int64_t factors[ACCESS_MOST_SHIFTS] = {0};

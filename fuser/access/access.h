@@ -66,6 +66,7 @@ struct access_base {
      * lying in an allocation. */
     int64_t from, to;
     bool is_bounded, is_read, is_written;
+    bool is_unordered; /* written by such accesses */
 };
 
 /* The fused kernel finds the base's address in a word of the launch. */
@@ -87,6 +88,9 @@ struct access {
     bool is_once;            /* in no loop: at most one instance a thread */
     uint64_t most_instances; /* of a thread, at most; 0: not known */
     bool ends_loop; /* a load in a loop that decides when it ends: only of what nobody writes meanwhile */
+    /* A floating-point atomic: what it leaves depends on the order of the launch's threads, which is open. Nothing else in a
+     * group touches that, so that whatever comes of it may come of the launch alone. */
+    bool is_unordered;
     bool is_uncached_order; /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
     const char *reason;     /* of what is not exact, with the PTX line; NULL */
 };

@@ -52,7 +52,9 @@ static void print_access(FILE *out, const struct access_summary *summary, const 
     fprintf(out, ", %u bytes, address %s, domain %s%s%s%s\n", access->width,
             access->address_is_exact ? "exact" : "may", access->domain_is_exact ? "exact" : "may",
             access->is_once ? "" : ", in a loop", access->ends_loop ? " that it ends" : "",
-            access->is_uncached_order ? ", ordered" : "");
+            access->is_unordered        ? ", unordered"
+            : access->is_uncached_order ? ", ordered"
+                                        : "");
     if (access->relation) {
         char *text = isl_map_to_str(access->relation);
         fprintf(out, "    %s\n", text ? text : "(isl gave up)");

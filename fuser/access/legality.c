@@ -149,7 +149,8 @@ static const char *barred_memory(const struct analysis *analysis, const struct p
     if (ptx_is_atomic(instruction)) {
         enum ptx_type type =
             instruction->type_count ? instruction->types[instruction->type_count - 1] : PTX_NO_TYPE;
-        if (ptx_type_is_float(type)) return "a floating-point atomic: its order shows in the result";
+        if (ptx_type_is_float(type) && instruction->space == PTX_SHARED)
+            return "a floating-point atomic in shared memory: its order shows in the result";
         if (ptx_has_modifier(instruction, PTX_MOD_CAS) || ptx_has_modifier(instruction, PTX_MOD_EXCH))
             return "an atomic exchange: its order shows in the result";
         if (is_result_used(analysis, instruction))

@@ -460,3 +460,14 @@ bool overlap_ends_loop(const struct bound_launch *p, const struct bound_launch *
                 return true;
     return false;
 }
+
+bool overlap_unordered(const struct bound_launch *p, const struct bound_launch *q, uint32_t *of_p,
+                       uint32_t *of_q)
+{
+    for (*of_p = 0; *of_p < p->summary->access_count; ++*of_p)
+        for (*of_q = 0; *of_q < q->summary->access_count; ++*of_q) {
+            const struct access *a = &p->summary->accesses[*of_p], *b = &q->summary->accesses[*of_q];
+            if ((a->is_unordered || b->is_unordered) && overlap_may_share(p, a, q, b)) return true;
+        }
+    return false;
+}

@@ -79,6 +79,9 @@ bool overlap_may_conflict(const struct bound_launch *p, const struct access *a, 
 /* Whether q may write what decides when a loop of p ends; that load and the write, by index. */
 bool overlap_ends_loop(const struct bound_launch *p, const struct bound_launch *q, uint32_t *load,
                        uint32_t *write);
+/* Whether an unordered access of either launch may touch what the other one touches; both accesses, by index. */
+bool overlap_unordered(const struct bound_launch *p, const struct bound_launch *q, uint32_t *of_p,
+                       uint32_t *of_q);
 bool overlap_may_share(const struct bound_launch *p, const struct access *a, const struct bound_launch *q,
                        const struct access *b);
 

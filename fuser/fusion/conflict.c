@@ -113,6 +113,22 @@ static void classify(struct memo *memo, const struct bound_launch *p, const stru
     arena_free(group.arena);
 }
 
+/* What is added up in an open order must be whole before it is touched again: a thread of the other launch would see a
+ * part of it, or change what comes of it. */
+static void check_order(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
+{
+    uint32_t of_p, of_q;
+    if (!overlap_unordered(p, q, &of_p, &of_q)) return;
+    conflict->class = CONFLICT_OTHER;
+    conflict->access_p = of_p;
+    conflict->access_q = of_q;
+    snprintf(conflict->reason, sizeof conflict->reason,
+             "a floating-point atomic, whose order is open: kernel %s line %u and kernel %s line %u may "
+             "touch the same bytes",
+             p->summary->function->name, p->summary->accesses[of_p].line, q->summary->function->name,
+             q->summary->accesses[of_q].line);
+}
+
 /* The first launch must have ended before the other one begins. */
 static void check_loops(const struct bound_launch *p, const struct bound_launch *q, struct conflict *conflict)
 {
@@ -144,6 +160,7 @@ void conflict_between(struct memo *memo, const struct bound_launch *p, const str
         conflict->class = CONFLICT_UNKNOWN;
         classify(memo, p, q, conflict);
         if (conflict->class <= CONFLICT_RENAMED) check_loops(p, q, conflict);
+        if (conflict->class <= CONFLICT_RENAMED) check_order(p, q, conflict);
     } else if (found == isl_bool_error) {
         const struct access *a = &p->summary->accesses[conflict->access_p];
         const struct access *b = &q->summary->accesses[conflict->access_q];

@@ -28,6 +28,23 @@ static const char *loop_refusal(struct arena *arena, const struct bound_launch *
     return NULL;
 }
 
+/* What is added up in an open order is one member's alone. */
+static const char *order_refusal(struct arena *arena, const struct bound_launch *members,
+                                 uint32_t member_count)
+{
+    uint32_t of_p, of_q;
+    for (uint32_t p = 0; p < member_count; p++)
+        for (uint32_t q = p + 1; q < member_count; q++)
+            if (overlap_unordered(&members[p], &members[q], &of_p, &of_q))
+                return arena_printf(
+                    arena,
+                    "a floating-point atomic, whose order is open: kernel %s line %u and "
+                    "kernel %s line %u may touch the same bytes",
+                    members[p].summary->function->name, members[p].summary->accesses[of_p].line,
+                    members[q].summary->function->name, members[q].summary->accesses[of_q].line);
+    return NULL;
+}
+
 static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
                                   uint32_t member_count)
 {
@@ -39,7 +56,8 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
                                                : summary->no_whole_block;
         if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
     }
-    return loop_refusal(arena, members, member_count);
+    const char *why = loop_refusal(arena, members, member_count);
+    return why ? why : order_refusal(arena, members, member_count);
 }
 
 static void copy_space(struct group *group, struct space *space)

@@ -13,8 +13,8 @@
 struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
-    int64_t from, to;                             /* of its accesses */
-    bool is_read, is_written, is_variable, roams; /* roams: goes anywhere in the array */
+    int64_t from, to;                                           /* of its accesses */
+    bool is_read, is_written, is_unordered, is_variable, roams; /* roams: goes anywhere in the array */
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
@@ -59,7 +59,8 @@ static void collect_pointers(struct making *making)
                                  .is_variable = base->kind == ACCESS_BASE_VARIABLE,
                                  .roams = !base->is_bounded,
                                  .is_read = base->is_read,
-                                 .is_written = base->is_written};
+                                 .is_written = base->is_written,
+                                 .is_unordered = base->is_unordered};
         }
     }
 }
@@ -196,6 +197,7 @@ static bool written_range(const struct making *making, const struct array_use *u
         if (!is_written || distance + pointer->from < effect->from) effect->from = distance + pointer->from;
         if (!is_written || distance + pointer->to > effect->to) effect->to = distance + pointer->to;
         effect->is_exact &= !pointer->roams;
+        if (pointer->is_unordered) effect->kind = PLAN_WRITES_UNORDERED;
         is_written = true;
     }
     if (!effect->is_exact) effect->from = effect->to = 0;

@@ -300,6 +300,20 @@ static void append_steps(const struct search *search, const struct search_group 
     }
 }
 
+static json_t *unordered_json(struct search *search, const struct search_group *planned)
+{
+    json_t *list = json_array();
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        const struct access_summary *summary = planned->bound[m].summary;
+        for (uint32_t i = 0; i < summary->access_count; i++)
+            if (summary->accesses[i].is_unordered)
+                json_array_append_new(
+                    list, json_string(arena_printf(search->arena, "%s line %u", summary->function->name,
+                                                   summary->accesses[i].line)));
+    }
+    return list;
+}
+
 static json_t *group_json(struct search *search, const struct search_group *planned)
 {
     json_t *members = json_array(), *passed = json_array(), *remaps = json_array();
@@ -317,6 +331,7 @@ static json_t *group_json(struct search *search, const struct search_group *plan
     json_object_set_new(group, "block", three(planned->group->block));
     json_object_set_new(group, "remaps", remaps);
     json_object_set_new(group, "to_be_verified", text_or_null(planned->unproven));
+    json_object_set_new(group, "unordered", unordered_json(search, planned));
     json_object_set_new(group, "registers", json_integer(planned->code.registers));
     json_object_set_new(group, "original_ns", json_integer((json_int_t)projected_of(planned)->original_ns));
     json_object_set_new(group, "projected_ns", json_integer((json_int_t)(projected_of(planned)->fused_ns)));

@@ -110,13 +110,6 @@ static int patch_unsure(struct plan_header *header)
     return 1;
 }
 
-static int patch_narrow(struct plan_header *header)
-{
-    struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
-    for (uint32_t i = 0; i < header->effects.count; i++) effects[i].to = effects[i].from + 16;
-    return 1;
-}
-
 static int patch_unverified(struct plan_header *header)
 {
     struct plan_group *groups = (struct plan_group *)((char *)header + header->groups.offset);
@@ -124,21 +117,30 @@ static int patch_unverified(struct plan_header *header)
     return 1;
 }
 
+/* As if all were added up in an order that is open; groups need verification. */
+static int patch_unordered(struct plan_header *header)
+{
+    struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
+    for (uint32_t i = 0; i < header->effects.count; i++)
+        if (effects[i].kind == PLAN_WRITES) effects[i].kind = PLAN_WRITES_UNORDERED;
+    return patch_unverified(header);
+}
+
+static int patch_narrow(struct plan_header *header)
+{
+    struct plan_effect *effects = (struct plan_effect *)((char *)header + header->effects.offset);
+    for (uint32_t i = 0; i < header->effects.count; i++) effects[i].to = effects[i].from + 16;
+    return 1;
+}
+
 /* NULL: flip. */
 static const struct kind {
     const char *name;
     int (*patch)(struct plan_header *header); /* 0: there was nothing to change */
-} kinds[] = {{"device", patch_device},
-             {"driver", patch_driver},
-             {"entry", patch_entry},
-             {"grid", patch_grid},
-             {"code", patch_code},
-             {"wrong", patch_wrong},
-             {"rotate", patch_rotate},
-             {"unsure", patch_unsure},
-             {"narrow", patch_narrow},
-             {"flip", NULL},
-             {"unverified", patch_unverified}};
+} kinds[] = {{"device", patch_device}, {"driver", patch_driver}, {"entry", patch_entry},
+             {"grid", patch_grid},     {"code", patch_code},     {"wrong", patch_wrong},
+             {"rotate", patch_rotate}, {"unsure", patch_unsure}, {"unordered", patch_unordered},
+             {"narrow", patch_narrow}, {"flip", NULL},           {"unverified", patch_unverified}};
 
 int main(int argc, char **argv)
 {

@@ -170,6 +170,32 @@ __global__ void count(int n, const int *of, int *counts)
     atomicAdd(&counts[of[i]], 1);
 }
 
+/* --- kernels that add up in floating point; the sums here are exact, so that their order does not matter --- */
+
+__global__ void sum_up(int n, const double *a, double *sums)
+{
+    INDEX;
+    atomicAdd(&sums[i % 8], a[i]);
+}
+
+__global__ void sum_up_rows(int n, const int *rows, const int *columns, const double *a, double *out)
+{
+    INDEX;
+    for (int k = rows[i]; k < rows[i + 1]; k++) atomicAdd(&out[columns[k]], a[i]);
+}
+
+/* Its threads add to sums of their block. */
+__global__ void sum_up_block(int n, const double *a, double *out)
+{
+    __shared__ double sums[4];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < 4) sums[threadIdx.x] = 0;
+    __syncthreads();
+    if (i < n) atomicAdd(&sums[i % 4], a[i]);
+    __syncthreads();
+    if (i < n) out[i] = sums[i % 4];
+}
+
 /* --- patterns: one round each --- */
 
 static void product(int round)
@@ -297,6 +323,38 @@ static void histograms(int round)
     axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, x, z);
 }
 
+/* With --vary, one of the others touches what is added up. */
+static void sums(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    sum_up<<<BLOCKS, THREADS>>>(N, x, w);
+    axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, x, vary ? w + 4 : z);
+}
+
+static void sums_anywhere(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    sum_up_rows<<<BLOCKS, THREADS>>>(N, rows, columns, x, w);
+    axpy<<<BLOCKS, THREADS>>>(vary ? N / 2 : N, scalars, 1, x, z);
+}
+
+static void sums_of_sums(int round)
+{
+    sum_up<<<BLOCKS, THREADS>>>(N, x, w);
+    sum_up<<<BLOCKS, THREADS>>>(N, y, w);
+    CHECK(cudaDeviceSynchronize());
+    sum_up<<<BLOCKS, THREADS>>>(8, y, w);
+    fill<<<BLOCKS, THREADS>>>(w, round, 8);
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void sums_of_blocks(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(x, round, N);
+    sum_up_block<<<BLOCKS, THREADS>>>(N, x, y);
+    CHECK(cudaDeviceSynchronize());
+}
+
 /* Conjugate gradients: x is the solution, y the residual, p the direction, z the matrix times that. */
 static void gradients(int round)
 {
@@ -341,6 +399,10 @@ static const struct {
     PATTERN(scatters_between),
     PATTERN(scatters_to_within),
     PATTERN(histograms),
+    PATTERN(sums),
+    PATTERN(sums_anywhere),
+    PATTERN(sums_of_sums),
+    PATTERN(sums_of_blocks),
 };
 
 /* --- data --- */

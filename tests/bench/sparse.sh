@@ -20,5 +20,9 @@ scatters_to_read apart
 scatters_between fused guarded
 scatters_to_within apart
 histograms fused guarded
+sums fused guarded
+sums_anywhere fused guarded
+sums_of_sums apart
+sums_of_blocks apart
 '
 . "$top_srcdir/tests/bench/check_patterns.sh"

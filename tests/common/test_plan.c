@@ -365,7 +365,7 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(parameters, plan_parameter, 1, destination_offset, 49),
         FIELD(parameters, plan_parameter, 3, destination_offset, 17), /* into the distances of a rename */
         FIELD(parameters, plan_parameter, 1, destination_offset, 0xfffffff8),
-        FIELD(effects, plan_effect, 0, kind, 3),
+        FIELD(effects, plan_effect, 0, kind, PLAN_EFFECT_KINDS),
         FIELD(effects, plan_effect, 0, step, 2),
         FIELD(effects, plan_effect, 0, offset, 25),
         FIELD(effects, plan_effect, 0, from, 4097),

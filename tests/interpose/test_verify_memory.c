@@ -73,15 +73,15 @@ static void has_range(const struct verify_memory *memory, uint32_t index, uint64
 static void overlapping_ranges_become_one(void **state)
 {
     struct verify_memory *memory = *state;
-    verify_memory_add(memory, 500, 600);
-    verify_memory_add(memory, 100, 200);
-    verify_memory_add(memory, 200, 300);
-    verify_memory_add(memory, 400, 400);
+    verify_memory_add(memory, 500, 600, true);
+    verify_memory_add(memory, 100, 200, true);
+    verify_memory_add(memory, 200, 300, true);
+    verify_memory_add(memory, 400, 400, true);
     assert_int_equal(memory->count, 3);
     has_range(memory, 0, 100, 200, true);
     has_range(memory, 1, 200, 300, true);
     has_range(memory, 2, 500, 600, true);
-    verify_memory_add(memory, 150, 550);
+    verify_memory_add(memory, 150, 550, true);
     assert_int_equal(memory->count, 1);
     has_range(memory, 0, 100, 600, true);
 }
@@ -89,8 +89,8 @@ static void overlapping_ranges_become_one(void **state)
 static void what_is_not_written_is_watched(void **state)
 {
     struct verify_memory *memory = *state;
-    verify_memory_add(memory, 100, 200);
-    verify_memory_add(memory, 300, 400);
+    verify_memory_add(memory, 100, 200, true);
+    verify_memory_add(memory, 300, 400, true);
     verify_memory_watch(memory, 50, 500, 1 << 30);
     assert_int_equal(memory->count, 5);
     has_range(memory, 0, 50, 100, false);
@@ -106,7 +106,7 @@ static void what_is_not_written_is_watched(void **state)
 static void watching_ends_at_the_limit(void **state)
 {
     struct verify_memory *memory = *state;
-    verify_memory_add(memory, 100, 200);
+    verify_memory_add(memory, 100, 200, true);
     uint64_t limit = verify_memory_needed(memory) + 60;
     verify_memory_watch(memory, 200, 261, limit);
     assert_int_equal(memory->count, 1);
@@ -136,7 +136,7 @@ static void equal_results_are_equal(void **state)
     static unsigned char before[SIZE];
     const uint64_t from = 100, to = 2 * VERIFY_CHUNK + 100;
     memcpy(before, device, SIZE);
-    verify_memory_add(memory, from, to);
+    verify_memory_add(memory, from, to, true);
     verify_memory_watch(memory, 0, SIZE, UINT32_MAX);
     run_members(memory, from, to);
     assert_int_equal(verify_memory_compare(memory, false, &difference), CUDA_SUCCESS);
@@ -156,7 +156,7 @@ static void one_wrong_byte_is_found(void **state)
     const uint64_t from = 100, to = 2 * VERIFY_CHUNK + 101;
     const uint64_t places[] = {from,    from + VERIFY_CHUNK - 1, from + VERIFY_CHUNK, to - 1, from - 1, to, 0,
                                SIZE - 1};
-    verify_memory_add(memory, from, to);
+    verify_memory_add(memory, from, to, true);
     verify_memory_watch(memory, 0, SIZE, UINT32_MAX);
     run_members(memory, from, to);
     for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
@@ -170,6 +170,28 @@ static void one_wrong_byte_is_found(void **state)
         assert_int_equal(verify_memory_put_result(memory), CUDA_SUCCESS);
         assert_int_equal(device[places[k]], right);
     }
+}
+
+/* What is added up in any order is put back like the rest, but compared with nothing; the byte behind it is. */
+static void open_orders_are_not_compared(void **state)
+{
+    struct verify_memory *memory = *state;
+    struct verify_difference difference;
+    verify_memory_add(memory, 100, 200, true);
+    verify_memory_add(memory, 300, 400, false);
+    verify_memory_add(memory, 390, 395, true);
+    verify_memory_watch(memory, 0, 500, UINT32_MAX);
+    run_members(memory, 300, 400);
+    unsigned char right = device[350];
+    device[300] ^= 1, device[350] ^= 1, device[399] ^= 1;
+    assert_int_equal(verify_memory_compare(memory, true, &difference), CUDA_SUCCESS);
+    assert_false(difference.is_found);
+    device[400] ^= 1;
+    assert_int_equal(verify_memory_compare(memory, true, &difference), CUDA_SUCCESS);
+    assert_true(difference.is_found);
+    assert_int_equal(difference.address, 400);
+    assert_int_equal(verify_memory_put_result(memory), CUDA_SUCCESS);
+    assert_int_equal(device[350], right);
 }
 
 static void put_word(uint64_t address, uint64_t word)
@@ -192,7 +214,7 @@ static void other_nans_are_told(void **state)
                  {nan, 1, false},
                  {single, single + 1, false}};
     const uint64_t to = VERIFY_CHUNK + 64, places[] = {0, 8, VERIFY_CHUNK - 8, VERIFY_CHUNK, to - 8};
-    verify_memory_add(memory, 0, to);
+    verify_memory_add(memory, 0, to, true);
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
         for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
             put_word(places[p], words[w].must_be);
@@ -215,7 +237,7 @@ static void members_beyond_their_ranges_are_found(void **state)
 {
     struct verify_memory *memory = *state;
     struct verify_difference difference;
-    verify_memory_add(memory, 100, 200);
+    verify_memory_add(memory, 100, 200, true);
     verify_memory_watch(memory, 0, 1000, UINT32_MAX);
     run_members(memory, 100, 201);
     assert_int_equal(verify_memory_compare(memory, false, &difference), CUDA_SUCCESS);
@@ -227,8 +249,8 @@ static void errors_are_told(void **state)
 {
     struct verify_memory *memory = *state;
     struct verify_difference difference;
-    verify_memory_add(memory, 100, 200);
-    verify_memory_add(memory, 300, 400);
+    verify_memory_add(memory, 100, 200, true);
+    verify_memory_add(memory, 300, 400, true);
     run_members(memory, 100, 200);
     copies_left = 1;
     assert_int_equal(verify_memory_save_before(memory), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -251,6 +273,7 @@ int main(void)
         TEST(watching_ends_at_the_limit),
         TEST(equal_results_are_equal),
         TEST(one_wrong_byte_is_found),
+        TEST(open_orders_are_not_compared),
         TEST(other_nans_are_told),
         TEST(members_beyond_their_ranges_are_found),
         TEST(errors_are_told),

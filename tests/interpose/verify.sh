@@ -83,6 +83,11 @@ verifies $program
 [ "$(verified 8)" -ge "$ranges" ] || fail "$(verified 8) bytes of allocations were compared, $ranges of ranges"
 
 # what cannot be verified is not used
+patched unordered
+# shellcheck disable=SC2086
+verifies $program
+[ "$(stat_of fused)" = 0 ] || fail "a group was used that cannot be verified"
+says 'the order of its floating-point atomics is open'
 patched narrow
 # shellcheck disable=SC2086
 verifies $program
