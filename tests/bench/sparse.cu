@@ -170,6 +170,22 @@ __global__ void count(int n, const int *of, int *counts)
     atomicAdd(&counts[of[i]], 1);
 }
 
+/* Steps that are no constants. */
+__global__ void set_powers(int n, double value, double *out)
+{
+    INDEX;
+    if (i == 0)
+        for (int at = 1; at < n; at *= 2) out[at] = value + at;
+}
+
+__global__ void sum_halves(int n, const double *from, double *out)
+{
+    INDEX;
+    double sum = 0;
+    for (int at = n / 2; at > 0; at >>= 1) sum += from[(i + at) % n];
+    out[i] = sum;
+}
+
 /* --- kernels that add up in floating point; the sums here are exact, so that their order does not matter --- */
 
 __global__ void sum_up(int n, const double *a, double *sums)
@@ -323,6 +339,14 @@ static void histograms(int round)
     axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, x, z);
 }
 
+static void powers(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(y, round, N);
+    set_powers<<<BLOCKS, THREADS>>>(N, round, w);
+    sum_halves<<<BLOCKS, THREADS>>>(N, x, z);
+    axpy<<<BLOCKS, THREADS>>>(N, scalars, 1, z, vary ? w : y);
+}
+
 /* With --vary, one of the others touches what is added up. */
 static void sums(int round)
 {
@@ -399,6 +423,7 @@ static const struct {
     PATTERN(scatters_between),
     PATTERN(scatters_to_within),
     PATTERN(histograms),
+    PATTERN(powers),
     PATTERN(sums),
     PATTERN(sums_anywhere),
     PATTERN(sums_of_sums),

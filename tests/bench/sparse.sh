@@ -20,6 +20,7 @@ scatters_to_read apart
 scatters_between fused guarded
 scatters_to_within apart
 histograms fused guarded
+powers fused guarded
 sums fused guarded
 sums_anywhere fused guarded
 sums_of_sums apart

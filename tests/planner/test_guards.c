@@ -113,6 +113,16 @@ static bool matches(const struct planned *planned, struct tried first, struct tr
     return true;
 }
 
+/* The first step alone. */
+static bool holds_at(const struct planned *planned, struct tried first)
+{
+    const unsigned char *arguments[1] = {(unsigned char *)&first};
+    const uint32_t sizes[1] = {ARGUMENTS};
+    const struct step_condition *condition = &planned->conditions->steps[0];
+    const struct guard_view view = {arguments, sizes, 1, in_an_array, NULL};
+    return guard_holds(condition->checks, condition->check_count, &view);
+}
+
 /* The plan of two launches that scale an array each. */
 static void plan_pair(struct planned *planned, uint64_t first, uint64_t second)
 {
@@ -211,6 +221,12 @@ static void test_written_anywhere(void **state)
         assert_int_equal(effect->is_exact, effect->step == 0);
         assert_int_equal(effect->to, effect->step == 0 ? BYTES : 0);
     }
+    /* also where it is the only array, as of a bystander */
+    struct search_group alone = {.step_count = 1, .launches = {1}, .roles = {PLAN_MEMBER}};
+    planned.conditions = guards_make(&planned.search, &alone);
+    assert_non_null(planned.conditions);
+    assert_true(holds_at(&planned, TRIED(ELSEWHERE, 2.0f, n)));
+    assert_false(holds_at(&planned, TRIED(ELSEWHERE + 4, 2.0f, n)));
     clear(&planned);
 }
 
