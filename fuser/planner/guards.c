@@ -114,15 +114,18 @@ static void keep_inside(struct making *making, const struct array_use *use)
     add_check(making, check);
 }
 
+/* What roams has no hull: that its pointers lie elsewhere will do, as it has its own allocation for itself. */
 static void add_pair(struct making *making, enum guard_check_kind kind, const struct array_use *a,
                      const struct array_use *b, int64_t first, int64_t second)
 {
+    int64_t from = b->roams && b->low < b->from ? b->low : b->from;
+    int64_t to = b->roams && b->high + 1 > b->to ? b->high + 1 : b->to;
     add_check(making, (struct guard_check){.kind = (uint16_t)kind,
                                            .step_a = (uint16_t)a->first->step,
                                            .step_b = (uint16_t)b->first->step,
                                            .offset_a = a->first->offset,
                                            .offset_b = b->first->offset,
-                                           .value = {first, second, b->from, b->to}});
+                                           .value = {first, second, from, to}});
 }
 
 /* A pointer that roams leads to the beginning of its allocation, whoever else there is: that nobody is elsewhere. */

@@ -324,6 +324,16 @@ static void scatters_between(int round)
     scale<<<BLOCKS, THREADS>>>(y, 0.5, 2 * N);
 }
 
+/* Two arrays that are gone over anywhere, one of them read; with --vary it is one. */
+static void scatters_and_products(int round)
+{
+    fill<<<BLOCKS, THREADS>>>(p, round, N);
+    multiply<<<BLOCKS, THREADS>>>(N, rows, columns, values, x, y);
+    scatter<<<BLOCKS, THREADS>>>(N, table, p, vary && round % 2 ? x : w);
+    multiply<<<BLOCKS, THREADS>>>(N, rows, columns, values, x, z);
+    CHECK(cudaDeviceSynchronize());
+}
+
 static void scatters_to_within(int round)
 {
     fill<<<BLOCKS, THREADS>>>(x, round, N);
@@ -423,6 +433,7 @@ static const struct {
     PATTERN(scatters_between),
     PATTERN(scatters_to_within),
     PATTERN(histograms),
+    PATTERN(scatters_and_products),
     PATTERN(powers),
     PATTERN(sums),
     PATTERN(sums_anywhere),

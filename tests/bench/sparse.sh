@@ -18,6 +18,7 @@ gradients fused
 scatters fused guarded
 scatters_to_read apart
 scatters_between fused guarded
+scatters_and_products fused guarded
 scatters_to_within apart
 histograms fused guarded
 powers fused guarded

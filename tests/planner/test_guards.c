@@ -221,6 +221,16 @@ static void test_written_anywhere(void **state)
         assert_int_equal(effect->is_exact, effect->step == 0);
         assert_int_equal(effect->to, effect->step == 0 ? BYTES : 0);
     }
+    clear(&planned);
+    start();
+    written_launch(&trace, WRITTEN_SCATTER, A, 0.5f, WRITTEN_N);
+    written_launch(&trace, WRITTEN_SCATTER, B, 2.0f, WRITTEN_N);
+    plan(&planned);
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(B, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(ELSEWHERE, 0.5f, n), TRIED(A, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A + 4, 0.5f, n), TRIED(B, 2.0f, n)));
     /* also where it is the only array, as of a bystander */
     struct search_group alone = {.step_count = 1, .launches = {1}, .roles = {PLAN_MEMBER}};
     planned.conditions = guards_make(&planned.search, &alone);
