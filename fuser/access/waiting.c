@@ -180,6 +180,13 @@ static void add(struct waiting *waiting, uint32_t value)
     waiting->todo[waiting->todo_count++] = value;
 }
 
+static bool has_vector(const struct ptx_instruction *instruction)
+{
+    for (uint32_t o = 0; o < instruction->operand_count; o++)
+        if (instruction->operands[o].element_count) return true;
+    return false;
+}
+
 /* Each operand by itself, from this one on. */
 static void add_operands(struct waiting *waiting, uint32_t at, uint32_t first)
 {
@@ -230,6 +237,7 @@ static int64_t check_value(struct waiting *waiting, uint32_t value)
     case PTX_OP_MOV:
     case PTX_OP_CVT:
     case PTX_OP_SELP:
+        if (has_vector(instruction)) break;
         add_operands(waiting, definition->instruction, 1);
         return -1;
     case PTX_OP_SETP:

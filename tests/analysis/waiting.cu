@@ -16,6 +16,7 @@
 // analyse wait_counting grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
 // analyse wait_or_give_up grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
 // analyse wait_or_give_up_at_once grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
+// analyse wait_packed grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
 // analyse wait_branched grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
 // analyse wait_table grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
 // analyse wait_with_inner grid 1 1 1 block 32 1 1 args p:128 p:128 i32:30
@@ -163,6 +164,17 @@ KERNEL wait_or_give_up_at_once(const int *flag, float *y, int n)
         y[i] = k++;
         done = (flag[0] != 0) | (k >= 1000);
     } while (!done);
+}
+
+KERNEL wait_packed(const int *flag, float *y, int n)
+{
+    INDEX;
+    long long both;
+    for (int k = 0;; k++) {
+        y[i] = k;
+        asm volatile("mov.b64 %0, {%1, %2};" : "=l"(both) : "r"(flag[0]), "r"(flag[1]));
+        if (both) break;
+    }
 }
 
 KERNEL wait_branched(const int *flag, float *y, int n)
