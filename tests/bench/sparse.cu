@@ -455,6 +455,7 @@ template <typename T> static T *array(size_t count, const T *contents)
     T *memory;
     CHECK(cudaMalloc((void **)&memory, count * sizeof *memory));
     CHECK(cudaMemset(memory, 0, count * sizeof *memory));
+    CHECK(cudaDeviceSynchronize());
     if (contents) CHECK(cudaMemcpy(memory, contents, count * sizeof *memory, cudaMemcpyHostToDevice));
     return memory;
 }
