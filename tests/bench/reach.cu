@@ -565,6 +565,7 @@ static float *array(float base)
     float *memory;
     CHECK(cudaMalloc((void **)&memory, 2 * N * sizeof *memory));
     CHECK(cudaMemset(memory, 0, 2 * N * sizeof *memory));
+    CHECK(cudaDeviceSynchronize());
     fill<<<BLOCKS, THREADS>>>(memory, base, N);
     CHECK(cudaDeviceSynchronize());
     return memory;
