@@ -2,6 +2,7 @@
  * The groups that gain most over the program, by dynamic programming over its launches, chosen anew as groups
  * are dropped, cut and compiled. */
 #include "fuser/planner/ahead.h"
+#include "fuser/planner/holding.h"
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
@@ -73,22 +74,6 @@ static void use_group(struct search *search, struct search_group *group, uint32_
     }
 }
 
-/* Holding the first members while the host prepares the last one must not cost more than it gains. Unfused, a
- * use of the group ends when the host has made all its launches and the last one has run, or when the device
- * has run them all, whichever is later; fused, the host makes one launch after the last arrival. */
-static bool holding_is_profitable(const struct search *search, const struct search_group *group)
-{
-    double gaps = 0;
-    for (uint32_t i = 1; i < group->step_count; i++)
-        gaps += (double)group->gap_ns_sum[i] / (double)group->uses;
-    double host = search->projection.host_ns;
-    const struct projected *projected = &group->projected;
-    double unfused_host = gaps + group->step_count * host + search->projection.floor_ns;
-    double unfused_device = host + projected->original_ns;
-    double unfused = unfused_host > unfused_device ? unfused_host : unfused_device;
-    return gaps + host + projected->fused_ns <= unfused * (1 - search->options->margin);
-}
-
 /* The step that is waited for longest. */
 static uint32_t slowest_step(const struct search_group *group)
 {
@@ -139,6 +124,7 @@ static bool choose(struct search *search)
     }
     for (uint32_t i = 0; i < search->group_count; i++)
         if (search->groups[i]->uses) update_copying(search, search->groups[i]);
+    holding_follow(search);
     return true;
 }
 

@@ -21,4 +21,5 @@ planner_sources = \
 	fuser/planner/shift.c fuser/planner/shift.h \
 	fuser/planner/verdict.c fuser/planner/verdict.h \
 	fuser/planner/choice.c \
+	fuser/planner/holding.c fuser/planner/holding.h \
 	fuser/planner/profit.c fuser/planner/profit.h

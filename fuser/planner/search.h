@@ -33,6 +33,8 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint64_t
         gap_ns_sum[SEARCH_MOST_STEPS]; /* host time before each step but the first, summed over the uses */
     uint32_t largest_gap_ns;
+    double held_apart_ns,
+        held_gain_ns; /* of all uses: how long they take apart, and less fused (holding.h) */
     /* With renamed ranges: uses that follow each other at once, in one window, are a chain. */
     uint32_t chain_end, chain_length; /* of the last one: the launch behind it, uses */
     uint64_t chains, restores; /* restores: chains of an odd length, after which the ranges are copied back */

@@ -19,6 +19,7 @@ static char folder[] = "/tmp/kfuse-test-planner-XXXXXX";
 static char trace_path[64], plan_path[64], other_path[64];
 static struct written_trace trace;
 static struct planner_summary summary;
+static uint32_t max_members;
 static char error[1024];
 
 static int make_folder(void **state)
@@ -62,6 +63,7 @@ static bool plan_to(const char *path)
     planner_defaults(&options);
     options.trace_path = trace_path;
     options.plan_path = path;
+    options.max_members = max_members;
     error[0] = '\0';
     return planner_run(&options, &summary, error, sizeof error);
 }
@@ -251,6 +253,42 @@ static void test_a_slow_host_is_not_waited_for(void **state)
     assert_planned(12, 6);
 }
 
+/* Pairs, each kernel of which takes a little longer than the host takes to the next one. */
+static void pairs_of_long_kernels(bool waits, bool is_emulated)
+{
+    enum { PAIRS = 8, LARGE = 1 << 26, LONGER = LONG_GAP_NS / 20 };
+    if (is_emulated)
+        written_start_emulated(&trace, trace_path);
+    else
+        written_start(&trace, trace_path, IMAGE_PTX);
+    written_array(&trace, A, 4ull * LARGE);
+    trace.kernel_ns = LONG_GAP_NS + LONGER;
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        trace.now_ns += LONG_GAP_NS;
+        if (waits && i % 2) written_wall(&trace);
+    }
+}
+
+static void test_a_device_that_is_behind_is_not_idle(void **state)
+{
+    (void)state;
+    max_members = 2;
+    pairs_of_long_kernels(true, false);
+    assert_planned(16, 16);
+    pairs_of_long_kernels(false, false);
+    assert_planned(16, 8);
+    max_members = 0;
+}
+
+/* An emulated device's clock stands while the host works. */
+static void test_an_emulated_device_is_never_idle(void **state)
+{
+    (void)state;
+    pairs_of_long_kernels(true, true);
+    assert_planned(16, 8);
+}
+
 /* One use in a whole run does not win back the loading of a group's code, which is then not compiled either;
  * many do, and so does a run that goes on. */
 static void test_loading_must_pay(void **state)
@@ -400,6 +438,8 @@ int main(void)
         TEST(test_needed_in_between),
         TEST(test_windows),
         TEST(test_a_slow_host_is_not_waited_for),
+        TEST(test_a_device_that_is_behind_is_not_idle),
+        TEST(test_an_emulated_device_is_never_idle),
         TEST(test_loading_must_pay),
         TEST(test_launches_of_a_dropped_group),
         TEST(test_launches_that_need_no_analysis),

@@ -30,7 +30,7 @@ struct arguments {
     uint32_t n;
 };
 
-static void write_device(struct written_trace *trace)
+static void write_device(struct written_trace *trace, bool is_emulated)
 {
     const struct trace_device device = {
         .compute_major = 9,
@@ -40,6 +40,7 @@ static void write_device(struct written_trace *trace)
         .blocks_per_multiprocessor = 32,
         .registers_per_multiprocessor = 65536,
         .driver_version = 13000,
+        .is_emulated = is_emulated,
         .memory_clock_khz = 2619000,
         .bus_width_bits = 5120,
         .memory_bytes = 80ull << 30,
@@ -67,7 +68,7 @@ static void write_kernel(struct written_trace *trace, uint32_t number)
                 sizeof payload.parameters + strlen(names[number]) + 1);
 }
 
-void written_start(struct written_trace *trace, const char *path, enum image_kind kind)
+static void start_on(struct written_trace *trace, const char *path, enum image_kind kind, bool is_emulated)
 {
     const char *error;
     bool has_ptx = kind == IMAGE_PTX;
@@ -83,9 +84,19 @@ void written_start(struct written_trace *trace, const char *path, enum image_kin
                                         .hash = hash_bytes(ptx, sizeof ptx),
                                         .image_size = sizeof ptx,
                                         .stored_size = has_ptx ? sizeof ptx : 0};
-    write_device(trace);
+    write_device(trace, is_emulated);
     trace_write(trace->writer, TRACE_MODULE, &module, ptx, (size_t)module.stored_size);
     for (uint32_t kernel = 1; kernel < WRITTEN_KERNELS; kernel++) write_kernel(trace, kernel);
+}
+
+void written_start(struct written_trace *trace, const char *path, enum image_kind kind)
+{
+    start_on(trace, path, kind, false);
+}
+
+void written_start_emulated(struct written_trace *trace, const char *path)
+{
+    start_on(trace, path, IMAGE_PTX, true);
 }
 
 void written_array(struct written_trace *trace, uint64_t address, uint64_t size)

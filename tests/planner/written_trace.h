@@ -23,6 +23,7 @@ struct written_trace {
 
 /* Of another kind than PTX the module is one that nothing can be fused from. */
 void written_start(struct written_trace *trace, const char *path, enum image_kind kind);
+void written_start_emulated(struct written_trace *trace, const char *path);
 void written_array(struct written_trace *trace, uint64_t address, uint64_t size);
 void written_free(struct written_trace *trace, uint64_t address);
 void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
