@@ -86,18 +86,21 @@ uint64_t traffic_of_launch(const struct access_summary *summary)
     return moved(NULL, 0, summary, false, COUNT_ALL) + moved(NULL, 0, summary, true, COUNT_ALL);
 }
 
-static uint64_t moved_by_group(const struct group *group, enum counted counted)
+double traffic_cached_of(const struct group *group, uint32_t member)
 {
+    const struct access_summary *summary = group->members[member].summary;
     uint64_t bytes = 0;
-    for (uint32_t member = 0; member < group->member_count; member++)
-        for (int is_write = 0; is_write < 2; is_write++)
-            bytes += moved(group, member, group->members[member].summary, is_write, counted);
-    return bytes;
+    for (int is_write = 0; is_write < 2; is_write++)
+        bytes += moved(group, member, summary, is_write, COUNT_MOVED) -
+                 moved(group, member, summary, is_write, COUNT_FETCHED);
+    return (double)bytes;
 }
 
 uint64_t traffic_cached(const struct group *group)
 {
-    return moved_by_group(group, COUNT_MOVED) - moved_by_group(group, COUNT_FETCHED);
+    double bytes = 0;
+    for (uint32_t m = 0; m < group->member_count; m++) bytes += traffic_cached_of(group, m);
+    return (uint64_t)bytes;
 }
 
 double traffic_spared(const struct group *group, uint32_t member)
@@ -158,15 +161,18 @@ double traffic_repeated(const struct group *group, uint32_t member)
     return run / own - 1 + stage->sparse;
 }
 
+double traffic_saved_of(const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    uint64_t loads = moved(group, member, summary, false, COUNT_MOVED);
+    return (double)traffic_of_launch(summary) -
+           (double)(loads + moved(group, member, summary, true, COUNT_MOVED)) -
+           traffic_repeated(group, member) * (double)loads;
+}
+
 int64_t traffic_saved(const struct group *group)
 {
     double saved = 0;
-    for (uint32_t m = 0; m < group->member_count; m++) {
-        const struct access_summary *summary = group->members[m].summary;
-        uint64_t loads = moved(group, m, summary, false, COUNT_MOVED);
-        saved += (double)traffic_of_launch(summary) -
-                 (double)(loads + moved(group, m, summary, true, COUNT_MOVED)) -
-                 traffic_repeated(group, m) * (double)loads;
-    }
+    for (uint32_t m = 0; m < group->member_count; m++) saved += traffic_saved_of(group, m);
     return (int64_t)saved;
 }

@@ -13,6 +13,9 @@ int64_t traffic_saved(const struct group *group);
 double traffic_spared(const struct group *group, uint32_t member);
 /* Of what the group moves, what its list of cached accesses does. */
 uint64_t traffic_cached(const struct group *group);
+/* Of one member. */
+double traffic_saved_of(const struct group *group, uint32_t member);
+double traffic_cached_of(const struct group *group, uint32_t member);
 /* Different bytes that one block touches, on average. */
 uint64_t traffic_of_block(const struct group *group);
 /* Threads that the group runs for each thread of the member, less 1. */

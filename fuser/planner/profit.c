@@ -19,16 +19,6 @@ uint64_t search_launch_time(struct search *search, uint32_t launch)
     return (uint64_t)(search->projection.floor_ns + bytes / search->projection.bytes_per_ns);
 }
 
-static uint64_t member_traffic(const struct search_group *planned)
-{
-    uint64_t bytes = 0;
-    for (uint32_t m = 0; m < planned->member_count; m++) {
-        const struct access_summary *summary = planned->bound[m].summary;
-        bytes += traffic_of_launch(summary);
-    }
-    return bytes;
-}
-
 /* What is neither a launch's floor nor traffic. */
 static double computing_ns(const struct search *search, const struct access_summary *summary, uint64_t time)
 {
@@ -172,13 +162,19 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
     return kernel;
 }
 
-int64_t profit_saved_bytes(struct search *search, const struct search_group *planned,
-                           const struct group *group)
+double profit_saved_ns(struct search *search, const struct search_group *planned, const struct group *group)
 {
     uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
     struct projection_kernel kernel = kernel_of(search, planned);
-    double share = projection_cached(&search->projection, group->block_bytes, blocks, &kernel);
-    return group->bytes_saved + (int64_t)(share * (double)group->bytes_cached);
+    double share = projection_cached(&search->projection, group->block_bytes, blocks, &kernel), sum = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++) {
+        double time = (double)search_launch_time(search, planned->launches[planned->member_steps[m]]);
+        double traffic = (double)traffic_of_launch(planned->bound[m].summary);
+        double saved = traffic_saved_of(group, m) + share * traffic_cached_of(group, m);
+        if (traffic > 0 && time > search->projection.floor_ns)
+            sum += (time - search->projection.floor_ns) * saved / traffic;
+    }
+    return sum;
 }
 
 double profit_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
@@ -214,10 +210,9 @@ static double issued_ns(const struct search *search, const struct search_group *
     return begun / search->projection.warps_per_ns;
 }
 
-struct projected profit_project(struct search *search, const struct search_group *planned,
-                                int64_t bytes_saved)
+struct projected profit_project(struct search *search, const struct search_group *planned, double saved_ns)
 {
-    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    uint64_t times[SEARCH_MOST_STEPS];
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = {.registers = planned->code.registers,
@@ -232,7 +227,7 @@ struct projected profit_project(struct search *search, const struct search_group
         kernel.apart_ns = apart_ns(search, planned->group, times);
         kernel.issued_ns = issued_ns(search, planned);
     }
-    kernel.share_saved = traffic ? (double)bytes_saved / (double)traffic : 0;
+    kernel.saved_ns = saved_ns;
     struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
     projected.fused_ns += planned->copying_ns;
     return projected;
@@ -241,12 +236,11 @@ struct projected profit_project(struct search *search, const struct search_group
 /* Of the fused kernel, where its blocks need what is known so far. */
 static double resident_ns(struct search *search, const struct search_group *planned)
 {
-    uint64_t times[SEARCH_MOST_STEPS], traffic = member_traffic(planned);
+    uint64_t times[SEARCH_MOST_STEPS];
     for (uint32_t m = 0; m < planned->member_count; m++)
         times[m] = search_launch_time(search, planned->launches[planned->member_steps[m]]);
     struct projection_kernel kernel = kernel_of(search, planned);
-    kernel.share_saved =
-        traffic ? (double)profit_saved_bytes(search, planned, planned->group) / (double)traffic : 0;
+    kernel.saved_ns = profit_saved_ns(search, planned, planned->group);
     return projection_group(&search->projection, times, planned->member_count, &kernel).fused_ns;
 }
 
@@ -266,7 +260,7 @@ void profit_choose_block_tiles(struct search *search, const struct search_group 
 struct projected search_projected(struct search *search, const struct search_group *planned,
                                   const struct group *group)
 {
-    return profit_project(search, planned, profit_saved_bytes(search, planned, group));
+    return profit_project(search, planned, profit_saved_ns(search, planned, group));
 }
 
 bool profit_is_enough(const struct search *search, const struct projected *projected)

@@ -6,9 +6,8 @@
 
 #include "fuser/planner/search.h"
 
-/* bytes_saved: of the group, or what it may save before it is decided (planned->group is NULL then). */
-struct projected profit_project(struct search *search, const struct search_group *planned,
-                                int64_t bytes_saved);
+/* saved_ns: profit_saved_ns, or the most that it may save before it is decided (planned->group is NULL then). */
+struct projected profit_project(struct search *search, const struct search_group *planned, double saved_ns);
 /* As projected last; of NULL 0. Where losing groups are kept, at least a little for each member. */
 double profit_of(const struct search *search, const struct search_group *group);
 bool profit_is_enough(const struct search *search, const struct projected *projected); /* by the margin */
@@ -16,9 +15,8 @@ bool profit_is_enough(const struct search *search, const struct projected *proje
 bool profit_covers_loading(const struct search *search, double gain, uint64_t uses);
 /* Uses that the recorded run has room for: each takes a launch of the class of every member. */
 uint64_t profit_most_uses(const struct search *search, const struct search_group *planned);
-/* Traffic that no longer goes to memory, as far as that is known to save time. */
-int64_t profit_saved_bytes(struct search *search, const struct search_group *planned,
-                           const struct group *group);
+/* Of the members' times, what the traffic takes that no longer goes to memory, as far as that is known to save time. */
+double profit_saved_ns(struct search *search, const struct search_group *planned, const struct group *group);
 /* Copying renamed ranges back at the end of so many chains of uses, and forth at the beginning. */
 double profit_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
                          uint64_t chains);

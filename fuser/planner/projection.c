@@ -128,7 +128,7 @@ struct projected projection_group(const struct projection *projection, const uin
     }
     projected.original_ns += (count - 1) * projection->gap_ns;
     const double most_saved = 0.9;
-    double saved = body * (kernel->share_saved < most_saved ? kernel->share_saved : most_saved);
+    double saved = kernel->saved_ns < most_saved * body ? kernel->saved_ns : most_saved * body;
     double share = occupancy(projection, kernel);
     double slower = share < enough_occupancy ? enough_occupancy / (share > 0.01 ? share : 0.01) : 1;
     double added = kernel->repeated_ns + kernel->waiting_ns + fallback.either_cost * kernel->either_ns +

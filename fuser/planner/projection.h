@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Projected time of a group. Model: a launch costs a fixed time on the device (its floor: the shortest
  * recorded kernel) and a gap to the launch before it; the rest of its time is in proportion to the bytes that
- * its threads move. Fusing keeps one floor, drops the gaps, and saves the share of the traffic that no longer
- * moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
+ * its threads move. Fusing keeps one floor, drops the gaps, and saves of each member's time the share of its
+ * traffic that no longer moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
  * project from bytes over bandwidth; a share of the measured time is right also for kernels that the caches or
  * latency bound.) A halo fusion's code also decides, for each cell and load, where a value lies; it takes at
  * least as long as its instructions take to begin. */
@@ -30,7 +30,7 @@ struct projected {
 /* Calibrates the model on the trace: median gap of neighbouring launches, shortest kernel. */
 struct projection projection_calibrate(const struct program *program);
 struct projection_kernel { /* a fused kernel */
-    double share_saved;    /* of the members' traffic */
+    double saved_ns;       /* of the members' times, by what each no longer moves; nine tenths at most */
     double repeated_ns;    /* of computing that it does more than once */
     double waiting_ns;     /* more, of threads that run several of a member's, one after the other */
     double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */

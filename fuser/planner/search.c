@@ -7,6 +7,7 @@
 #include "fuser/planner/verdict.h"
 #include "fuser/planner/profit.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
@@ -48,12 +49,12 @@ static const char *why_nothing(struct search *search)
     return deadline_is_over(search->deadline) ? search->classes->too_late : "out of memory";
 }
 
-/* Why the draft as it is cannot be a group, or NULL. *bytes_saved: in, what a group of these members and more
+/* Why the draft as it is cannot be a group, or NULL. *saved_ns: in, what a group of these members and more
  * saves, taken as the most that this one can; out, what this one does. */
-static const char *decide_whole(struct search *search, struct search_group *planned, int64_t *bytes_saved)
+static const char *decide_whole(struct search *search, struct search_group *planned, double *saved_ns)
 {
     static const char gains_little[] = "the projected gain is below the margin";
-    struct projected most = profit_project(search, planned, *bytes_saved);
+    struct projected most = profit_project(search, planned, *saved_ns);
     if (!profit_is_enough(search, &most)) return gains_little;
     if (!profit_covers_loading(search, most.original_ns - most.fused_ns, profit_most_uses(search, planned)))
         return search_used_too_rarely;
@@ -70,12 +71,12 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     planned->projected.fused_ns += planned->copying_ns;
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
-    *bytes_saved = verdict->may_save_more ? INT64_MAX : verdict->bytes_saved;
+    *saved_ns = verdict->may_save_more ? INFINITY : verdict->saved_ns;
     return profit_is_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
 /* The draft as it is, as a group; NULL with the draft's reason. */
-static struct search_group *decide_draft(struct draft *draft, int64_t *bytes_saved)
+static struct search_group *decide_draft(struct draft *draft, double *saved_ns)
 {
     struct search *search = draft->search;
     struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
@@ -83,7 +84,7 @@ static struct search_group *decide_draft(struct draft *draft, int64_t *bytes_sav
         draft->reason = "out of memory";
         return NULL;
     }
-    const char *refusal = decide_whole(search, planned, bytes_saved);
+    const char *refusal = decide_whole(search, planned, saved_ns);
     draft->is_illegal = planned->verdict && planned->verdict->refusal;
     if (!refusal) return planned;
     draft->reason = arena_strdup(search->arena, refusal);
@@ -117,9 +118,9 @@ static void cut_to_legal(struct draft *draft)
     while (illegal - legal > 1 && !why_enough(draft->search)) {
         struct draft cut = *draft;
         uint32_t members = (legal + illegal) / 2;
-        int64_t bytes_saved = INT64_MAX;
+        double saved_ns = INFINITY;
         keep_members(&cut, members);
-        struct search_group *planned = decide_draft(&cut, &bytes_saved);
+        struct search_group *planned = decide_draft(&cut, &saved_ns);
         if (planned) release_group(planned);
         if (cut.is_illegal) {
             illegal = members;
@@ -137,14 +138,14 @@ static struct search_group *best_of_draft(struct draft *draft)
 {
     struct search *search = draft->search;
     struct search_group *best = NULL;
-    int64_t bytes_saved = INT64_MAX;
+    double saved_ns = INFINITY;
     while (draft_members(draft) >= 2) {
         const char *enough = why_enough(search);
         if (enough) {
             draft->reason = enough;
             break;
         }
-        struct search_group *planned = decide_draft(draft, &bytes_saved);
+        struct search_group *planned = decide_draft(draft, &saved_ns);
         bool is_better = planned && (!best || profit_of(search, planned) > profit_of(search, best));
         struct search_group *worse = is_better ? best : planned;
         if (worse) release_group(worse);
@@ -290,7 +291,7 @@ void search_compile(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[members_to_keep(planned)];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = profit_project(search, planned, profit_saved_bytes(search, planned, planned->group));
+    planned->projected = profit_project(search, planned, profit_saved_ns(search, planned, planned->group));
     if (!profit_is_enough(search, &planned->projected))
         planned->refusal =
             "it needs too many registers or instructions: the projected gain is below the margin";
@@ -340,13 +341,13 @@ struct search_group *search_candidate(struct search *search, struct search_memo 
 static void try_draft(struct draft *draft, struct search_trial *trial)
 {
     struct search *search = draft->search;
-    int64_t bytes_saved = INT64_MAX;
+    double saved_ns = INFINITY;
     struct search_group *planned = arena_calloc(search->arena, 1, sizeof *planned);
     if (!planned || !collect_members(search, draft, planned)) {
         trial->refusal = "out of memory";
         return;
     }
-    const char *refusal = decide_whole(search, planned, &bytes_saved);
+    const char *refusal = decide_whole(search, planned, &saved_ns);
     trial->refusal = refusal ? arena_strdup(search->arena, refusal) : NULL;
     trial->is_legal = !planned->verdict || !planned->verdict->refusal;
     trial->projected = planned->projected;

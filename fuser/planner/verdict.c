@@ -9,7 +9,7 @@
 struct message { /* and the refusal behind it, with its NUL; empty: legal */
     uint64_t kind, has_stages, may_save_more, rename_count;
     struct group_rename renames[RENAME_MOST];
-    int64_t bytes_saved;
+    double saved_ns;
     struct projected projected;
 };
 
@@ -56,8 +56,8 @@ static bool judge(struct search *search, const struct search_group *planned, str
                                                     .is_partial = group->renames[i].is_partial};
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
-    verdict->bytes_saved = group->bytes_saved;
-    verdict->projected = profit_project(search, &tried, profit_saved_bytes(search, &tried, group));
+    verdict->saved_ns = profit_saved_ns(search, &tried, group);
+    verdict->projected = profit_project(search, &tried, verdict->saved_ns);
     return true;
 }
 
@@ -68,7 +68,7 @@ static void tell(struct search *search, struct hash128 key, struct hash128 like,
                               .has_stages = verdict->has_stages,
                               .rename_count = verdict->rename_count,
                               .may_save_more = verdict->may_save_more,
-                              .bytes_saved = verdict->bytes_saved,
+                              .saved_ns = verdict->saved_ns,
                               .projected = verdict->projected};
     const char *refusal = verdict->refusal ? verdict->refusal : "";
     memcpy(message.renames, verdict->renames, sizeof message.renames);
@@ -95,7 +95,7 @@ static void hear(const void *bytes, struct verdict *verdict)
     verdict->rename_count = (uint32_t)message.rename_count;
     memcpy(verdict->renames, message.renames, sizeof verdict->renames);
     verdict->may_save_more = message.may_save_more;
-    verdict->bytes_saved = message.bytes_saved;
+    verdict->saved_ns = message.saved_ns;
     verdict->projected = message.projected;
 }
 

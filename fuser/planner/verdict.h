@@ -17,8 +17,8 @@ struct verdict {
     bool has_stages, may_save_more; /* with fewer members */
     uint32_t rename_count;
     struct group_rename renames[RENAME_MOST]; /* bytes and is_partial alone */
-    int64_t bytes_saved;
-    struct projected projected; /* without what copying costs */
+    double saved_ns;                          /* profit_saved_ns */
+    struct projected projected;               /* without what copying costs */
 };
 
 /* Of the planned group's members. Owned by the search; NULL when memory is out, or time is over. */

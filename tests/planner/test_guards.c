@@ -295,15 +295,15 @@ static void test_projection(void **state)
 {
     (void)state;
     assert_float_equal(fused_ns((struct projection_kernel){0}), 1500 + 4000, 1e-6);
-    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 0.25}), 1500 + 3000, 1e-6);
-    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = -0.5}), 1500 + 6000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = 1000}), 1500 + 3000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = -2000}), 1500 + 6000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.repeated_ns = 700}), 1500 + 4700, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.waiting_ns = 700}), 1500 + 4700, 1e-6);
     /* Instructions take as long as they take, beside memory's time. */
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 3900}), 1500 + 4000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000}), 1500 + 9000, 1e-6);
     /* never more than nine tenths of the bodies */
-    assert_float_equal(fused_ns((struct projection_kernel){.share_saved = 1}), 1500 + 400, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = 4000}), 1500 + 400, 1e-6);
     /* a block of 256 threads is alone on its multiprocessor, an eighth of the threads: 255 registers, much of
      * shared memory; half of the threads are wanted, a quarter where they have loops */
     assert_float_equal(fused_ns((struct projection_kernel){.registers = 255, .threads = 256}),

@@ -289,6 +289,23 @@ static void test_an_emulated_device_is_never_idle(void **state)
     assert_planned(16, 8);
 }
 
+/* What the others no longer move is none of the long one's time. */
+static void test_a_member_saves_its_own_time(void **state)
+{
+    enum { SHORT_NS = 3000, LONG_NS = 100000 };
+    (void)state;
+    start();
+    for (int i = 0; i < 3; i++) {
+        trace.kernel_ns = LONG_NS;
+        written_launch(&trace, WRITTEN_FROM_ONE, B, 0.5f, WRITTEN_N);
+        trace.kernel_ns = SHORT_NS;
+        two_launches(A, A);
+        written_wall(&trace);
+    }
+    assert_planned(9, 3);
+    assert_true(summary.planned_ns > 3 * LONG_NS);
+}
+
 /* One use in a whole run does not win back the loading of a group's code, which is then not compiled either;
  * many do, and so does a run that goes on. */
 static void test_loading_must_pay(void **state)
@@ -440,6 +457,7 @@ int main(void)
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_a_device_that_is_behind_is_not_idle),
         TEST(test_an_emulated_device_is_never_idle),
+        TEST(test_a_member_saves_its_own_time),
         TEST(test_loading_must_pay),
         TEST(test_launches_of_a_dropped_group),
         TEST(test_launches_that_need_no_analysis),
