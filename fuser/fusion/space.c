@@ -147,10 +147,27 @@ static __isl_give isl_map *affine_relation(struct space *space, uint32_t member)
     return all ? isl_map_coalesce(all) : NULL;
 }
 
+/* Of one pair of threads, neither is in another pair: for neighbours, who meet several, that tells at once. */
+static bool seems_one_to_one(__isl_keep isl_map *map)
+{
+    isl_map *pair = isl_map_from_basic_map(isl_map_sample(isl_map_copy(map)));
+    isl_set *fused = isl_map_domain(isl_map_copy(pair)), *own = isl_map_range(pair);
+    isl_set *run = isl_set_apply(isl_set_copy(fused), isl_map_copy(map));
+    isl_set *running = isl_set_apply(isl_set_copy(own), isl_map_reverse(isl_map_copy(map)));
+    bool is_alone =
+        isl_set_is_subset(run, own) == isl_bool_true && isl_set_is_subset(running, fused) == isl_bool_true;
+    isl_set_free(fused);
+    isl_set_free(own);
+    isl_set_free(run);
+    isl_set_free(running);
+    return is_alone;
+}
+
 /* Each fused thread runs at most one thread of the member, each effective thread is run, none twice. The
  * quickest question comes first. */
 static bool is_legal_remap(const struct access_summary *summary, __isl_keep isl_map *map)
 {
+    if (!seems_one_to_one(map)) return false;
     isl_set *run = isl_map_range(isl_map_copy(map));
     isl_bool covered = isl_set_is_subset(summary->effective, run);
     isl_set_free(run);
