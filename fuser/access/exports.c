@@ -111,9 +111,9 @@ const struct value *exports_value_in(struct analysis *analysis, uint32_t ssa_val
     isl_set *domain = analysis->domain;
 
     if (!value)
-        return value_give_up(analysis, NULL, 0,
-                             definition->reg >= 0 ? value_register_bits(analysis, definition->reg) : 64,
-                             "never set on some path");
+        return value_give_up(
+            analysis, NULL, 0, definition->reg >= 0 ? value_register_bits(analysis, definition->reg) : 64,
+            analysis->is_relevant[ssa_value] ? "never set on some path" : "computed from data");
     while (!loops_contains(analysis->forest, inside, loop)) {
         int32_t parent = analysis->forest->loops[inside].parent;
         const struct value *known = find_exported(analysis, ssa_value, parent);
