@@ -44,6 +44,7 @@ libfuser_la_SOURCES += \
 	fuser/access/iterations.c \
 	fuser/access/legality.c \
 	fuser/access/line.c fuser/access/line.h \
+	fuser/access/stride.c fuser/access/stride.h \
 	fuser/access/memory.c \
 	fuser/access/moved.c fuser/access/moved.h \
 	fuser/access/operand.c \

@@ -40,7 +40,8 @@ static void print_help(void)
         "      --no-measured     take no notice of it\n"
         "      --store-all       fused kernels store all that their members do\n"
         "      --only KINDS      of inner-thread, joined loops, inner-block, halo, halo in each iteration, "
-        "between commas\n"
+        "one-block, between commas\n"
+        "      --without KINDS   all but these\n"
         "  -q, --quiet           print nothing but errors\n"
         "  -h, --help            print this text\n\n"
         "Next: kfuse run -p DIR -- PROGRAM\n");
@@ -168,7 +169,7 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
 /* Names of group_fusions between commas, as planner_options.only. False: one is unknown. */
 static bool read_kinds(const char *names, uint32_t *kinds)
 {
-    for (size_t length; names; names = names[length] ? names + length + 1 : NULL) {
+    for (size_t length; names && *names; names = names[length] ? names + length + 1 : NULL) {
         int kind = 0;
         length = strcspn(names, ",");
         while (group_fusions[kind] &&
@@ -182,7 +183,7 @@ static bool read_kinds(const char *names, uint32_t *kinds)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY, MEASURED, NO_MEASURED };
+    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY, WITHOUT, MEASURED, NO_MEASURED };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
@@ -193,6 +194,7 @@ int command_plan(int argc, char **argv)
                                                  {"no-measured", no_argument, NULL, NO_MEASURED},
                                                  {"store-all", no_argument, NULL, STORE_ALL},
                                                  {"only", required_argument, NULL, ONLY},
+                                                 {"without", required_argument, NULL, WITHOUT},
                                                  {"quiet", no_argument, NULL, 'q'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -200,6 +202,7 @@ int command_plan(int argc, char **argv)
     planner_defaults(&options);
     bool is_quiet = false;
     char *end, path[PATH_MAX];
+    uint32_t kinds;
     int option;
     while ((option = getopt_long(argc, argv, "o:m:j:qh", long_options, NULL)) != -1) switch (option) {
         case 'o':
@@ -236,8 +239,11 @@ int command_plan(int argc, char **argv)
             options.stores_all = true;
             break;
         case ONLY:
-            if (!read_kinds(optarg, &options.only))
+        case WITHOUT:
+            kinds = 0;
+            if (!read_kinds(optarg, &kinds))
                 return command_usage("plan", "%s: no such kind of fusion", optarg);
+            options.only = option == WITHOUT ? ~kinds : kinds;
             break;
         case 'q':
             is_quiet = true;

@@ -201,6 +201,7 @@ struct group {
     uint32_t grid[3], block[3];
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
+    bool is_one_block;    /* its launch is one block, and whatever conflicts has a barrier between */
     bool is_tied;         /* a block's threads wait for each other: none may leave the fused kernel early */
     struct group_forward *forwards;
     uint32_t forward_count;
@@ -268,6 +269,7 @@ enum group_kind {
     GROUP_INNER_BLOCK,
     GROUP_HALO,
     GROUP_HALO_IN_ITERATIONS,
+    GROUP_ONE_BLOCK,
 };
 extern const char *const group_fusions[];
 enum group_kind group_kind(const struct group *group);

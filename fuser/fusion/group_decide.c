@@ -177,9 +177,29 @@ void group_use_block_tiles(struct group *group, bool is_on)
     measure(group);
 }
 
+static bool find_what_passes(struct group *group, struct space *space, isl_ctx *ctx)
+{
+    struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
+    bool done = orders && find_demotes(group);
+    for (uint32_t member = 0; done && member < group->member_count; member++)
+        done = order_open(&orders[member], group->arena, group->members[member].summary->function);
+    struct joining *joining = done ? join_open(group, space) : NULL;
+    struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
+    done = joining && forward_values(group, space, orders, joining);
+    if (done && join_prune(joining)) done = forward_values(group, space, orders, joining);
+    done = done && join_cut(joining) && find_barriers(group, space);
+    quota_end(&quota);
+    done = done && block_tile_choose(group, space);
+    join_close(joining);
+    quota = quota_begin(ctx, EXIT_OPERATIONS);
+    done = done && (group->stage_count || exit_decide(group, space, orders));
+    quota_end(&quota);
+    done = done && reuse_list_cached(group, space);
+    return done;
+}
+
 static bool decide(struct group *group, struct memo *memo)
 {
-    isl_ctx *ctx = memo->ctx;
     struct space space;
     struct placement_failure failure;
     group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
@@ -188,22 +208,9 @@ static bool decide(struct group *group, struct memo *memo)
     if (group->refusal) return true;
     if (!rename_place_all(group, &space, memo, &failure)) return group->refusal;
     group->refusal = NULL;
-    struct order *orders = arena_calloc(group->arena, group->member_count, sizeof *orders);
-    bool done = orders && find_demotes(group);
-    for (uint32_t member = 0; done && member < group->member_count; member++)
-        done = order_open(&orders[member], group->arena, group->members[member].summary->function);
-    struct joining *joining = done ? join_open(group, &space) : NULL;
-    struct quota quota = quota_begin(ctx, FORWARD_OPERATIONS);
-    done = joining && forward_values(group, &space, orders, joining);
-    if (done && join_prune(joining)) done = forward_values(group, &space, orders, joining);
-    done = done && join_cut(joining) && find_barriers(group, &space);
-    quota_end(&quota);
-    done = done && block_tile_choose(group, &space);
-    join_close(joining);
-    quota = quota_begin(ctx, EXIT_OPERATIONS);
-    done = done && (group->stage_count || exit_decide(group, &space, orders));
-    quota_end(&quota);
-    done = done && reuse_list_cached(group, &space);
+    group->is_one_block = space.is_one_block;
+    bool done = space.is_one_block ? find_demotes(group) && find_barriers(group, &space)
+                                   : find_what_passes(group, &space, memo->ctx);
     copy_space(group, &space);
     group->found_block_tiles = group->block_tile_count;
     group->found_tile_accesses = group->tile_access_count;

@@ -9,6 +9,9 @@
 enum {
     PLACE_OPERATIONS = 2000000, /* of isl, for one fused shape */
     PLACE_MANY_THREADS = 65536, /* of a launch: they fill a device */
+    ONE_BLOCK_PASSES = 8,       /* of one block over a launch, at most */
+    BLOCK_MOST_THREADS = 1024,
+    WARP_THREADS = 32,
 };
 
 /* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. */
@@ -201,4 +204,48 @@ bool space_place_coarsened(struct space *space, struct memo *memo, struct arena 
     static const struct placement_attempt attempt = {OVERLAP_BLOCK, true};
     struct placement_failure failure;
     return find_first(space, &attempt, 1, memo, arena, members, member_count, &failure);
+}
+
+/* Members whose blocks must stay whole have one, and all of them as many threads: the block has these. Else it has those of the
+ * largest launch, or as many as a block may have. 0: there is no such block. */
+static uint32_t one_block_threads(const struct bound_launch *members, uint32_t member_count)
+{
+    uint64_t whole = 0, most = 0;
+    for (uint32_t member = 0; member < member_count; member++) {
+        const struct access_summary *summary = members[member].summary;
+        uint64_t threads = remap_threads(summary->grid, summary->block);
+        if (threads > most) most = threads;
+        if (!summary->whole_block) continue;
+        if (summary->grid[0] != 1 || summary->grid[1] != 1 || summary->grid[2] != 1) return 0;
+        if (whole && whole != threads) return 0;
+        whole = threads;
+    }
+    uint64_t block = whole ? whole : (most + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
+    if (block > BLOCK_MOST_THREADS) block = BLOCK_MOST_THREADS;
+    return most <= ONE_BLOCK_PASSES * block ? (uint32_t)block : 0;
+}
+
+bool space_is_for_one_block(const struct bound_launch *members, uint32_t member_count)
+{
+    for (uint32_t member = 0; member < member_count; member++)
+        if (remap_threads(members[member].summary->grid, members[member].summary->block) >
+            2 * BLOCK_MOST_THREADS)
+            return false;
+    return true;
+}
+
+bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
+                              const struct bound_launch *members, uint32_t member_count)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    const uint32_t block[3] = {memo->without_one_block ? 0 : one_block_threads(members, member_count), 1, 1};
+    struct placement_failure failure = {0};
+    if (!block[0] || !space_open(space, memo, arena, members, member_count, grid, block)) return false;
+    space->reach = OVERLAP_BLOCK;
+    space->is_one_block = true;
+    struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
+    bool placed = place_members(space, &failure);
+    quota_end(&quota);
+    if (!placed) space_clear(space);
+    return placed;
 }

@@ -236,11 +236,16 @@ enum { BY_HALO, BY_ROWS, WITHIN, KINDS }; /* whose failures say what to rename, 
 static bool find_any(struct group *group, struct space *space, struct memo *memo,
                      struct placement_failure failures[KINDS])
 {
-    return space_place_all(space, memo, group->arena, group->members, group->member_count,
-                           &failures[WITHIN]) ||
+    struct arena *arena = group->arena;
+    const struct bound_launch *members = group->members;
+    uint32_t count = group->member_count;
+    bool is_few = space_is_for_one_block(members, count);
+    return space_place_all(space, memo, arena, members, count, &failures[WITHIN]) ||
+           (is_few && space_place_in_one_block(space, memo, arena, members, count)) ||
            halo_place_all(group, space, memo, &failures[BY_HALO]) ||
-           space_place_coarsened(space, memo, group->arena, group->members, group->member_count) ||
-           halo_place_rows(group, space, memo, &failures[BY_ROWS]);
+           space_place_coarsened(space, memo, arena, members, count) ||
+           halo_place_rows(group, space, memo, &failures[BY_ROWS]) ||
+           (!is_few && space_place_in_one_block(space, memo, arena, members, count));
 }
 
 static const char *refusal_of(const struct group *group, const struct placement_failure failures[KINDS])

@@ -283,8 +283,8 @@ static bool never_meet(struct space *space, const struct touch *a, const struct 
 }
 
 /* In the members' own threads where that can be, else in those of the space. */
-static enum overlap find_overlap(struct space *space, const struct placed_access *a,
-                                 const struct placed_access *b)
+static enum overlap find_overlap_of_threads(struct space *space, const struct placed_access *a,
+                                            const struct placed_access *b)
 {
     const struct space_shape *first = &space->shapes[a->shape], *second = &space->shapes[b->shape];
     struct overlap_apart apart;
@@ -300,6 +300,12 @@ static enum overlap find_overlap(struct space *space, const struct placed_access
         return overlap;
     }
     return overlap_test(space->memo, &first->touch, &second->touch, space->reach);
+}
+
+static enum overlap find_overlap(struct space *space, const struct placed_access *a,
+                                 const struct placed_access *b)
+{
+    return space->is_one_block ? OVERLAP_BLOCK : find_overlap_of_threads(space, a, b);
 }
 
 enum overlap space_overlap(struct space *space, const struct placed_access *a, const struct placed_access *b)

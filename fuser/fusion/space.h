@@ -33,6 +33,7 @@ struct space {
     uint32_t grid[3], block[3];
     enum overlap reach;              /* of conflicts between members: SAME, or BLOCK with barriers between */
     bool has_coarsening;             /* members may be placed by COARSENED, in place of AFFINE */
+    bool is_one_block;               /* the launch: what meets, meets within it, known or not */
     struct remap *remaps;            /* a member's kind is valid once it is placed */
     isl_map **maps;                  /* { F -> L }; NULL: not placed */
     struct placed_access **accesses; /* a member's, in program order */
@@ -96,6 +97,13 @@ bool space_place_all(struct space *space, struct memo *memo, struct arena *arena
 /* The same within a block, where members may be coarsened (coarsening.h). */
 bool space_place_coarsened(struct space *space, struct memo *memo, struct arena *arena,
                            const struct bound_launch *members, uint32_t member_count);
+
+/* The same in a launch of one block, where all that conflicts has a barrier between, whatever it is: for launches of few
+ * threads, which each would hardly use the device. */
+/* The launches have so few threads that this is tried before halos. */
+bool space_is_for_one_block(const struct bound_launch *members, uint32_t member_count);
+bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
+                              const struct bound_launch *members, uint32_t member_count);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */

@@ -4,11 +4,9 @@
 
 #include "common/hash.h"
 #include "common/image.h"
+#include "fuser/access/stride.h"
 #include "fuser/planner/projection.h"
 
-#include <isl/map.h>
-#include <isl/set.h>
-#include <isl/val.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,58 +240,16 @@ bool memop_end(struct program *program)
 
 /* --- the neighbours' shape ---------------------------------------------------------------------------------- */
 
-struct strides { /* of an access, from thread to thread, in bytes; 0: there is one thread along that axis */
-    int64_t of[3];
-};
-
-/* The first byte that a thread in the middle of the launch touches, moved on by one along an axis. */
-static bool byte_of(const struct access_summary *summary, const struct access *access, int moved,
-                    int64_t *byte)
-{
-    isl_map *map = isl_map_copy(access->relation);
-    isl_size count = isl_map_dim(map, isl_dim_in);
-    for (int axis = 0; axis < 3; axis++) {
-        bool is_along = axis == moved, by_thread = summary->block[axis] > 1;
-        uint32_t block = summary->grid[axis] / 2;
-        if (is_along && !by_thread) block = block + 1 < summary->grid[axis] ? block + 1 : block - 1;
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)(2 - axis), (int)block);
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)(5 - axis), is_along && by_thread);
-    }
-    for (int d = ACCESS_THREAD_DIMENSIONS; d < count; d++)
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)d, 0);
-    isl_set *bytes = isl_map_range(map);
-    isl_val *value = isl_set_plain_get_val_if_fixed(bytes, isl_dim_set, 0);
-    bool is_known = value && isl_val_is_int(value) == isl_bool_true;
-    if (is_known) *byte = isl_val_get_num_si(value);
-    isl_val_free(value);
-    isl_set_free(bytes);
-    return is_known;
-}
-
-static bool find_strides(const struct access_summary *summary, const struct access *access,
-                         struct strides *strides)
-{
-    int64_t here, there;
-    if (!access->relation || !byte_of(summary, access, -1, &here)) return false;
-    for (int axis = 0; axis < 3; axis++) {
-        strides->of[axis] = 0;
-        if ((uint64_t)summary->grid[axis] * summary->block[axis] == 1) continue;
-        if (!byte_of(summary, access, axis, &there)) return false;
-        strides->of[axis] = there > here ? there - here : here - there;
-    }
-    return true;
-}
-
 /* Elements of rows of layers, where the bytes are so many of them. */
 static bool shape_of(const struct access_summary *summary, const struct access *access, uint64_t bytes,
                      struct shape *shape)
 {
-    struct strides strides;
+    int64_t strides[3];
     uint32_t width = access->width;
     if (!width || width > MEMOP_WIDEST || (width & (width - 1)) || bytes % width) return false;
-    if (!find_strides(summary, access, &strides) || strides.of[0] != width) return false;
-    uint64_t row = strides.of[1] ? (uint64_t)strides.of[1] : bytes;
-    uint64_t layer = strides.of[2] ? (uint64_t)strides.of[2] : bytes;
+    if (!access_strides(summary, access, strides) || strides[0] != width) return false;
+    uint64_t row = strides[1] ? (uint64_t)strides[1] : bytes;
+    uint64_t layer = strides[2] ? (uint64_t)strides[2] : bytes;
     if (row % width || layer % row || bytes % layer || bytes / width > INT32_MAX) return false;
     *shape = (struct shape){
         width, {(uint32_t)(row / width), (uint32_t)(layer / row), (uint32_t)(bytes / layer)}, {0}};

@@ -2,6 +2,7 @@
  * The projection (projection.h) of a group from what the trace and its analysis say of its members. */
 #include "fuser/planner/profit.h"
 
+#include "fuser/access/stride.h"
 #include "fuser/fusion/traffic.h"
 
 /* Recorded device time; where there is none, the time that the launch's traffic takes. */
@@ -210,6 +211,37 @@ static double issued_ns(const struct search *search, const struct search_group *
     return begun / search->projection.warps_per_ns;
 }
 
+/* Of the sectors that an access of all its threads moves, in one multiprocessor. */
+static double in_one_block_ns(const struct access_summary *summary, const struct access *access)
+{
+    /* Eight dependent kernels of 32 to 16,384 threads on an H100: neighbours side by side, and rows apart. */
+    const double row_bytes_per_ns = 125, far_bytes_per_ns = 42, sector = 32;
+    double threads = (double)remap_threads(summary->grid, summary->block), bytes = access->width;
+    int64_t strides[3];
+    bool is_known = access_strides(summary, access, strides);
+    bool is_row = is_known && strides[0] <= access->width;
+    if (!is_row && bytes < sector) bytes = sector;
+    double rounds = (double)access_traffic(summary, access) / (threads * access->width);
+    return (rounds > 1 ? rounds : 1) * threads * bytes / (is_row ? row_bytes_per_ns : far_bytes_per_ns);
+}
+
+/* Of a launch of one block: each member waits for its own loads and for the others at the barrier, and what one multiprocessor
+ * moves takes it longer than all of them. */
+static double one_block_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    const double step_ns = 500; /* as above */
+    double sum = 0, fused = (double)remap_threads(group->grid, group->block);
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        const struct access_summary *summary = group->members[m].summary;
+        double passes = (double)remap_threads(summary->grid, summary->block) / fused;
+        double own = (double)times[m] - search->projection.floor_ns;
+        sum += step_ns + (own > 0 ? own : 0) * (passes > 1 ? passes : 1);
+        for (uint32_t i = 0; i < summary->access_count; i++)
+            sum += in_one_block_ns(summary, &summary->accesses[i]);
+    }
+    return sum;
+}
+
 struct projected profit_project(struct search *search, const struct search_group *planned, double saved_ns)
 {
     uint64_t times[SEARCH_MOST_STEPS];
@@ -229,6 +261,8 @@ struct projected profit_project(struct search *search, const struct search_group
     }
     kernel.saved_ns = saved_ns;
     struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
+    if (planned->group && planned->group->is_one_block)
+        projected.fused_ns = search->projection.floor_ns + one_block_ns(search, planned->group, times);
     projected.fused_ns += planned->copying_ns;
     return projected;
 }

@@ -21,6 +21,7 @@ struct memo {
     uint32_t relation_count, number_capacity;
     struct answers *shared; /* with other processes, which have numbers of their own; may be NULL */
     bool without_halo;      /* halo fusions are not looked for */
+    bool without_one_block; /* nor launches of one block */
 };
 /* words: what is asked, unused ones 0. */
 enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE, MEMO_TEXT };

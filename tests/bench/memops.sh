@@ -5,6 +5,7 @@
 . "$top_srcdir/tests/tools/functions.sh"
 memops=$top_builddir/tests/bench/memops
 plan_options=--keep-losing
+kinds=
 export KFUSE_HOLD_US=10000000
 
 # compare MODE OPTION...: with the plan that was made for MODE

@@ -17,7 +17,7 @@ planned() {
     case $1 in
     *M*)
         expect 0 "$patch_trace" "$work/app.kftrace" without-ptx
-        expect 0 "$kfuse" plan $plan_options -o "$work/app.kfplan" "$work/app.kftrace"
+        expect 0 "$kfuse" plan $kinds $plan_options -o "$work/app.kfplan" "$work/app.kftrace"
         ;;
     esac
 }

@@ -53,6 +53,7 @@ struct scene {
     struct scene_launch launches[SCENE_LAUNCHES];
     struct scene_array arrays[SCENE_ARRAYS];
     const char *module; /* NULL: kernels.ptx */
+    bool in_one_block;  /* that kind of fusion is looked for, too */
 };
 
 /* Everything that was made of a scene; free with scene_close. */

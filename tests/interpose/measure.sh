@@ -56,20 +56,20 @@ plan_options='-m 0'
 has_pair() { grep -q '"name": "g[0-9]*_lift_fold"' "$work/app.kfplan/plan.json"; }
 record_and_plan "$pairs" --steps 3000
 has_pair || fail "the pair that gains is not planned: $("$kfuse" explain "$work/app.kfplan")"
-expect 0 "$kfuse" plan --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan $kinds --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
 has_pair && fail 'a group that was measured to lose is planned'
 expect 0 "$kfuse" explain "$work/app.kfplan"
 grep -qE 'measured [0-9.]+% slower on kfuse emulator' "$work/out" || fail "$(cat "$work/out")"
 cp "$work/swapped" "$measured"
-expect 0 "$kfuse" plan -o "$work/once.kfplan" "$work/app.kftrace" # nothing measured there
+expect 0 "$kfuse" plan $kinds -o "$work/once.kfplan" "$work/app.kftrace" # nothing measured there
 rm -rf "$work/once.kfplan"
-expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan $kinds -o "$work/app.kfplan" "$work/app.kftrace"
 has_pair && fail 'what was measured beside the plan is not read'
 [ -e "$measured" ] || fail 'planning has removed what was measured'
 cp -r "$work/app.kfplan" "$work/before"
-expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan $kinds -o "$work/app.kfplan" "$work/app.kftrace"
 diff -r "$work/before" "$work/app.kfplan" >&2 || fail 'same trace, same measurements, another plan'
-expect 0 "$kfuse" plan --no-measured -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan $kinds --no-measured -o "$work/app.kfplan" "$work/app.kftrace"
 has_pair || fail '--no-measured does not help'
-expect 1 "$kfuse" plan --measured "$work/nothing" -o "$work/app.kfplan" "$work/app.kftrace"
+expect 1 "$kfuse" plan $kinds --measured "$work/nothing" -o "$work/app.kfplan" "$work/app.kftrace"
 says 'no measurements of'

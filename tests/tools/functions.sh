@@ -79,13 +79,16 @@ same_as_original() {
     cmp "$work/original.dump" "$work/fused.dump" >&2 || fail "other results: $*"
 }
 
-# record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $plan_options
+# The launches of tests are small, so that one block could do what the other kinds are tested for.
+kinds=${kinds---without one-block}
+
+# record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $kinds and $plan_options
 record_and_plan() {
     rm -rf "$work/app.kftrace" "$work/app.kfplan"
     # shellcheck disable=SC2086
     expect 0 within "$kfuse" record $emulate -o "$work/app.kftrace" -- "$@"
     # shellcheck disable=SC2086
-    expect 0 timeout -k 5 $((4 * limit)) "$kfuse" plan ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
+    expect 0 timeout -k 5 $((4 * limit)) "$kfuse" plan $kinds ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
 }
 
 # run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats; with $run_options
