@@ -31,6 +31,13 @@ static inline uint64_t memop_pattern(uint32_t value, uint32_t width)
     return pattern;
 }
 
+/* A set in elements of so many bytes has this pattern. */
+static inline bool memop_repeats(uint64_t pattern, uint32_t width)
+{
+    uint32_t bits = 8 * width;
+    return bits >= 64 || pattern == (pattern >> bits | pattern << (64 - bits));
+}
+
 static inline bool memop_overlaps(uint64_t to, uint64_t from, uint64_t bytes)
 {
     return to < from ? from - to < bytes : to - from < bytes;

@@ -48,11 +48,13 @@ static inline bool enter_copy(uint64_t to, uint64_t from, uint64_t bytes, CUstre
     return outcome == MEMOP_TAKEN;
 }
 
-static inline bool enter_set(uint64_t to, uint64_t pattern, uint64_t bytes, CUstream stream)
+/* The driver refuses elements that are not aligned, and more of them than there is memory. */
+static inline bool enter_set(uint64_t to, uint32_t value, uint32_t width, size_t count, CUstream stream)
 {
-    const struct memop_call call = {MEMOP_SET, to, pattern, bytes, stream};
-    enum memop_outcome outcome = memop_is_on ? memop_take(&call) : MEMOP_OTHER;
-    if (outcome == MEMOP_OTHER) shim_enter_copy(to, 0, bytes);
+    const struct memop_call call = {MEMOP_SET, to, memop_pattern(value, width), count * width, stream};
+    bool may_be_known = memop_is_on && to % width == 0 && count <= SIZE_MAX / width;
+    enum memop_outcome outcome = may_be_known ? memop_take(&call) : MEMOP_OTHER;
+    if (outcome == MEMOP_OTHER) shim_enter_copy(to, 0, call.bytes);
     return outcome == MEMOP_TAKEN;
 }
 
@@ -209,8 +211,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
 #define SET(symbol, bits, on, arguments, ...)                                                                \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        if (enter_set(address, memop_pattern(value, bits / 8), count * (bits / 8),                           \
-                      hook_stream(#symbol, on)))                                                             \
+        if (enter_set(address, value, bits / 8, count, hook_stream(#symbol, on)))                            \
             return shim_result(CUDA_SUCCESS);                                                                \
         note_set(address);                                                                                   \
         GATE;                                                                                                \

@@ -88,7 +88,7 @@ static const struct known *find(const struct memop_call *call)
     HASH_FIND(hh, known_memops, &key, sizeof key, known);
     if (!known || call->stream == CU_STREAM_PER_THREAD || !is_plain(call->to, call->bytes)) return NULL;
     if (call->to % known->width) return NULL;
-    if (call->kind == MEMOP_SET) return known;
+    if (call->kind == MEMOP_SET) return memop_repeats(call->from, known->width) ? known : NULL;
     if (call->from % known->width || !is_plain(call->from, call->bytes)) return NULL;
     return memop_overlaps(call->to, call->from, call->bytes) ? NULL : known;
 }

@@ -329,9 +329,11 @@ static struct known_shape *known_shape(struct known_shape *shapes, enum memop_ki
     return known;
 }
 
-static bool is_aligned(const struct program_launch *launch, uint32_t width)
+/* The operation can be done in elements of this width. */
+static bool has_elements(const struct program_launch *launch, uint32_t width)
 {
     const struct memop_arguments *arguments = (const struct memop_arguments *)launch->arguments;
+    if (launch->memop == MEMOP_SET && !memop_repeats(arguments->from, width)) return false;
     uint64_t from = launch->memop == MEMOP_COPY ? arguments->from : 0;
     return (arguments->to | from) % width == 0;
 }
@@ -355,7 +357,7 @@ bool memop_shape(struct launch_classes *classes)
         struct program_launch *launch = &program->launches[i];
         if (!launch->memop) continue;
         const struct known_shape *known = known_shape(shapes, launch->memop, bytes_of(program, launch));
-        if (known->is_found && is_aligned(launch, known->shape.width))
+        if (known->is_found && has_elements(launch, known->shape.width))
             give_shape(program, launch, &known->shape, launch->memop);
     }
     count_launches(program);

@@ -3,10 +3,12 @@
  * --written these are kernels of its own. With --twist it does something else at some of them, of which a plan that was
  * made without knows nothing. */
 #include "bench/bench.h"
+#include "tests/bench/driver_call.h"
 
 static int nx, ny, written, twist;
 static double *u, *v, *old_u, *sum, *spare;
 static int *count;
+static unsigned char *text, *blend;
 static double host[4], *pageable;
 static cudaStream_t stream, other;
 
@@ -62,6 +64,12 @@ __global__ void tally(int nx, int ny, int *count, const double *u)
 {
     CELL;
     if (u[i] > 0.5) atomicAdd(count, 1);
+}
+
+__global__ void mix(int bytes, unsigned char *to, const unsigned char *from)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < bytes) to[i] = to[i] / 2 + from[i];
 }
 
 static dim3 block(32, 8), grid;
@@ -152,11 +160,27 @@ static void drop_step(void *, long step)
     if (twist && step % 4 == 3) CHECK(cudaMemcpy(host, old_u + 5, sizeof host, cudaMemcpyDeviceToHost));
 }
 
+/* Bytes that are no multiple of 4 away, set two at a time; and sets that fail. */
+static void bytes_step(void *, long step)
+{
+    static const auto set_8 = DRIVER_CALL(cuMemsetD8Async);
+    static const auto set_16 = DRIVER_CALL(cuMemsetD16Async);
+    static const auto set_32 = DRIVER_CALL(cuMemsetD32Async);
+    const int bytes = nx * ny, blocks = (bytes + 255) / 256;
+    CUdeviceptr at = (CUdeviceptr)text + 2;
+    mix<<<blocks, 256, 0, stream>>>(bytes, blend, text + 2);
+    if (twist && step % 4 == 1) printf("%d\n", set_16(at, 0x0102, bytes / 2, stream));
+    if (twist && step % 4 == 2) printf("%d\n", set_32(at, 0x01020304, bytes / 4, stream));
+    if (twist && step % 4 == 3) printf("%d\n", set_16(at, 0x0102, ((size_t)1 << 63) + bytes / 2, stream));
+    if (!twist || step % 4 == 0) printf("%d\n", set_8(at, 7, bytes, stream));
+    mix<<<blocks, 256, 0, stream>>>(bytes, text + 2, blend);
+}
+
 static const struct {
     const char *name;
     void (*step)(void *, long step);
-} modes[] = {{"clear", clear_step}, {"save", save_step},   {"buffer", buffer_step},
-             {"pack", pack_step},   {"count", count_step}, {"drop", drop_step}};
+} modes[] = {{"clear", clear_step}, {"save", save_step}, {"buffer", buffer_step}, {"pack", pack_step},
+             {"count", count_step}, {"drop", drop_step}, {"bytes", bytes_step}};
 
 int main(int argc, char **argv)
 {
@@ -167,7 +191,7 @@ int main(int argc, char **argv)
     const struct option own[] = {
         {"width", &width, NULL, NULL, "doubles in a row"},
         {"height", &height, NULL, NULL, "rows"},
-        {"mode", NULL, &mode, NULL, "clear, save, buffer, pack, count or drop"},
+        {"mode", NULL, &mode, NULL, "clear, save, buffer, pack, count, drop or bytes"},
         {"written", NULL, NULL, &written, "sets and copies are kernels"},
         {"twist", NULL, NULL, &twist, "some of them are others"},
         {"streams", NULL, NULL, &streams, "in a stream of its own"},
@@ -187,6 +211,10 @@ int main(int argc, char **argv)
     pageable = start;
     CHECK(cudaMalloc((void **)&count, sizeof *count));
     CHECK(cudaMemset(count, 0, sizeof *count));
+    CHECK(cudaMalloc((void **)&text, cells + 2));
+    CHECK(cudaMalloc((void **)&blend, cells));
+    CHECK(cudaMemset(text, 3, cells + 2));
+    CHECK(cudaMemset(blend, 5, cells));
     if (streams) CHECK(cudaStreamCreate(&stream));
     if (twist) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaDeviceSynchronize());
@@ -199,7 +227,9 @@ int main(int argc, char **argv)
                                      {"v", v, cells * sizeof *v},
                                      {"old_u", old_u, cells * sizeof *u},
                                      {"sum", sum, cells * sizeof *sum},
-                                     {"count", count, sizeof *count}};
-    bench_results(&bench, results, 5);
+                                     {"count", count, sizeof *count},
+                                     {"text", text, cells + 2},
+                                     {"blend", blend, cells}};
+    bench_results(&bench, results, 7);
     return 0;
 }

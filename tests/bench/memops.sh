@@ -51,3 +51,4 @@ mode buffer 13
 mode pack 16
 mode count 26
 mode drop 6
+mode bytes 4
