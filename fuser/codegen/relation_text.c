@@ -3,10 +3,11 @@
 #include "fuser/codegen/relation_text.h"
 
 #include <isl/id.h>
+#include <string.h>
 
 static const char *const names[] = {"bz", "by", "bx", "tz", "ty", "tx"};
 
-__isl_give isl_pw_aff *relation_text_value(__isl_keep isl_pw_multi_aff *coordinates, int d)
+static __isl_give isl_pw_aff *value_of(__isl_keep isl_pw_multi_aff *coordinates, int d)
 {
     isl_ctx *ctx = isl_pw_multi_aff_get_ctx(coordinates);
     isl_pw_aff *value = isl_pw_multi_aff_get_pw_aff(coordinates, d);
@@ -28,4 +29,13 @@ char *relation_text(__isl_take isl_ast_expr *expression)
     char *text = expression ? isl_ast_expr_to_C_str(expression) : NULL;
     isl_ast_expr_free(expression);
     return text;
+}
+
+char *relation_text_value(isl_ast_build *build, __isl_keep isl_pw_multi_aff *coordinates, int d)
+{
+    isl_pw_aff *value = value_of(coordinates, d);
+    if (isl_pw_aff_is_empty(value) != isl_bool_true)
+        return relation_text(isl_ast_build_expr_from_pw_aff(build, value));
+    isl_pw_aff_free(value);
+    return strdup("0");
 }

@@ -256,8 +256,7 @@ static void write_affine(const struct body *body, FILE *out)
     for (int d = 0; d < 6; d++) {
         int special = d < 3 ? PTX_SPECIAL_CTAID_X + 2 - d : PTX_SPECIAL_TID_X + 5 - d;
         if (!body->specials[special]) continue;
-        isl_pw_aff *value = relation_text_value(remap->coordinates, d);
-        char *text = relation_text(isl_ast_build_expr_from_pw_aff(build, value));
+        char *text = relation_text_value(build, remap->coordinates, d);
         fprintf(out, "        const unsigned int %s = %s;\n", targets[d], text ? text : "0");
         is_told &= text != NULL;
         free(text);

@@ -197,8 +197,7 @@ static void write_related(const struct body *body, const struct group_stage *sta
     if (remap->sparse) write_sparse(group, remap, stage, build, out);
     fprintf(out, ") {\n");
     for (int d = 0; d < 3; d++) {
-        isl_pw_aff *value = relation_text_value(remap->coordinates, 5 - d);
-        char *text = relation_text(isl_ast_build_expr_from_pw_aff(build, value));
+        char *text = relation_text_value(build, remap->coordinates, 5 - d);
         fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
         free(text);
     }

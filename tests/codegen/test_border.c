@@ -114,6 +114,15 @@ static void a_whole_border(void **state)
            2, 1, 17);
 }
 
+/* A member none of whose threads does anything. */
+static void a_border_of_nothing(void **state)
+{
+    (void)state;
+    struct scene_launch nothing = SMALL("rows", 1);
+    nothing.arguments[1].integer = 0;
+    expect((struct scene){{LARGE("inside", 1, 0), nothing, LARGE("around", 2, 1)}, FOUR_FLOATS}, 2, 1, 5);
+}
+
 /* Another order of the small ones. */
 static void corners_first(void **state)
 {
@@ -275,14 +284,23 @@ static void another_cell_writes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_border_alone),          cmocka_unit_test(periodic_rows),
-        cmocka_unit_test(periodic_columns),        cmocka_unit_test(rows_and_columns),
-        cmocka_unit_test(a_whole_border),          cmocka_unit_test(corners_first),
-        cmocka_unit_test(copies_of_copies),        cmocka_unit_test(walls_and_sides),
-        cmocka_unit_test(a_border_at_first),       cmocka_unit_test(two_steps),
-        cmocka_unit_test(few_cells_are_sparse),    cmocka_unit_test(few_cells_need_the_same),
-        cmocka_unit_test(the_last_writer_counts),  cmocka_unit_test(what_data_decide),
-        cmocka_unit_test(a_state_that_is_renamed), cmocka_unit_test(another_cell_writes_again),
+        cmocka_unit_test(a_border_alone),
+        cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(periodic_columns),
+        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(a_whole_border),
+        cmocka_unit_test(corners_first),
+        cmocka_unit_test(a_border_of_nothing),
+        cmocka_unit_test(copies_of_copies),
+        cmocka_unit_test(walls_and_sides),
+        cmocka_unit_test(a_border_at_first),
+        cmocka_unit_test(two_steps),
+        cmocka_unit_test(few_cells_are_sparse),
+        cmocka_unit_test(few_cells_need_the_same),
+        cmocka_unit_test(the_last_writer_counts),
+        cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(a_state_that_is_renamed),
+        cmocka_unit_test(another_cell_writes_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
