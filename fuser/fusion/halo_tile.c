@@ -5,6 +5,8 @@
  * as many cells as threads. */
 #include "fuser/fusion/halo_tile.h"
 
+#include "fuser/access/stride.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -76,15 +78,33 @@ static bool has_border(const struct group *group, int d)
     return false;
 }
 
-/* Cells run for each cell of the tile, by all members, and what their rows move beyond. */
-static double work(const struct group *group, const uint32_t tile[3])
+/* The axis along which most accesses go from element to element: x, but for kernels whose threads along x lie rows apart. */
+static int axis_of_rows(const struct group *group)
+{
+    uint32_t votes[3] = {0};
+    for (uint32_t member = 0; member < group->member_count; member++) {
+        const struct access_summary *summary = group->members[member].summary;
+        for (uint32_t i = 0; i < summary->access_count; i++) {
+            int64_t strides[3];
+            if (!access_strides(summary, &summary->accesses[i], strides)) continue;
+            for (int d = 0; d < 3; d++) votes[d] += strides[d] == summary->accesses[i].width;
+        }
+    }
+    int axis = 0;
+    for (int d = 1; d < 3; d++)
+        if (votes[d] > votes[axis]) axis = d;
+    return axis;
+}
+
+/* Cells run for each cell of the tile, by all members, and what their rows, along an axis, move beyond. */
+static double work(const struct group *group, const uint32_t tile[3], int rows)
 {
     double cells = 0, own = (double)tile[0] * tile[1] * tile[2];
     for (uint32_t s = 0; s < group->stage_count; s++)
         cells += run_cells(&group->stages[s], tile) * stage_members(group, &group->stages[s]);
-    double ends = 1 + ROW_END / tile[0];
-    for (int d = 1; d < 3; d++)
-        if (has_border(group, d)) ends *= 1 + SIDE / tile[d];
+    double ends = 1 + ROW_END / tile[rows];
+    for (int d = 0; d < 3; d++)
+        if (d != rows && has_border(group, d)) ends *= 1 + SIDE / tile[d];
     return cells / own * ends;
 }
 
@@ -108,7 +128,7 @@ static uint32_t power_above(uint32_t value)
 }
 
 /* The best shape of that many cells; false: none fits. */
-static bool best_shape(struct group *group, uint32_t cells)
+static bool best_shape(struct group *group, uint32_t cells, int rows)
 {
     double best = 0;
     uint32_t most_x = power_above(group->cells[0]), most_y = power_above(group->cells[1]);
@@ -117,7 +137,7 @@ static bool best_shape(struct group *group, uint32_t cells)
         for (uint32_t y = 1; y <= most_y && x * y <= cells; y *= 2) {
             uint32_t tile[3] = {x, y, cells / (x * y)};
             if (tile[2] > power_above(group->cells[2])) continue;
-            double cost = work(group, tile);
+            double cost = work(group, tile, rows);
             if (shared_bytes(group, tile) > TILE_SHARED_BYTES || (best && cost >= best)) continue;
             best = cost;
             memcpy(group->tile, tile, sizeof tile);
@@ -130,12 +150,13 @@ static bool best_shape(struct group *group, uint32_t cells)
 bool halo_tile_choose(struct group *group, struct placement_failure *failure)
 {
     bool fits = false;
+    int rows = axis_of_rows(group);
     uint32_t most = repeats(group) ? TILE_MOST_CELLS : TILE_THREADS;
     for (uint32_t cells = most; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
         uint32_t previous[6];
         memcpy(previous, group->tile, sizeof group->tile);
         memcpy(previous + 3, group->grid, sizeof group->grid);
-        if (!best_shape(group, cells)) {
+        if (!best_shape(group, cells, rows)) {
             memcpy(group->tile, previous, sizeof group->tile);
             memcpy(group->grid, previous + 3, sizeof group->grid);
             continue;
