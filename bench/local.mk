@@ -22,8 +22,16 @@ bench/%-shared: bench/%.cu $(bench_headers)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -cudart shared -Xlinker -z,lazy -o $@ $<
 
 bench/%: bench/%.cu $(bench_headers)
-	@$(MKDIR_P) bench
+	@$(MKDIR_P) $(@D)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -o $@ $<
+
+# Programs as scientists write them, for bench/programs and bench/apps/*.list.
+bench_apps = $(addprefix bench/apps/,heatcg hydro image lbm mesh montecarlo multigrid net pic rk4 spcg split wave3d weather)
+EXTRA_DIST += $(bench_apps:=.cu) bench/apps/small.list bench/apps/large.list
+bench/apps/rk4: NVCCFLAGS += --extended-lambda
+.PHONY: apps
+apps: $(bench_apps)
+CLEANFILES += $(bench_apps)
 
 # Reaches the driver without the runtime; its kernels are embedded as nvcc would.
 if BENCH
