@@ -57,7 +57,8 @@ static uint64_t bits_of(const struct script_operation *operation)
 static bool stands_between(const struct neighbour pair[2], uint64_t between, const char *what)
 {
     const struct script_operation *first = pair[0].operation, *second = pair[1].operation;
-    if (strcmp(what, "they are on two streams") == 0) return first->stream != second->stream;
+    if (strcmp(what, "they are on two streams") == 0)
+        return first->stream != second->stream || (between & BIT(RENEW));
     if (strcmp(what, "the launch failed") == 0)
         return first->kind == SCRIPT_BAD || second->kind == SCRIPT_BAD;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
