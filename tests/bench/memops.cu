@@ -170,8 +170,8 @@ static void bytes_step(void *, long step)
     CUdeviceptr at = (CUdeviceptr)text + 2;
     mix<<<blocks, 256, 0, stream>>>(bytes, blend, text + 2);
     if (twist && step % 4 == 1) printf("%d\n", set_16(at, 0x0102, bytes / 2, stream));
-    if (twist && step % 4 == 2) printf("%d\n", set_32(at, 0x01020304, bytes / 4, stream));
-    if (twist && step % 4 == 3) printf("%d\n", set_16(at, 0x0102, ((size_t)1 << 63) + bytes / 2, stream));
+    if (twist && step % 4 == 2) printf("%d\n", set_32(at, 0x05050505, bytes / 4, stream));
+    if (twist && step % 4 == 3) printf("%d\n", set_16(at, 0x0505, ((size_t)1 << 63) + bytes / 2, stream));
     if (!twist || step % 4 == 0) printf("%d\n", set_8(at, 7, bytes, stream));
     mix<<<blocks, 256, 0, stream>>>(bytes, text + 2, blend);
 }
