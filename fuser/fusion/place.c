@@ -225,15 +225,6 @@ static uint32_t one_block_threads(const struct bound_launch *members, uint32_t m
     return most <= ONE_BLOCK_PASSES * block ? (uint32_t)block : 0;
 }
 
-bool space_is_for_one_block(const struct bound_launch *members, uint32_t member_count)
-{
-    for (uint32_t member = 0; member < member_count; member++)
-        if (remap_threads(members[member].summary->grid, members[member].summary->block) >
-            2 * BLOCK_MOST_THREADS)
-            return false;
-    return true;
-}
-
 bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
                               const struct bound_launch *members, uint32_t member_count)
 {

@@ -239,13 +239,10 @@ static bool find_any(struct group *group, struct space *space, struct memo *memo
     struct arena *arena = group->arena;
     const struct bound_launch *members = group->members;
     uint32_t count = group->member_count;
-    bool is_few = space_is_for_one_block(members, count);
     return space_place_all(space, memo, arena, members, count, &failures[WITHIN]) ||
-           (is_few && space_place_in_one_block(space, memo, arena, members, count)) ||
            halo_place_all(group, space, memo, &failures[BY_HALO]) ||
            space_place_coarsened(space, memo, arena, members, count) ||
-           halo_place_rows(group, space, memo, &failures[BY_ROWS]) ||
-           (!is_few && space_place_in_one_block(space, memo, arena, members, count));
+           halo_place_rows(group, space, memo, &failures[BY_ROWS]);
 }
 
 static const char *refusal_of(const struct group *group, const struct placement_failure failures[KINDS])
@@ -276,7 +273,7 @@ bool rename_place_all(struct group *group, struct space *space, struct memo *mem
         group->members = members;
         group->rename_count = 0;
     }
-    return false;
+    return space_place_in_one_block(space, memo, group->arena, members, group->member_count);
 }
 
 const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,

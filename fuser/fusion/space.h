@@ -100,8 +100,6 @@ bool space_place_coarsened(struct space *space, struct memo *memo, struct arena 
 
 /* The same in a launch of one block, where all that conflicts has a barrier between, whatever it is: for launches of few
  * threads, which each would hardly use the device. */
-/* The launches have so few threads that this is tried before halos. */
-bool space_is_for_one_block(const struct bound_launch *members, uint32_t member_count);
 bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
                               const struct bound_launch *members, uint32_t member_count);
 

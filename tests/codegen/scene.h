@@ -53,7 +53,7 @@ struct scene {
     struct scene_launch launches[SCENE_LAUNCHES];
     struct scene_array arrays[SCENE_ARRAYS];
     const char *module; /* NULL: kernels.ptx */
-    bool in_one_block;  /* that kind of fusion is looked for, too */
+    bool in_one_block;  /* that kind of fusion is looked for, in place of halos */
 };
 
 /* Everything that was made of a scene; free with scene_close. */
