@@ -20,6 +20,14 @@
         }                                                                                                    \
     } while (0)
 
+/* By the host: what a program begins with is no part of a group, as a set would be. */
+static inline void bench_clear(void *array, size_t bytes)
+{
+    void *zeros = calloc(1, bytes);
+    CHECK(cudaMemcpy(array, zeros, bytes, cudaMemcpyHostToDevice));
+    free(zeros);
+}
+
 /* --- options
  * ------------------------------------------------------------------------------------------------- */
 struct option {

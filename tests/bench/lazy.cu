@@ -339,14 +339,6 @@ static void then(char letter, int step)
     }
 }
 
-/* By the host: what the program begins with is no part of a group. */
-static void clear(float *array, size_t bytes)
-{
-    void *zeros = calloc(1, bytes);
-    CHECK(cudaMemcpy(array, zeros, bytes, cudaMemcpyHostToDevice));
-    free(zeros);
-}
-
 int main(int argc, char **argv)
 {
     struct bench bench = {NULL, 8, 1, NULL, 0, 0};
@@ -372,11 +364,11 @@ int main(int argc, char **argv)
     host = (float *)malloc(bytes);
     for (float **array : {&a, &b, &t1, &t2, &out, &spare, &second, &other1, &other2}) {
         CHECK(cudaMalloc((void **)array, bytes));
-        clear(*array, bytes);
+        bench_clear(*array, bytes);
     }
     if (form->make == make_arena) {
         CHECK(cudaMalloc((void **)&t1, 3 * bytes));
-        clear(t1, 3 * bytes);
+        bench_clear(t1, 3 * bytes);
         other1 = t1 + n;
         second = t1 + 2 * n;
     }

@@ -107,8 +107,8 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&e, n * sizeof *e));
     CHECK(cudaMalloc((void **)&flag, 2 * sizeof *flag));
     CHECK(cudaMalloc((void **)&times, (bench.steps + 1) * sizeof *times));
-    CHECK(cudaMemset(e, 0, n * sizeof *e));
-    CHECK(cudaMemset(flag, 0, 2 * sizeof *flag));
+    bench_clear(e, n * sizeof *e);
+    bench_clear(flag, 2 * sizeof *flag);
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaHostAlloc((void **)&host, n * sizeof *host, cudaHostAllocDefault));
     bool is_timed = !strcmp(mode, "timer") || !strcmp(mode, "cycles"),

@@ -682,7 +682,7 @@ static void *array(size_t size)
 {
     void *memory;
     CHECK(cudaMalloc(&memory, size));
-    CHECK(cudaMemset(memory, 0, size));
+    bench_clear(memory, size);
     return memory;
 }
 

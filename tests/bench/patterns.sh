@@ -21,7 +21,7 @@ planes fused
 strided fused
 strided_otherwise fused
 host_read apart
-set_between apart
+set_between fused
 copy_between fused
 structs fused
 integers fused

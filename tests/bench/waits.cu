@@ -147,10 +147,10 @@ int main(int argc, char **argv)
     };
     bench_options(&bench, argc, argv, "A wait behind every kernel.", own);
     n = (int)size;
-    float **arrays[] = {&a, &b, &c}, *zeros = (float *)calloc(n, sizeof *zeros);
+    float **arrays[] = {&a, &b, &c};
     for (int i = 0; i < 3; i++) {
         CHECK(cudaMalloc((void **)arrays[i], n * sizeof **arrays[i]));
-        CHECK(cudaMemcpy(*arrays[i], zeros, n * sizeof **arrays[i], cudaMemcpyHostToDevice));
+        bench_clear(*arrays[i], n * sizeof **arrays[i]);
     }
     CHECK(cudaHostAlloc((void **)&pinned, n * sizeof *pinned, cudaHostAllocDefault));
     CHECK(cudaHostAlloc((void **)&mapped, n * sizeof *mapped, cudaHostAllocMapped));
