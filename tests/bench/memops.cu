@@ -84,10 +84,13 @@ static void set(double *to, double value, long step)
     }
     if (is_odd && step % 2) /* another value, and less of it */
         CHECK(cudaMemsetAsync(to, 0x3f, bytes / 2, stream));
-    else if (is_odd) /* not in this stream */
+    else if (is_odd) { /* not in this stream */
+        CHECK(cudaStreamSynchronize(stream));
         CHECK(cudaMemset(to, 0, bytes));
-    else
+        CHECK(cudaStreamSynchronize(0));
+    } else {
         CHECK(cudaMemsetAsync(to, value == 0 ? 0 : 0x11, bytes, stream));
+    }
 }
 
 static void copy(double *to, double *from, size_t count, long step)
@@ -157,7 +160,9 @@ static void drop_step(void *, long step)
 {
     copy(old_u, u, (size_t)nx * ny, step);
     scale<<<grid, block, 0, stream>>>(nx, ny, u, old_u);
-    if (twist && step % 4 == 3) CHECK(cudaMemcpy(host, old_u + 5, sizeof host, cudaMemcpyDeviceToHost));
+    if (!twist || step % 4 != 3) return;
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpy(host, old_u + 5, sizeof host, cudaMemcpyDeviceToHost));
 }
 
 /* Bytes that are no multiple of 4 away, set two at a time; and sets that fail. */
@@ -215,7 +220,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&blend, cells));
     CHECK(cudaMemset(text, 3, cells + 2));
     CHECK(cudaMemset(blend, 5, cells));
-    if (streams) CHECK(cudaStreamCreate(&stream));
+    if (streams) CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (twist) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaDeviceSynchronize());
     void (*step_of_mode)(void *, long) = NULL;
