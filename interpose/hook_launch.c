@@ -3,6 +3,7 @@
  * no lock (is_plain). */
 #include "interpose/hook.h"
 
+#include "interpose/blocked.h"
 #include "interpose/queue.h"
 #include "interpose/starts.h"
 
@@ -29,9 +30,11 @@ issue_watched(CUresult (*issue)(const struct record_shape *shape, const void *re
     GATE;
     record.is_on = false;
     if (shim_has_attention(ATTENTION_RECORD)) record_launch_begin(&record, shape);
+    int64_t begun_ns = blocked_begin();
     is_inside = true;
     result = issue(shape, rest);
     is_inside = false;
+    blocked_end(begun_ns);
     record_launch_end(&record, result);
     shim_count(COUNT_ISSUED);
     return shim_result(result);

@@ -4,6 +4,7 @@ lib_LTLIBRARIES += interpose/libkfuse.la
 interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def interpose/observers.def \
 	interpose/entry.c interpose/entry.h \
+	interpose/blocked.c interpose/blocked.h \
 	interpose/deferred.c interpose/deferred.h \
 	interpose/gate.c interpose/gate.h \
 	interpose/held.c interpose/held.h \

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/measured.h"
 #include "common/setting.h"
+#include "interpose/blocked.h"
 #include "interpose/queue_parts.h"
 #include "interpose/shim.h"
 #include "interpose/timer.h"
@@ -132,6 +133,7 @@ static void end_measuring(const char *reason)
     measure.is_on = false;
     measure.pending = 0;
     measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = UINT32_MAX};
+    blocked_watch(false);
 }
 
 /* Around calls that would spoil a capture which another thread begins meanwhile. */
@@ -250,6 +252,7 @@ static uint32_t next_skip(void)
 static void end_turn(void)
 {
     measure_turn = (struct measure_turn){.target = MEASURE_NONE, .skip = next_skip()};
+    blocked_watch(false);
 }
 
 void measure_break(void)
@@ -267,7 +270,7 @@ void measure_break(void)
 /* At the begin and at the end of a stretch. */
 static void note_host_time(void)
 {
-    int64_t *host_ns = &current()->host_ns[measure.marks / 2], now = shim_now_ns();
+    int64_t *host_ns = &current()->host_ns[measure.marks / 2], now = blocked_clock_ns();
     bool is_begin = measure.marks % 2 == 0;
     bool has_waited = atomic_exchange_explicit(&measure_has_waited, false, memory_order_relaxed);
     *host_ns = is_begin ? now : has_waited ? 0 : now - *host_ns;
@@ -391,6 +394,7 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
     if (!measure.has_events && !make_events()) return;
     measure.marks = measure.idle_looks = 0;
     measure_turn.target = group;
+    blocked_watch(true);
     begin_stretch(MEASURE_FUSED);
     bound_stretch(stream);
 }
@@ -448,7 +452,7 @@ void measure_watched(CUstream stream)
 bool measure_is_late(int64_t begun_ns, uint32_t launches)
 {
     int64_t limit = TWICE_HOLD * timer_period_ns() + (int64_t)launches * LAUNCH_NS;
-    if (shim_now_ns() - begun_ns <= limit) return false;
+    if (blocked_clock_ns() - begun_ns <= limit) return false;
     if (++measure.late > measure.length) measure_break();
     return true;
 }
@@ -521,6 +525,7 @@ bool measure_start(const struct plan *plan, const char *directory)
     take_earlier(measured);
     free(measured);
     measure.is_on = true;
+    blocked_start();
     measure_turn.skip = 1;
     return true;
 }

@@ -15,7 +15,8 @@
  * A device that is far behind the host runs a stretch of originals from what it has in store, however long
  * the host takes for their launches. So the period is what the host took, where that is more, in a
  * stretch in which the program has not waited: going on so, the device would wait for it. (A device that is
- * emulated has another time than the host.)
+ * emulated has another time than the host.) What launches wait for room in the driver's queue is none of
+ * the host's time (blocked.h).
  *
  * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
  * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "interpose/gate.h"
+#include "interpose/blocked.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/shadow.h"
@@ -320,7 +321,7 @@ static inline __attribute__((always_inline)) bool append(const struct record_sha
 static void begin_watching(void)
 {
     set_watched(queue.count);
-    queue.watched_ns = shim_now_ns();
+    queue.watched_ns = blocked_clock_ns();
     drain_held();
     materialise(false);
 }

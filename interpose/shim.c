@@ -197,7 +197,7 @@ static void fork_child(void)
     atomic_store(&shim.error, CUDA_SUCCESS);
     recorder_is_active = false;
     shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD | ATTENTION_SPAN |
-                         ATTENTION_VERIFY);
+                         ATTENTION_VERIFY | ATTENTION_MEASURE);
     entry_fork_child();
     track_fork_child();
     queue_fork_child();

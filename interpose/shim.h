@@ -19,6 +19,7 @@ enum shim_attention_bits {
     ATTENTION_RECORD = 8,  /* calls are recorded */
     ATTENTION_SPAN = 16,   /* statistics are wanted, and no launch has come yet */
     ATTENTION_VERIFY = 32, /* groups are to be verified: calls go through the gate (gate.h) */
+    ATTENTION_MEASURE = 64 /* launches are timed (blocked.h) */
 };
 extern _Atomic uint32_t shim_attention;
 void shim_attention_set(uint32_t bits);

@@ -198,6 +198,22 @@ static void device_is_waited_for(void)
     host_is_slow(true);
 }
 
+/* The driver's queue fills up: a launch waits until the device has done one of those before, so that two launches wait
+ * longer than one. */
+static void queue_is_full(void)
+{
+    start_program();
+    fake_set_time("ab", 300000);
+    fake_set_time("a:", 100000);
+    fake_set_time("b:", 100000);
+    uses_ab(40);
+    fake_slow_launch(300);
+    for (int i = 0; i < 1000; i++) {
+        use_ab();
+        if (i % 64 == 0) fake_clear();
+    }
+}
+
 static void after_host(int status)
 {
     EXPECT(status == 0);
@@ -388,18 +404,20 @@ static void restores_what_is_away(void)
     CHECK(!strncmp(fake_line(1), "launch a ", 9));
 }
 
-/* Originals whose launches take so long that holding would have ended are no uses; the stretch ends all the
- * same. */
+/* Originals that come so late that holding would have ended are no uses; the stretch ends all the same. */
 static void late(void)
 {
     start_program();
     while (lines(0, "cuEventRecord") < 2) use_ab();
     fake_clear();
-    fake_slow_launch(1000);
-    for (int i = 0; i < 1000 && !lines(0, "launch ab"); i++) use_ab();
+    for (int i = 0; i < 2 * STRETCH; i++) {
+        OK(launch_a(0x1000, 7, NULL));
+        usleep(1000);
+        OK(launch_b(0x1000, 0x2000, NULL));
+    }
+    CHECK(lines(0, "launch ab") == 0 && lines(0, "cuEventRecord") == 0);
+    uses_ab(2);
     CHECK(lines(0, "launch ab") > 0);
-    CHECK(lines(0, "launch a ") > STRETCH);
-    CHECK(lines(0, "cuEventRecord") == 1);
 }
 
 static void plan_short(void)
@@ -564,6 +582,7 @@ int main(int argc, char **argv)
         {"a winner keeps its uses", wins, plan_measured, after_winner},
         {"originals whose launches take long", host_is_behind, plan_measured, after_host},
         {"the same where the program waits", device_is_waited_for, plan_measured, after_waits},
+        {"a queue of the driver that is full", queue_is_full, plan_measured, after_waits},
         {"a known loser is off from the start", is_off_from_the_start, plan_loser, NULL},
         {"a known winner is on", is_on, plan_winner, NULL},
         {"a loser in another plan is on, and its rounds stay", loses, plan_other, after_written},
@@ -573,7 +592,7 @@ int main(int argc, char **argv)
         {"the device is behind", busy, plan_always, NULL},
         {"a verdict is under way", waits_as_originals, plan_promises_nothing, after_waiting},
         {"the host is far ahead", host_is_ahead, plan_takes_long, NULL},
-        {"launches that take long", late, plan_short, NULL},
+        {"launches that come late", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
         {"what is pending is materialised first", materialises_what_is_pending, plan_lazy, NULL},
         {"a second thread", a_second_thread, plan_always, NULL},

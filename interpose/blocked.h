@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How long launches wait in the driver for room in its queue. A host that is a thousand launches ahead of its device
+ * waits at each further one until the device has done one of those before: that time is the device's, for work of before,
+ * and says nothing of how fast the host could go on.
+ *
+ * A call that takes much longer than the shortest of this run waits. The first calls are timed for that, when the queue
+ * has room; later ones while a round of measuring is under way (measure.h), by ATTENTION_MEASURE. */
+#ifndef KFUSE_INTERPOSE_BLOCKED_H
+#define KFUSE_INTERPOSE_BLOCKED_H
+
+#include "interpose/shim.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* At start, with the plan; and when a round begins or ends. With the queue's lock. */
+void blocked_start(void);
+void blocked_watch(bool is_wanted);
+
+int64_t blocked_begin_slowly(void);
+void blocked_end_slowly(int64_t begun_ns);
+/* Around the driver's call for a launch, by any thread. */
+static inline int64_t blocked_begin(void)
+{
+    return shim_has_attention(ATTENTION_MEASURE) ? blocked_begin_slowly() : 0;
+}
+static inline void blocked_end(int64_t begun_ns)
+{
+    if (begun_ns) blocked_end_slowly(begun_ns);
+}
+
+/* The host's clock, which stands still in a launch that waits. */
+int64_t blocked_clock_ns(void);
+
+#endif
