@@ -9,7 +9,8 @@
 
 struct crew {
     int processes[ANSWERS_MOST_WORKERS];
-    uint32_t count;
+    uint32_t count, started;
+    struct crew_tasks *tasks; /* who is at which */
 };
 
 /* Starts so many workers (0: none), which take the tasks in order. The crew is empty where that cannot be
@@ -18,6 +19,8 @@ void crew_start(struct crew *crew, struct answers *answers, uint32_t workers, ui
                 void (*work)(void *context, uint32_t task), void *context);
 /* Whether some worker is not done yet. */
 bool crew_is_busy(struct crew *crew);
+/* Whether some of the first so many tasks are not done yet. */
+bool crew_is_at(const struct crew *crew, uint32_t tasks);
 /* Ends the workers, done or not. */
 void crew_end(struct crew *crew);
 /* The cores that this process may use. */

@@ -252,6 +252,19 @@ void search_look_at_pairs(struct search *search, uint32_t first)
     search->pairs->skips_asked = false;
 }
 
+void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_out)
+{
+    struct draft draft = {.search = search, .first = first};
+    double saved_ns = INFINITY;
+    if (search_class(search, first)->no_member || draft_why_no_step(search, first)) return;
+    draft_grow(&draft);
+    uint32_t members = draft_members(&draft);
+    if (members < left_out + 2 || why_enough(search)) return;
+    keep_members(&draft, members - left_out);
+    struct search_group *planned = decide_draft(&draft, &saved_ns);
+    if (planned) release_group(planned);
+}
+
 /* A refused group loses the members from its cut on and is decided again. */
 static void shrink(struct search *search, struct search_memo *memo, uint32_t candidate)
 {
@@ -271,6 +284,21 @@ static uint32_t members_to_keep(const struct search_group *planned)
     enum { MUCH = 256 }; /* bytes of a thread */
     bool is_far = planned->code.error == compiler_too_long || planned->code.spill_bytes >= MUCH;
     return is_far ? (planned->member_count + 1) / 2 : planned->member_count - 1;
+}
+
+void search_compile_fewer(struct search *search, struct search_memo *memo, uint32_t candidate,
+                          uint32_t members)
+{
+    struct search_group *whole = memo->groups[candidate];
+    const char *refusal = whole->refusal;
+    uint32_t cut = whole->cut;
+    whole->cut = whole->member_steps[members];
+    shrink(search, memo, candidate);
+    struct search_group *fewer = memo->groups[candidate];
+    if (fewer && !fewer->is_compiled && !fewer->refusal) search_compile(search, fewer);
+    memo->groups[candidate] = whole;
+    whole->refusal = refusal;
+    whole->cut = cut;
 }
 
 void search_compile(struct search *search, struct search_group *planned)

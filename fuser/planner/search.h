@@ -39,7 +39,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint32_t chain_end, chain_length; /* of the last one: the launch behind it, uses */
     uint64_t chains, restores; /* restores: chains of an odd length, after which the ranges are copied back */
     double copying_ns;         /* what that costs a use, on average: part of projected.fused_ns */
-    bool is_compiled;
+    bool is_compiled, is_ahead;         /* is_ahead: a crew was given it to compile */
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */
@@ -61,6 +61,7 @@ struct search {
     struct deadline *deadline;
     struct crew crew;                     /* at work ahead of the search: ahead.h */
     bool crew_compiles;                   /* that is what it is at */
+    uint32_t crew_certain;                /* its first tasks: the rest is for those who would be idle */
     uint32_t decided, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct verdict *verdicts;             /* uthash: verdict.h */
     struct search_memo *memo;             /* uthash: situation -> group or reason */

@@ -24,11 +24,17 @@ bool search_situation(struct search *search, uint32_t first, struct hash128 *key
 struct search_memo *search_look(struct search *search, uint32_t first);
 /* In a worker: asks what search_look will ask of pairs, but for what others are asked at the time. */
 void search_look_at_pairs(struct search *search, uint32_t first);
+/* In a worker: asks for the verdict that search_look may come to with so many members less. */
+void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_out);
 /* A group that may start in this situation as things stand; NULL, of the first with the reason in the memo.
  */
 struct search_group *search_candidate(struct search *search, struct search_memo *memo, uint32_t candidate);
 /* Compiles the group; planned->refusal: it does not compile well, or loses then. */
 void search_compile(struct search *search, struct search_group *planned);
+/* In a worker: compiles what would be left of the group, were it refused and cut to so many members, at least 2 and fewer than
+ * it has. The memo stays as it is. */
+void search_compile_fewer(struct search *search, struct search_memo *memo, uint32_t candidate,
+                          uint32_t members);
 /* The refusal of a group that is dropped without a smaller one in its place. */
 extern const char search_used_too_rarely[];
 
