@@ -220,7 +220,7 @@ void ahead_compile(struct search *search, const struct search_group *next)
                            sizeof *compiles.list);
     if (!compiles.list) return;
     bool has_new = list_compiles(&compiles, next, 4 * workers);
-    if (has_new || !search->crew_compiles || !crew_is_busy(&search->crew)) {
+    if (has_new) {
         crew_end(&search->crew);
         search->crew_compiles = true;
         search->crew_certain = compiles.count;

@@ -275,6 +275,7 @@ static void shrink(struct search *search, struct search_memo *memo, uint32_t can
     draft_trim(&draft);
     draft.reason = planned->refusal;
     file_draft(&draft, memo, candidate);
+    if (memo->groups[candidate] && planned->is_ahead) memo->groups[candidate]->is_ahead = true;
 }
 
 /* Of a group that is refused. What takes too long, or spills as much as several members hold, is cut in half: what is
