@@ -8,6 +8,7 @@ libcommon_la_SOURCES = \
 	common/hash.c common/hash.h \
 	common/image.c common/image.h \
 	common/log.c common/log.h \
+	common/driver_call.c common/driver_call.h \
 	common/measured.c common/measured.h \
 	common/memop.h \
 	common/outlet.c common/outlet.h \

@@ -21,7 +21,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 7,
+    PLAN_VERSION = 8,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
@@ -55,10 +55,12 @@ struct plan_variable {       /* of a kernel's module */
     uint32_t name, reserved; /* offset in strings */
 };
 
-/* An address that a kernel makes of its arguments: the pointer at offset pointer, and factors times signed
- * integers of size 4 or 8. */
+/* A word that a launch has besides its arguments. PLAN_SUM: an address that its kernel makes of them, the pointer at offset
+ * pointer, and factors times signed integers of size 4 or 8. PLAN_CONTENTS: terms[0].size bytes at terms[0].offset of the
+ * kernel's variable number `pointer`, which the host alone writes; terms[0].factor: what the module begins with. */
+enum plan_sum_kind { PLAN_SUM, PLAN_CONTENTS, PLAN_SUM_KINDS };
 struct plan_sum {
-    uint32_t pointer, term_count;
+    uint32_t kind, pointer, term_count, reserved;
     struct plan_term {
         uint32_t offset, size;
         int64_t factor;
@@ -180,7 +182,7 @@ struct plan_group {
     uint64_t projected_ns;      /* device time that a use takes at least, fused or not */
 };
 
-_Static_assert(sizeof(struct plan_sum) == 72, "plan sum");
+_Static_assert(sizeof(struct plan_sum) == 80, "plan sum");
 _Static_assert(sizeof(struct plan_header) == 368, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
@@ -219,8 +221,8 @@ struct plan {
     size_t size;
 };
 /* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the
- * kernel's variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums,
- * the same. Guards, parameters, effects, renames and stale ranges name words; masks cover the parameter
+ * kernel's variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums
+ * and the contents of variables, the same. Guards, parameters, effects, renames and stale ranges name words; masks cover the parameter
  * buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {

@@ -133,8 +133,13 @@ static bool is_shape(const uint32_t grid[3], const uint32_t block[3])
     return (uint64_t)block[0] * block[1] * block[2] <= 1024;
 }
 
-static bool is_sum(const struct plan_sum *sum, uint32_t parameter_bytes)
+static bool is_sum(const struct plan_sum *sum, uint32_t parameter_bytes, uint32_t variable_count)
 {
+    uint32_t size = sum->terms[0].size;
+    if (sum->kind == PLAN_CONTENTS)
+        return sum->pointer < variable_count && !sum->term_count &&
+               (size == 1 || size == 2 || size == 4 || size == 8);
+    if (sum->kind != PLAN_SUM) return false;
     if (sum->term_count > PLAN_SUM_TERMS || parameter_bytes < 8 || sum->pointer > parameter_bytes - 8)
         return false;
     for (uint32_t i = 0; i < sum->term_count; i++) {
@@ -173,7 +178,7 @@ static bool check_names_and_kernels(const struct check *check)
             kernel->sum_count > sums - kernel->first_sum)
             return reject(check, "kernel %u has sums outside their table", i);
         for (uint32_t k = 0; k < kernel->sum_count; k++)
-            if (!is_sum(&plan->sums[kernel->first_sum + k], kernel->parameter_bytes))
+            if (!is_sum(&plan->sums[kernel->first_sum + k], kernel->parameter_bytes, kernel->variable_count))
                 return reject(check, "kernel %u makes an address of what it has not", i);
     }
     for (uint32_t i = 0; i < variables; i++)

@@ -3,6 +3,7 @@
 #include "interpose/entry.h"
 
 #include "common/log.h"
+#include "interpose/contents.h"
 #include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/queue.h"
@@ -209,6 +210,7 @@ struct entry_target entry_prepare(unsigned index)
         if (index >= ENTRY_COUNT)
             queue_defer_nothing("the program calls an entry point that is not known here");
         shim_wall(entry);
+        contents_meet(entry);
         is_gated = gate_begin();
         if (is_gated) verify_notice(entry);
     }

@@ -2,6 +2,7 @@
  * The words of a held launch behind its arguments (plan_words_size): addresses of variables, and sums. */
 #include "interpose/queue_parts.h"
 
+#include "interpose/contents.h"
 #include "interpose/variables.h"
 
 #include <string.h>
@@ -15,7 +16,19 @@ bool queue_append_variables(struct held *held, const struct track_kernel *kernel
     return variables_put(index, kernel, held->function, held->arguments + at);
 }
 
-/* Addresses that the kernel makes of its arguments, for guards and fused kernels. */
+/* The contents of a variable, whose address is among the words. */
+static bool append_contents(struct held *held, const struct plan_kernel *kernel, const struct plan_sum *word,
+                            uint32_t at)
+{
+    uint64_t variable, value;
+    uint32_t variables = (kernel->parameter_bytes + 7) & ~7u;
+    memcpy(&variable, held->arguments + variables + 8 * word->pointer, sizeof variable);
+    if (!contents_word(variable, word, &value)) return false;
+    memcpy(held->arguments + at, &value, sizeof value);
+    return true;
+}
+
+/* Addresses that the kernel makes of its arguments, and contents of variables, for guards and fused kernels. */
 bool queue_append_sums(struct held *held, uint32_t index)
 {
     const struct plan_kernel *kernel = &queue.plan->kernels[index];
@@ -23,7 +36,12 @@ bool queue_append_sums(struct held *held, uint32_t index)
     if (end > queue.buffer_size || held->launch.arguments_size < kernel->parameter_bytes) return false;
     memset(held->arguments + held->words_size, 0, at - held->words_size);
     for (uint32_t i = 0; i < kernel->sum_count; i++, at += 8) {
-        uint64_t address = plan_sum_of(&queue.plan->sums[kernel->first_sum + i], held->arguments);
+        const struct plan_sum *sum = &queue.plan->sums[kernel->first_sum + i];
+        if (sum->kind == PLAN_CONTENTS) {
+            if (!append_contents(held, kernel, sum, at)) return false;
+            continue;
+        }
+        uint64_t address = plan_sum_of(sum, held->arguments);
         memcpy(held->arguments + at, &address, sizeof address);
     }
     held->words_size = end;

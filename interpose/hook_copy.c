@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of copies and sets. One that the plan knows is a launch (memop.h); others issue what is held. */
 #include "interpose/hook.h"
+#include "interpose/contents.h"
 #include "interpose/memop.h"
 #include "interpose/queue.h"
 #include "interpose/through.h"
@@ -67,6 +68,7 @@ static inline bool enter_set(uint64_t to, uint32_t value, uint32_t width, size_t
                    IS_FROM_HOST(symbol, async));                                                             \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
+        contents_written((uint64_t)(to), result == CUDA_SUCCESS && !(async) ? (uint64_t)(from) : 0, bytes);  \
         if (IS_TO_HOST(symbol, async))                                                                       \
             note_end((uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on), result);             \
         if (record_is_on() && result == CUDA_SUCCESS)                                                        \
@@ -134,6 +136,11 @@ static inline void enter_box_copy(struct box box)
     shim_enter_copy(box_start(&box.to), box_start(&box.from), to > from ? to : from);
 }
 
+static void box_written(struct box box)
+{
+    contents_written(box_start(&box.to), 0, box_hull(&box.to, &box));
+}
+
 static void record_box(const struct box *box, CUstream stream, bool is_async)
 {
     uint64_t to = box_hull(&box->to, box), from = box_hull(&box->from, box);
@@ -183,6 +190,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
         through_meet_unknown();                                                                              \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
+        if (copy && contents_are_followed) box_written(box_of(copy));                                        \
         if (record_is_on() && result == CUDA_SUCCESS) {                                                      \
             struct box box = box_of(copy);                                                                   \
             record_box(&box, hook_stream(#symbol, on), async);                                               \
@@ -216,6 +224,7 @@ BOX_COPY(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, box_of_3d, stream, true, (copy,
         note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
+        contents_written(address, 0, count *(bits / 8));                                                     \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, count *(bits / 8), value, bits / 8, hook_stream(#symbol, on), false);        \
         replay_service();                                                                                    \
@@ -242,6 +251,7 @@ SET_ALL(32, unsigned)
         note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
+        contents_written(address, 0, hull);                                                                  \
         if (result == CUDA_SUCCESS)                                                                          \
             record_set(address, hull, value, bits / 8, hook_stream(#symbol, on), true);                      \
         replay_service();                                                                                    \

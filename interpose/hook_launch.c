@@ -56,7 +56,7 @@ static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                             void **parameters)
 {
-    if (shim_has_attention(~0u) || !shim_own_counts) return false;
+    if (shim_has_attention(~(uint32_t)ATTENTION_CONTENTS) || !shim_own_counts) return false;
     if (!replay_is_on()) return true;
     const struct track_kernel *kernel = track_kernel_find(function);
     if (!kernel) return true;

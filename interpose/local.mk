@@ -5,6 +5,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def interpose/observers.def \
 	interpose/entry.c interpose/entry.h \
 	interpose/blocked.c interpose/blocked.h \
+	interpose/contents.c interpose/contents.h \
 	interpose/deferred.c interpose/deferred.h \
 	interpose/gate.c interpose/gate.h \
 	interpose/held.c interpose/held.h \

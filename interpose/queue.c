@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "interpose/gate.h"
 #include "interpose/blocked.h"
+#include "interpose/contents.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/shadow.h"
@@ -712,6 +713,7 @@ bool queue_start(const struct plan *plan)
         !deferred_start(plan) || !memop_start(plan))
         return false;
     through_start();
+    contents_start(plan);
     queue.plan = plan;
     queue.view = (struct guard_view){
         .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};

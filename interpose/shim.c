@@ -10,6 +10,7 @@
 #include "common/setting.h"
 #include "common/trusted.h"
 #include "common/waits.h"
+#include "interpose/contents.h"
 #include "interpose/gate.h"
 #include "interpose/own_thread.h"
 #include "interpose/queue.h"
@@ -197,7 +198,8 @@ static void fork_child(void)
     atomic_store(&shim.error, CUDA_SUCCESS);
     recorder_is_active = false;
     shim_attention_clear(ATTENTION_QUEUE | ATTENTION_ERROR | ATTENTION_RECORD | ATTENTION_SPAN |
-                         ATTENTION_VERIFY | ATTENTION_MEASURE);
+                         ATTENTION_VERIFY | ATTENTION_MEASURE | ATTENTION_CONTENTS);
+    contents_fork_child();
     entry_fork_child();
     track_fork_child();
     queue_fork_child();

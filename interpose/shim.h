@@ -13,13 +13,14 @@
 
 /* Reasons why a call may not go straight to the driver. Zero: it may. Read by stubs.S. */
 enum shim_attention_bits {
-    ATTENTION_START = 1,   /* the driver has not been found yet */
-    ATTENTION_QUEUE = 2,   /* launches are held */
-    ATTENTION_ERROR = 4,   /* a held launch failed on release and nobody has been told */
-    ATTENTION_RECORD = 8,  /* calls are recorded */
-    ATTENTION_SPAN = 16,   /* statistics are wanted, and no launch has come yet */
-    ATTENTION_VERIFY = 32, /* groups are to be verified: calls go through the gate (gate.h) */
-    ATTENTION_MEASURE = 64 /* launches are timed (blocked.h) */
+    ATTENTION_START = 1,     /* the driver has not been found yet */
+    ATTENTION_QUEUE = 2,     /* launches are held */
+    ATTENTION_ERROR = 4,     /* a held launch failed on release and nobody has been told */
+    ATTENTION_RECORD = 8,    /* calls are recorded */
+    ATTENTION_SPAN = 16,     /* statistics are wanted, and no launch has come yet */
+    ATTENTION_VERIFY = 32,   /* groups are to be verified: calls go through the gate (gate.h) */
+    ATTENTION_MEASURE = 64,  /* launches are timed (blocked.h) */
+    ATTENTION_CONTENTS = 128 /* variables are followed (contents.h): only calls without a hook need it */
 };
 extern _Atomic uint32_t shim_attention;
 void shim_attention_set(uint32_t bits);

@@ -6,6 +6,7 @@
  * written, and where it is written itself from all else. */
 #include "fuser/planner/guards.h"
 
+#include "fuser/planner/contents.h"
 #include "fuser/planner/shift.h"
 
 #include <string.h>
@@ -165,6 +166,22 @@ static void keep_shifts(struct making *making, uint32_t step)
                                                    .value = {class->shifts[k].low, class->shifts[k].high}});
 }
 
+/* Words of variables have the values that the analysis was given. */
+static void keep_contents(struct making *making, uint32_t step, const struct access_summary *summary)
+{
+    struct program *program = making->search->program;
+    const struct program_launch *launch = &program->launches[making->group->launches[step]];
+    for (uint32_t i = 0; i < summary->content_count; i++)
+        add_check(making,
+                  (struct guard_check){
+                      .kind = GUARD_VALUE,
+                      .size = (uint16_t)summary->contents[i].words.size,
+                      .step_a = (uint16_t)step,
+                      .step_b = (uint16_t)step,
+                      .offset_a = contents_offset(&program->kernels[launch->record->kernel], summary, i),
+                      .value = {(int64_t)contents_value(program, summary, i, launch)}});
+}
+
 static bool fill_masks(struct making *making)
 {
     struct search *search = making->search;
@@ -183,6 +200,7 @@ static bool fill_masks(struct making *making)
             memcpy(condition->value + words->offset, launch->arguments + words->offset, words->size);
         }
         keep_shifts(making, s);
+        keep_contents(making, s, summary);
     }
     return true;
 }
@@ -234,9 +252,13 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     struct arena *arena = search->arena;
     struct making making = {.search = search, .group = group};
     uint32_t bases = 0;
-    for (uint32_t s = 0; s < group->step_count; s++)
-        bases += pairs_launch(search->pairs, group->launches[s]).summary->base_count;
-    making.checks_capacity = bases * (bases + 2) + ACCESS_MOST_SHIFTS + 1;
+    uint32_t contents = 0;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const struct access_summary *summary = pairs_launch(search->pairs, group->launches[s]).summary;
+        bases += summary->base_count;
+        contents += summary->content_count;
+    }
+    making.checks_capacity = bases * (bases + 2) + ACCESS_MOST_SHIFTS + contents + 1;
     making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);

@@ -7,6 +7,7 @@
 #include "fuser/access/array_range.h"
 #include "fuser/access/moved.h"
 #include "fuser/codegen/codegen.h"
+#include "fuser/planner/contents.h"
 #include "fuser/planner/memop.h"
 #include "fuser/planner/shift.h"
 
@@ -40,7 +41,8 @@ static struct hash128 bucket_key(const struct program_launch *launch)
     return key;
 }
 
-static bool words_agree(const struct launch_class *class, const struct program_launch *launch)
+static bool words_agree(struct program *program, const struct launch_class *class,
+                        const struct program_launch *launch)
 {
     const struct access_summary *summary = class->summary;
     for (uint32_t i = 0; summary && i < summary->word_count; i++) {
@@ -48,6 +50,7 @@ static bool words_agree(const struct launch_class *class, const struct program_l
         if (memcmp(launch->arguments + words->offset, class->example->arguments + words->offset, words->size))
             return false;
     }
+    if (summary && !contents_agree(program, summary, class->example, launch)) return false;
     return shift_fits(class, launch);
 }
 
@@ -82,6 +85,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     };
     memcpy(input.grid, record->grid, sizeof input.grid);
     memcpy(input.block, record->block, sizeof input.block);
+    contents_of_launch(program, launch, function, &input);
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
     class->summary = shift_analyse(program, class, classes->ctx, &input);
@@ -104,6 +108,8 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
         class->no_member =
             arena_printf(program->arena, "it uses %llu bytes of shared memory: a fused kernel may declare %d",
                          (unsigned long long)shared, GROUP_MOST_SHARED);
+    if (class->summary && !contents_name_words(program, kernel, class->summary))
+        class->refusal = class->no_member = "it depends on too many words of __constant__ variables";
     if (class->summary && class->summary->variables.count &&
         record->arguments_size != function->parameter_bytes)
         class->refusal = "its arguments are not those of its PTX";
@@ -161,7 +167,7 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     if (!bucket) return NULL;
     for (uint32_t i = 0; i < bucket->count; i++) {
         struct launch_class *class = classes->classes[bucket->classes[i]];
-        if (words_agree(class, launch) &&
+        if (words_agree(classes->program, class, launch) &&
             !program_special_launch(class->example->record) == !program_special_launch(launch->record))
             return class;
     }

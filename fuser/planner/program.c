@@ -4,6 +4,8 @@
 #include "fuser/codegen/cubin.h"
 #include "fuser/kernel/inline.h"
 #include "fuser/kernel/plain.h"
+#include "common/driver_call.h"
+#include "fuser/planner/contents.h"
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/memop.h"
 #include "common/image.h"
@@ -28,6 +30,7 @@ struct reading { /* what the pass over the trace carries along */
     const struct trace_activity **activities; /* joined last: they arrive late */
     uint32_t activity_count, activity_capacity;
     const struct trace_launch *previous; /* launch of the open window, or NULL */
+    const struct trace_copy *copy;       /* the record before, or NULL */
     const char *boundary;                /* NULL: what has ended it */
     uint32_t context, thread;            /* of the last launch */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
@@ -312,6 +315,7 @@ static void read_copy(struct reading *reading, const struct trace_copy *copy)
                           .thread = copy->thread};
     if (!copy->is_hull && read_memop(reading, &memop)) return;
     reading->program->has_streams |= copy->stream != 0;
+    reading->copy = copy;
     add_touch(reading, PROGRAM_READS, copy->source, copy->size);
     add_touch(reading, PROGRAM_WRITES, copy->destination, copy->size);
     end_window(reading, "the program copies memory");
@@ -328,6 +332,7 @@ static void read_set(struct reading *reading, const struct trace_set *set)
                           .stream = set->stream};
     if (!set->is_hull && read_memop(reading, &memop)) return;
     reading->program->has_streams |= set->stream != 0;
+    if (!contents_write(reading->program, set->address, set->size, NULL)) reading->out_of_memory = true;
     add_touch(reading, PROGRAM_WRITES, set->address, set->size);
     end_window(reading, "the program sets memory");
 }
@@ -370,8 +375,21 @@ static void read_allocate(struct reading *reading, const struct trace_allocate *
     live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
 }
 
-static void read_contents(struct reading *reading, const struct trace_contents *contents)
+/* A copy from the host that the call waits for: TRACE_CONTENTS follows it. */
+static bool is_known_copy(const struct reading *reading, const struct trace_contents *contents)
 {
+    const struct trace_copy *copy = reading->copy;
+    return copy && !copy->is_async && !copy->is_hull && copy->destination == contents->address &&
+           copy->size == contents->size;
+}
+
+static void read_contents(struct reading *reading, const struct trace_view *view)
+{
+    const struct trace_contents *contents = view->fixed;
+    bool is_known = is_known_copy(reading, contents);
+    reading->copy = NULL;
+    if (!contents_write(reading->program, contents->address, contents->size, is_known ? view->payload : NULL))
+        reading->out_of_memory = true;
     add_touch(reading, PROGRAM_WRITES, contents->address, contents->size);
 }
 
@@ -381,12 +399,24 @@ static void read_wall(struct reading *reading, const struct trace_view *view)
     reading->passed_ns += wall->passable_ns;
     if (wall->passable_ns) return;
     if (!waits_only(view->payload)) add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
+    if (!driver_call_writes_nothing(view->payload) && !contents_forget(reading->program))
+        reading->out_of_memory = true;
     end_window(reading, view->payload); /* the entry point's name */
+}
+
+/* What it has written is not in the trace. */
+static void end_copy(struct reading *reading)
+{
+    const struct trace_copy *copy = reading->copy;
+    reading->copy = NULL;
+    if (copy && !contents_write(reading->program, copy->destination, copy->size, NULL))
+        reading->out_of_memory = true;
 }
 
 static void read_record(struct reading *reading, const struct trace_view *view)
 {
     struct program *program = reading->program;
+    if (view->kind != TRACE_CONTENTS) end_copy(reading);
     switch (view->kind) {
     case TRACE_DEVICE:
         if (!program->has_device) program->device = *(const struct trace_device *)view->fixed;
@@ -401,6 +431,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
     case TRACE_VARIABLE: {
         const struct trace_variable *variable = view->fixed;
         live_add(reading, variable->address, variable->size, false);
+        if (!contents_add(program, variable, view->payload)) reading->out_of_memory = true;
         break;
     }
     case TRACE_LAUNCH:
@@ -414,7 +445,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         end_window(reading, "the program frees memory");
         break;
     case TRACE_CONTENTS:
-        read_contents(reading, view->fixed);
+        read_contents(reading, view);
         end_window(reading, "the program writes a module variable");
         break;
     case TRACE_COPY:

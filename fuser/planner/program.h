@@ -47,7 +47,8 @@ struct program_kernel {
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */
     uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */
     uint64_t timed_launches;
-    struct plan_sum *sums; /* addresses that it makes of its arguments: shift.h */
+    struct plan_sum
+        *sums; /* words besides its arguments: addresses (shift.h), contents of variables (contents.h) */
     uint32_t sum_count;
     struct launch_shift *shifts; /* words that do no more than shift addresses, once shifts_are_known */
     uint32_t shift_count;
@@ -106,9 +107,12 @@ struct program {
     uint32_t launch_count, window_count;
     struct program_event *events; /* in order of the trace */
     uint32_t event_count;
-    bool has_streams;      /* more than the default one is used */
-    uint64_t record_count; /* of the trace, of all kinds */
-    bool is_whole_run;     /* the recording ended because the program did */
+    struct program_variable *variables; /* that the program looked up: contents.h */
+    uint32_t variable_count;
+    uint64_t contents_bytes; /* of all their versions */
+    bool has_streams;        /* more than the default one is used */
+    uint64_t record_count;   /* of the trace, of all kinds */
+    bool is_whole_run;       /* the recording ended because the program did */
     uint64_t damaged_bytes;
     double seconds; /* from first to last arrival */
 };

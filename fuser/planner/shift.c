@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_SUMS = 32 /* of a kernel */, ROOM = 64 /* for values that were not recorded */ };
+enum { MOST_SUMS = 64 /* of a kernel */, ROOM = 64 /* for values that were not recorded */ };
 
 /* --- candidates --- */
 
@@ -192,7 +192,7 @@ static bool name_sums(struct program *program, struct program_kernel *kernel, st
 {
     for (uint32_t b = 0; b < summary->base_count; b++) {
         struct access_base *base = &summary->bases[b];
-        struct plan_sum sum = {.pointer = base->pointer};
+        struct plan_sum sum = {.kind = PLAN_SUM, .pointer = base->pointer};
         uint32_t index;
         if (!has_factor(base)) continue;
         for (uint32_t k = 0; k < kernel->shift_count; k++)
@@ -283,6 +283,8 @@ int64_t shift_of(const struct launch_class *class, const struct access_base *bas
 
 const char *shift_sum_text(struct arena *arena, const struct plan_sum *sum, const char *of)
 {
+    if (sum->kind == PLAN_CONTENTS)
+        return arena_printf(arena, "v(%s%u)+%u", of, sum->pointer, sum->terms[0].offset);
     char *text = arena_printf(arena, "p(%s%u)", of, sum->pointer);
     for (uint32_t i = 0; text && i < sum->term_count; i++)
         text = arena_printf(arena, "%s%+lld*i(%s%u)", text, (long long)sum->terms[i].factor, of,

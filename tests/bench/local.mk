@@ -12,6 +12,7 @@ bench_scripts += \
 	tests/bench/exit_unsynchronised.sh \
 	tests/bench/flat.sh \
 	tests/bench/freed_at_once.sh \
+	tests/bench/constants.sh \
 	tests/bench/host_polls.sh \
 	tests/bench/kernel_summation.sh \
 	tests/bench/killed.sh \
@@ -43,7 +44,7 @@ bench_scripts += \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/closures tests/bench/columns tests/bench/corners tests/bench/flat tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/threads tests/bench/unseen tests/bench/waits
+cuda_tests += tests/bench/attack tests/bench/closures tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/threads tests/bench/unseen tests/bench/waits
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is known of entry points of the driver by their names alone. */
+#ifndef KFUSE_COMMON_DRIVER_CALL_H
+#define KFUSE_COMMON_DRIVER_CALL_H
+
+#include <stdbool.h>
+
+/* No memory of the device changes by this call, nor by what it submits. False of names that are not known. */
+bool driver_call_writes_nothing(const char *name);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See contents.h. Variables that were written, each with a state a byte. */
+#include "interpose/contents.h"
+
+#include "common/driver_call.h"
+#include "interpose/shim.h"
+#include "interpose/track.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state { INITIAL, KNOWN, UNKNOWN };
+struct variable {
+    uint64_t start, size;
+    unsigned char *bytes, *states; /* size of each */
+};
+
+bool contents_are_followed;
+static struct contents {
+    pthread_mutex_t lock;
+    struct variable *variables;
+    uint32_t count;
+    uint64_t unloads;
+    bool is_rewritten; /* what modules begin with may have been overwritten */
+    bool is_lost;      /* nothing is known any more: memory was out, or variables overlap */
+} contents = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void contents_start(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->header->sums.count; i++)
+        if (plan->sums[i].kind == PLAN_CONTENTS) contents_are_followed = true;
+    if (contents_are_followed) shim_attention_set(ATTENTION_CONTENTS);
+}
+
+/* With the lock. */
+static void forget_all(void)
+{
+    for (uint32_t i = 0; i < contents.count; i++)
+        memset(contents.variables[i].states, UNKNOWN, contents.variables[i].size);
+}
+
+/* With the lock. */
+static void follow_unloads(void)
+{
+    uint64_t unloads = atomic_load_explicit(&track_unloads, memory_order_acquire);
+    if (unloads != contents.unloads) forget_all();
+    contents.unloads = unloads;
+}
+
+static struct variable *add(const struct track_range *range)
+{
+    struct variable *grown = realloc(contents.variables, (contents.count + 1) * sizeof *grown);
+    struct variable variable = {.start = range->start, .size = range->size};
+    if (grown) contents.variables = grown;
+    variable.bytes = calloc(1, range->size);
+    variable.states = calloc(1, range->size);
+    contents.is_lost |= !grown || !variable.bytes || !variable.states;
+    if (contents.is_lost) return NULL;
+    contents.variables[contents.count] = variable;
+    return &contents.variables[contents.count++];
+}
+
+/* The variable of these bounds; others that lie there are of modules that are gone. */
+static struct variable *find(const struct track_range *range)
+{
+    struct variable *found = NULL;
+    for (uint32_t i = 0; i < contents.count; i++) {
+        struct variable *variable = &contents.variables[i];
+        if (variable->start == range->start && variable->size == range->size)
+            found = variable;
+        else if (variable->start < range->start + range->size &&
+                 range->start < variable->start + variable->size)
+            contents.is_lost = true;
+    }
+    return found ? found : add(range);
+}
+
+/* The host may read there. */
+static bool is_host(uint64_t address)
+{
+    struct track_range range;
+    CUmemorytype type = 0;
+    if (track_memory_find(address, &range)) return range.kind == TRACE_MEMORY_HOST;
+    return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS ||
+           type == CU_MEMORYTYPE_HOST;
+}
+
+void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
+{
+    struct track_range range;
+    if (!bytes || !track_memory_find(to, &range) || range.kind != TRACE_MEMORY_VARIABLE) return;
+    bool is_known = from && is_host(from);
+    uint64_t offset = to - range.start, left = range.size - offset, size = bytes < left ? bytes : left;
+    pthread_mutex_lock(&contents.lock);
+    follow_unloads();
+    struct variable *variable = find(&range);
+    if (variable) memset(variable->states + offset, is_known ? KNOWN : UNKNOWN, size);
+    if (variable && is_known) memcpy(variable->bytes + offset, (const void *)(uintptr_t)from, size);
+    pthread_mutex_unlock(&contents.lock);
+}
+
+void contents_meet(enum entry entry)
+{
+    if (!contents_are_followed || (entry < ENTRY_COUNT && driver_call_writes_nothing(entry_name(entry))))
+        return;
+    pthread_mutex_lock(&contents.lock);
+    forget_all();
+    contents.is_rewritten = true;
+    pthread_mutex_unlock(&contents.lock);
+}
+
+/* With the lock. False: not known. */
+static bool read_byte(uint64_t address, uint64_t initial, unsigned index, unsigned char *byte)
+{
+    bool is_known = !contents.is_rewritten;
+    *byte = (unsigned char)(initial >> 8 * index);
+    for (uint32_t i = 0; i < contents.count; i++) {
+        const struct variable *variable = &contents.variables[i];
+        uint64_t offset = address + index - variable->start;
+        if (offset >= variable->size) continue;
+        if (variable->states[offset] == UNKNOWN) return false;
+        if (variable->states[offset] == INITIAL) continue;
+        *byte = variable->bytes[offset];
+        is_known = true;
+    }
+    return is_known;
+}
+
+bool contents_word(uint64_t variable, const struct plan_sum *word, uint64_t *value)
+{
+    bool is_known = true;
+    *value = 0;
+    pthread_mutex_lock(&contents.lock);
+    follow_unloads();
+    for (unsigned i = 0; is_known && i < word->terms[0].size; i++) {
+        unsigned char byte;
+        is_known = read_byte(variable + word->terms[0].offset, (uint64_t)word->terms[0].factor, i, &byte);
+        if (is_known) *value |= (uint64_t)byte << 8 * i;
+    }
+    is_known = is_known && !contents.is_lost;
+    pthread_mutex_unlock(&contents.lock);
+    return is_known;
+}
+
+void contents_fork_child(void)
+{
+    pthread_mutex_init(&contents.lock, NULL);
+}

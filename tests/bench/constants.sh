@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Kernels whose sizes and tables stand in __constant__ variables are fused as those that have them as arguments; what a later run
+# writes into them otherwise than the recorded one, and how, is seen in its results.
+. "$top_srcdir/tests/tools/functions.sh"
+constants=$top_builddir/tests/bench/constants
+plan_options=--keep-losing
+export KFUSE_HOLD_US=10000000
+
+# most CHANGE MOST LEAST: launches that are issued with the plan
+most() {
+    for run_options in '' --verify; do
+        original "$constants" --change "$1" $stream
+        [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $1"
+        run_planned "$constants" --change "$1" $stream
+        issued=$(stat_of issued)
+        [ -n "$run_options" ] || { [ "$issued" -le "$2" ] && [ "$issued" -ge "$3" ]; } || {
+            "$kfuse" explain "$work/app.kfplan" >&2
+            fail "$1 $stream: $issued launches, not $3 to $2"
+        }
+    done
+    run_options=
+}
+
+for stream in '' --stream; do
+    record_and_plan "$constants" $stream
+    most nothing 12 12
+    most same 12 12
+    most twice 12 12
+    # from the change on as the program has them
+    for change in less byte table async set device; do most "$change" 24 24; done
+done
+stream=
+for change in less table; do
+    record_and_plan "$constants" --change "$change"
+    most "$change" 12 12
+    most nothing 18 12
+done
