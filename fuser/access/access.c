@@ -649,11 +649,12 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
                                     input->most_operations ? input->most_operations : ANALYSIS_ALL_OPERATIONS,
                                 .trusts_device_variables = trust};
 
-    *summary =
-        (struct access_summary){.arena = summary->arena,
-                                .function = input->function,
-                                .expansion = arena_calloc(summary->arena, 1, sizeof *summary->expansion),
-                                .line = arena_calloc(summary->arena, 1, sizeof *summary->line)};
+    *summary = (struct access_summary){
+        .arena = summary->arena,
+        .function = input->function,
+        .expansion = arena_calloc(summary->arena, 1, sizeof *summary->expansion),
+        .line = arena_calloc(summary->arena, 1, sizeof *summary->line),
+        .products = arena_calloc(summary->arena, input->function->instruction_count + 1, 1)};
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;

@@ -8,6 +8,7 @@
 #ifndef KFUSE_FUSER_ACCESS_ACCESS_H
 #define KFUSE_FUSER_ACCESS_ACCESS_H
 
+#include "fuser/kernel/product.h"
 #include "fuser/kernel/variables.h"
 
 #include <isl/aff.h>
@@ -155,6 +156,7 @@ struct access_summary {
     bool has_pipeline;
     struct expansion **expansion; /* a place for what expansion.h finds */
     struct line **line;           /* and for what line.h finds */
+    unsigned char *products;      /* and for what access_product finds, by instruction: 0, or 1 and that */
 };
 
 /* Analyses one launch. Only NULL when memory is out. isl errors become a refusal. The ctx must have
@@ -163,6 +165,8 @@ struct access_summary {
  * The ctx's count of operations and last error are reset. */
 struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *input);
 void access_summary_free(struct access_summary *summary);
+/* What product_of_store (kernel/product.h) says of one of its stores; asked once. */
+enum product_state access_product(const struct access_summary *summary, uint32_t store);
 /* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */
 __isl_give isl_map *access_thread_relation(const struct access *access);
 /* Bytes that all threads move through this access, an estimate: once an instance, or the hull of its base where that

@@ -47,6 +47,15 @@ void access_summary_free(struct access_summary *summary)
     arena_free(summary->arena);
 }
 
+enum product_state access_product(const struct access_summary *summary, uint32_t store)
+{
+    unsigned char *product = summary->products ? &summary->products[store] : NULL;
+    if (product && *product) return (enum product_state)(*product - 1);
+    enum product_state state = product_of_store(summary->function, store, NULL);
+    if (product) *product = (unsigned char)(1 + state);
+    return state;
+}
+
 isl_map *access_thread_relation(const struct access *access)
 {
     if (!access->relation) return NULL;

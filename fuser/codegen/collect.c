@@ -258,9 +258,12 @@ static void collect_rounding(struct body *body)
         if (forward->from_member == body->member && forward->round_product)
             product_of_store(body->function, forward->from_instruction, body->round);
     }
-    for (uint32_t i = 0; i < body->group->drop_count; i++)
-        if (body->group->drops[i].member == body->member)
-            product_of_store(body->function, body->group->drops[i].instruction, body->round);
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    for (uint32_t i = 0; i < body->group->drop_count; i++) {
+        uint32_t store = body->group->drops[i].instruction;
+        if (body->group->drops[i].member == body->member && access_product(summary, store) == PRODUCT_ROUND)
+            product_of_store(body->function, store, body->round);
+    }
 }
 
 static bool collect_distances(struct body *body)

@@ -153,8 +153,8 @@ static bool written_between(struct space *space, const struct order *orders, con
  * stored, without contracting. */
 static bool may_pass(const struct space *space, const struct placed_access *from)
 {
-    return !placed_writes(from) || product_of_store(function_of(space, from->member),
-                                                    from->access->instruction, NULL) != PRODUCT_BLOCKED;
+    return !placed_writes(from) ||
+           access_product(space->members[from->member].summary, from->access->instruction) != PRODUCT_BLOCKED;
 }
 
 static bool written_in_iterations(struct space *space, struct joining *joining,
@@ -234,8 +234,8 @@ static void add_forward(struct group *group, struct space *space, const struct p
                                       .distance = iterated.distance,
                                       .first = iterated.first};
     if (placed_writes(from)) {
-        forward->round_product = product_of_store(function_of(space, from->member), from->access->instruction,
-                                                  NULL) == PRODUCT_ROUND;
+        forward->round_product =
+            access_product(space->members[from->member].summary, from->access->instruction) == PRODUCT_ROUND;
     } else {
         /* a load that is itself forwarded: take the value from where it comes */
         const struct group_forward *root = group_forward_to(group, from->member, from->access->instruction);
@@ -331,19 +331,19 @@ static bool is_overwritten_in_iteration(const struct group *group, struct space 
     return false;
 }
 
-bool forward_may_leave_out(const struct ptx_function *function, const struct access *access)
+bool forward_may_leave_out(const struct access_summary *summary, const struct access *access)
 {
-    const struct ptx_instruction *instruction = &function->instructions[access->instruction];
+    const struct ptx_instruction *instruction = &summary->function->instructions[access->instruction];
     return access->kind == ACCESS_WRITE && access->address_is_exact && !access->is_uncached_order &&
            access->relation && ptx_is_store(instruction) && !wants_memory(instruction) &&
-           product_of_store(function, access->instruction, NULL) != PRODUCT_BLOCKED;
+           access_product(summary, access->instruction) != PRODUCT_BLOCKED;
 }
 
 static bool may_drop(const struct group *group, struct space *space, const struct order *orders,
                      struct joining *joining, const struct placed_access *store)
 {
     if (remap_is_repeated(&space->remaps[store->member]) ||
-        !forward_may_leave_out(function_of(space, store->member), store->access))
+        !forward_may_leave_out(space->members[store->member].summary, store->access))
         return false;
     if (is_overwritten_in_iteration(group, space, joining, store)) return true;
     for (uint32_t member = store->member + 1;

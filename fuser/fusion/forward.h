@@ -17,7 +17,7 @@ bool forward_is_certain(const struct space *space, const struct placed_access *a
 bool forward_is_element(struct space *space, const struct placed_access *from,
                         const struct placed_access *to);
 /* A plain store that may be left out where nobody wants what it stores: see product.h. */
-bool forward_may_leave_out(const struct ptx_function *function, const struct access *access);
+bool forward_may_leave_out(const struct access_summary *summary, const struct access *access);
 /* Fills the group's exits and the guards of the space's remaps. */
 bool exit_decide(struct group *group, struct space *space, const struct order *orders);
 

@@ -47,7 +47,7 @@ static bool may_be_stale(const struct group *group, const struct stale_range *ra
             is_loaded |= access->kind == ACCESS_READ;
             if (access->kind == ACCESS_READ
                     ? !is_served(group, m, access->instruction)
-                    : !access->domain_is_exact || !forward_may_leave_out(summary->function, access))
+                    : !access->domain_is_exact || !forward_may_leave_out(summary, access))
                 return false;
         }
     }
