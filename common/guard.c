@@ -35,10 +35,19 @@ static bool range_at(uint64_t pointer, int64_t from, int64_t to, uint64_t *start
     return !start_wraps && !end_wraps && *start <= *end;
 }
 
-static bool is_inside(const struct guard_view *view, uint64_t start, uint64_t end)
+static bool find_allocation(const struct guard_check *check, const struct guard_view *view, uint64_t address,
+                            uint64_t *start, uint64_t *size)
+{
+    if (check->size == GUARD_OPEN)
+        return view->open_allocation && view->open_allocation(view->context, address, start, size);
+    return view->allocation && view->allocation(view->context, address, start, size);
+}
+
+static bool is_inside(const struct guard_check *check, const struct guard_view *view, uint64_t start,
+                      uint64_t end)
 {
     uint64_t from, size;
-    if (!view->allocation || !view->allocation(view->context, start, &from, &size)) return false;
+    if (!find_allocation(check, view, start, &from, &size)) return false;
     return start >= from && end >= start && end - from <= size;
 }
 
@@ -53,7 +62,7 @@ static bool are_disjoint(const struct guard_check *check, uint64_t a, uint64_t b
 static bool are_apart(const struct guard_check *check, const struct guard_view *view, uint64_t a, uint64_t b)
 {
     uint64_t from, size, start, end;
-    if (!view->allocation || !view->allocation(view->context, a, &from, &size)) return false;
+    if (!find_allocation(check, view, a, &from, &size)) return false;
     if (a - from != (uint64_t)check->value[0]) return false;
     if (!range_at(b, check->value[2], check->value[3], &start, &end)) return false;
     return end <= from || start >= from + size;
@@ -85,7 +94,8 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
     case GUARD_DISJOINT:
         return read_pair(check, view, &b) && are_disjoint(check, a, b);
     case GUARD_INSIDE:
-        return range_at(a, check->value[0], check->value[1], &start, &end) && is_inside(view, start, end);
+        return range_at(a, check->value[0], check->value[1], &start, &end) &&
+               is_inside(check, view, start, end);
     case GUARD_ALIGNED:
         return check->value[0] > 0 && a % (uint64_t)check->value[0] == 0;
     case GUARD_APART:

@@ -15,7 +15,8 @@
     X(BETWEEN, "the size bytes at a, as a signed number, lie in [value[0], value[1]] (size 4 or 8)")         \
     X(DIFFERENCE, "p(b) - p(a) == value[0]")                                                                 \
     X(DISJOINT, "[p(a)+value[0], p(a)+value[1]) and [p(b)+value[2], p(b)+value[3]) share no byte")           \
-    X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context")      \
+    X(INSIDE, "[p(a)+value[0], p(a)+value[1]) lies inside one plain device allocation of this context, "     \
+              "or, where size is 1, one of managed memory or of a stream's")                                 \
     X(ALIGNED, "p(a) is a multiple of value[0]")                                                             \
     X(APART, "p(a) - value[0] begins a plain device allocation, which shares no byte with "                  \
              "[p(b)+value[2], p(b)+value[3])")
@@ -27,9 +28,12 @@ enum guard_check_kind {
         GUARD_KINDS
 };
 
+/* Whether the host sees the allocation by calls alone, or it may be managed memory, or such as a stream frees. */
+enum guard_memory { GUARD_PRIVATE, GUARD_OPEN };
+
 struct guard_check {
     uint16_t kind;
-    uint16_t size;           /* VALUE and BETWEEN only */
+    uint16_t size;           /* VALUE and BETWEEN: bytes; INSIDE and APART: enum guard_memory */
     uint16_t step_a, step_b; /* steps of the group's pattern; evaluated when max(step_a, step_b) arrives */
     uint32_t offset_a, offset_b;
     int64_t value[4];
@@ -48,8 +52,10 @@ struct guard_view {
     const unsigned char *const *arguments;
     const uint32_t *argument_sizes;
     uint32_t steps; /* that have arrived */
-    /* The plain device allocation around an address: false when there is none. */
+    /* The plain device allocation around an address: false when there is none. open_allocation: the same, or one of managed memory,
+     * or of a stream's; may be NULL: there is none. */
     bool (*allocation)(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
+    bool (*open_allocation)(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
     const void *context;
 };
 

@@ -3,6 +3,7 @@
 #include "interpose/queue_parts.h"
 
 #include "common/log.h"
+#include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/blocked.h"
 #include "interpose/contents.h"
@@ -715,8 +716,12 @@ bool queue_start(const struct plan *plan)
     through_start();
     contents_start(plan);
     queue.plan = plan;
-    queue.view = (struct guard_view){
-        .arguments = queue.arguments, .argument_sizes = queue.sizes, .allocation = track_memory_plain};
+    /* Where launches wait for the device, the host may look at managed memory behind each. */
+    bool is_open = !setting_is_on("CUDA_LAUNCH_BLOCKING");
+    queue.view = (struct guard_view){.arguments = queue.arguments,
+                                     .argument_sizes = queue.sizes,
+                                     .allocation = track_memory_plain,
+                                     .open_allocation = is_open ? track_memory_open : NULL};
     match_start(&queue.state);
     timer_prepare(&source);
     return true;

@@ -22,6 +22,8 @@ bool track_memory_remove(uint64_t start, struct track_range *removed);
 bool track_memory_find(uint64_t address, struct track_range *range);
 /* For guards: plain device allocations only. The context is not used. */
 bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
+/* The same, or managed memory, or what a stream frees. */
+bool track_memory_open(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
 /* The same, or a variable of a module. */
 bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size);
 /* Every range, in order of address, from a copy. */

@@ -106,13 +106,26 @@ bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, 
     return true;
 }
 
-bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size)
+static bool find_of_kinds(uint64_t address, uint32_t kinds, uint64_t *start, uint64_t *size)
 {
     struct track_range range;
-    if (!track_memory_find(address, &range)) return false;
+    if (!address || !track_memory_find(address, &range)) return false;
     *start = range.start;
     *size = range.size;
-    return range.kind == TRACE_MEMORY_DEVICE || range.kind == TRACE_MEMORY_VARIABLE;
+    return kinds >> range.kind & 1;
+}
+
+enum { OPEN_KINDS = 1 << TRACE_MEMORY_DEVICE | 1 << TRACE_MEMORY_MANAGED | 1 << TRACE_MEMORY_ASYNC };
+
+bool track_memory_open(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
+{
+    (void)context;
+    return find_of_kinds(address, OPEN_KINDS, start, size);
+}
+
+bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size)
+{
+    return find_of_kinds(address, OPEN_KINDS | 1 << TRACE_MEMORY_VARIABLE, start, size);
 }
 
 void track_memory_each(void (*visit)(const struct track_range *range))

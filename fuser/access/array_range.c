@@ -6,7 +6,7 @@
 
 bool array_range_is_known(const struct access_base *base, const struct array_binding *binding)
 {
-    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded && binding->is_plain &&
+    return base->kind == ACCESS_BASE_ARGUMENT && base->is_bounded && binding->is_private &&
            binding->array < ARRAY_RANGE_FIRST_NEW;
 }
 

@@ -11,9 +11,9 @@
 struct array_binding {
     uint32_t array;
     int64_t offset;
-    int64_t size;  /* of the array */
-    bool is_plain; /* a plain device allocation of this process or a module variable; else it aliases every
-                      non-plain */
+    int64_t size;    /* of the array */
+    bool is_plain;   /* an allocation of this process or a module variable; else it aliases every non-plain */
+    bool is_private; /* the host sees it by calls alone: not managed, and no stream frees it */
 };
 struct bound_launch {
     const struct access_summary *summary;

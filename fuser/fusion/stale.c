@@ -148,6 +148,8 @@ static bool may_be_repeated(struct stale *stale, const struct group *group, uint
         const struct access *access = &summary->accesses[i];
         if (is_stale(stale, group, member, access)) continue;
         if (access->kind != ACCESS_READ || is_written(group, member, access->base)) return false;
+        if (!group->members[member].bindings[access->base].is_private)
+            return false; /* the host may write it unseen */
     }
     return true;
 }

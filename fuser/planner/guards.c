@@ -16,6 +16,7 @@ struct pointer { /* one base of one step */
     int64_t array_offset;
     int64_t from, to;                                           /* of its accesses */
     bool is_read, is_written, is_unordered, is_variable, roams; /* roams: goes anywhere in the array */
+    enum guard_memory memory;
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
@@ -58,6 +59,7 @@ static void collect_pointers(struct making *making)
                                  .from = base->from,
                                  .to = base->to,
                                  .is_variable = base->kind == ACCESS_BASE_VARIABLE,
+                                 .memory = binding->is_private ? GUARD_PRIVATE : GUARD_OPEN,
                                  .roams = !base->is_bounded,
                                  .is_read = base->is_read,
                                  .is_written = base->is_written,
@@ -107,6 +109,7 @@ static void keep_inside(struct making *making, const struct array_use *use)
 {
     if (use->first->is_variable) return;
     struct guard_check check = {.kind = GUARD_INSIDE,
+                                .size = (uint16_t)use->first->memory,
                                 .step_a = (uint16_t)use->first->step,
                                 .step_b = (uint16_t)use->first->step,
                                 .offset_a = use->first->offset};
@@ -122,6 +125,7 @@ static void add_pair(struct making *making, enum guard_check_kind kind, const st
     int64_t from = b->roams && b->low < b->from ? b->low : b->from;
     int64_t to = b->roams && b->high + 1 > b->to ? b->high + 1 : b->to;
     add_check(making, (struct guard_check){.kind = (uint16_t)kind,
+                                           .size = (uint16_t)a->first->memory,
                                            .step_a = (uint16_t)a->first->step,
                                            .step_b = (uint16_t)b->first->step,
                                            .offset_a = a->first->offset,
@@ -135,6 +139,7 @@ static void keep_whole(struct making *making, const struct array_use *use)
     int64_t start = -use->first->array_offset;
     if (!use->roams || use->first->is_variable) return;
     add_check(making, (struct guard_check){.kind = GUARD_APART,
+                                           .size = (uint16_t)use->first->memory,
                                            .step_a = (uint16_t)use->first->step,
                                            .step_b = (uint16_t)use->first->step,
                                            .offset_a = use->first->offset,

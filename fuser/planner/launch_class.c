@@ -350,8 +350,10 @@ static struct array_binding bind_base(struct launch_classes *classes, const stru
         const struct ptx_function *function = launch_class_of(classes, number)->summary->function;
         const struct ptx_variable *variable = ptx_find_variable(function->module, base->variable);
         bool is_known = array != ARRAY_RANGE_UNKNOWN && variable && !variable->is_managed;
-        return (struct array_binding){
-            .array = array, .size = is_known ? (int64_t)variable->size : INT64_MAX, .is_plain = is_known};
+        return (struct array_binding){.array = array,
+                                      .size = is_known ? (int64_t)variable->size : INT64_MAX,
+                                      .is_plain = is_known,
+                                      .is_private = is_known};
     }
     for (uint32_t i = 0; i < launch->pointer_count; i++) {
         const struct program_pointer *pointer = &launch->pointers[i];
@@ -359,7 +361,7 @@ static struct array_binding bind_base(struct launch_classes *classes, const stru
             return (struct array_binding){pointer->array,
                                           pointer->array_offset +
                                               shift_of(launch_class_of(classes, number), base, launch),
-                                          pointer->array_size, pointer->is_plain};
+                                          pointer->array_size, pointer->is_plain, pointer->is_private};
     }
     return unknown;
 }

@@ -94,6 +94,7 @@ static void key_add_binding(struct key_words *key, const struct array_binding *b
     key_add(key, (uint64_t)(offset - seen[number].offset));
     key_add(key, (uint64_t)binding->size);
     key_add(key, binding->is_plain);
+    key_add(key, binding->is_private);
 }
 
 /* by_like: by the classes that those of the launches are like. */

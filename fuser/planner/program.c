@@ -18,7 +18,7 @@
 struct live_range {
     uint64_t start, size;
     uint32_t array;
-    bool is_plain;
+    bool is_plain, is_private;
 };
 
 struct reading { /* what the pass over the trace carries along */
@@ -75,7 +75,7 @@ static bool make_room(struct reading *reading, void *items, uint32_t count, uint
     return true;
 }
 
-static void live_add(struct reading *reading, uint64_t start, uint64_t size, bool is_plain)
+static void live_add(struct reading *reading, uint64_t start, uint64_t size, enum trace_memory_kind kind)
 {
     if (!make_room(reading, &reading->live, reading->live_count, &reading->live_capacity, 64,
                    sizeof *reading->live))
@@ -89,7 +89,9 @@ static void live_add(struct reading *reading, uint64_t start, uint64_t size, boo
             (reading->live_count - end) * sizeof *reading->live);
     reading->live_count -= end - position;
     reading->live_count++;
-    reading->live[position] = (struct live_range){start, size, reading->next_array++, is_plain};
+    bool is_private = kind == TRACE_MEMORY_DEVICE;
+    bool is_plain = is_private || kind == TRACE_MEMORY_MANAGED || kind == TRACE_MEMORY_ASYNC;
+    reading->live[position] = (struct live_range){start, size, reading->next_array++, is_plain, is_private};
 }
 
 static void live_remove(struct reading *reading, uint64_t start)
@@ -127,8 +129,8 @@ static void add_touch(struct reading *reading, enum program_event_kind kind, uin
 static void read_free(struct reading *reading, const struct trace_free *free)
 {
     const struct live_range *range = live_find(reading, free->address);
-    bool is_plain = range && range->is_plain;
-    add_event(reading, (struct program_event){.kind = is_plain ? PROGRAM_FREES : PROGRAM_UNKNOWN,
+    bool is_private = range && range->is_private;
+    add_event(reading, (struct program_event){.kind = is_private ? PROGRAM_FREES : PROGRAM_UNKNOWN,
                                               .array = range ? range->array : 0});
     live_remove(reading, free->address);
 }
@@ -197,6 +199,7 @@ static void resolve_pointers(struct reading *reading, struct program_launch *lau
                 .array_offset = (int64_t)(value - range->start),
                 .array_size = (int64_t)range->size,
                 .is_plain = range->is_plain,
+                .is_private = range->is_private,
             };
         }
     }
@@ -280,11 +283,12 @@ static bool find_end(const struct reading *reading, uint64_t address, uint64_t b
                      struct program_pointer *end)
 {
     const struct live_range *range = live_find(reading, address);
-    if (!range || !range->is_plain || bytes > range->start + range->size - address) return false;
+    if (!range || !range->is_private || bytes > range->start + range->size - address) return false;
     *end = (struct program_pointer){.array = range->array,
                                     .array_offset = (int64_t)(address - range->start),
                                     .array_size = (int64_t)range->size,
-                                    .is_plain = true};
+                                    .is_plain = true,
+                                    .is_private = true};
     return true;
 }
 
@@ -372,7 +376,7 @@ static void read_allocate(struct reading *reading, const struct trace_allocate *
 {
     if (allocate->kind == TRACE_MEMORY_ASYNC)
         add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
-    live_add(reading, allocate->address, allocate->size, allocate->kind == TRACE_MEMORY_DEVICE);
+    live_add(reading, allocate->address, allocate->size, allocate->kind);
 }
 
 /* A copy from the host that the call waits for: TRACE_CONTENTS follows it. */
@@ -430,7 +434,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         break;
     case TRACE_VARIABLE: {
         const struct trace_variable *variable = view->fixed;
-        live_add(reading, variable->address, variable->size, false);
+        live_add(reading, variable->address, variable->size, TRACE_MEMORY_VARIABLE);
         if (!contents_add(program, variable, view->payload)) reading->out_of_memory = true;
         break;
     }

@@ -59,7 +59,7 @@ struct program_pointer { /* an 8-byte word of the arguments that points into an 
     uint32_t offset;     /* in the parameter buffer */
     uint32_t array;      /* number of the allocation, counted over the whole trace */
     int64_t array_offset, array_size;
-    bool is_plain;
+    bool is_plain, is_private; /* see struct array_binding */
 };
 
 struct program_launch {

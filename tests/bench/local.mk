@@ -21,6 +21,7 @@ bench_scripts += \
 	tests/bench/lecture.sh \
 	tests/bench/levels.sh \
 	tests/bench/listings.sh \
+	tests/bench/managed.sh \
 	tests/bench/memops.sh \
 	tests/bench/no_ptx.sh \
 	tests/bench/nofuse.sh \
@@ -44,7 +45,7 @@ bench_scripts += \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/closures tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/threads tests/bench/unseen tests/bench/waits
+cuda_tests += tests/bench/attack tests/bench/closures tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/threads tests/bench/unseen tests/bench/waits
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
 check_PROGRAMS += tests/bench/patch_plan

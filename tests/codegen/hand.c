@@ -193,7 +193,8 @@ struct bound_launch hand_bind(isl_ctx *ctx, struct arena *arena, const struct pt
     if (!summary->effective) summary->effective = isl_set_empty(isl_set_get_space(summary->threads));
     struct array_binding *bindings = arena_calloc(arena, 8, sizeof *bindings);
     for (uint32_t i = 0; i < summary->base_count; i++)
-        bindings[i] = (struct array_binding){.array = launch->arrays[i], .size = 1 << 30, .is_plain = true};
+        bindings[i] = (struct array_binding){
+            .array = launch->arrays[i], .size = 1 << 30, .is_plain = true, .is_private = true};
     return (struct bound_launch){summary, bindings};
 }
 

@@ -113,7 +113,8 @@ static void open_launch(struct scene_run *run, const struct scene *scene, uint32
     struct array_binding *bindings = arena_calloc(run->arena, summary->base_count + 1, sizeof *bindings);
     for (uint32_t i = 0; i < summary->base_count; i++) {
         if (summary->bases[i].kind == ACCESS_BASE_VARIABLE) { /* tables of the mathematical library */
-            bindings[i] = (struct array_binding){.array = SCENE_ARRAYS, .size = 1 << 20, .is_plain = true};
+            bindings[i] = (struct array_binding){
+                .array = SCENE_ARRAYS, .size = 1 << 20, .is_plain = true, .is_private = true};
             continue;
         }
         const struct scene_argument *argument =
@@ -122,7 +123,8 @@ static void open_launch(struct scene_run *run, const struct scene *scene, uint32
         bindings[i] = (struct array_binding){.array = argument->array,
                                              .offset = argument->offset,
                                              .size = scene->arrays[argument->array].bytes,
-                                             .is_plain = true};
+                                             .is_plain = true,
+                                             .is_private = true};
     }
     run->members[index] = (struct bound_launch){summary, bindings};
 }

@@ -217,9 +217,9 @@ static void a_block_finds_in_the_cache_what_it_touched(void **state)
     assert_in_range(group->block_bytes, 5 * 999, 5 * 1024); /* of five arrays */
     group_free(group);
     fixture->members[1].bindings =
-        (const struct array_binding[]){{.array = 5, .size = 4096, .is_plain = true},
-                                       {.array = 4, .size = 4096, .is_plain = true},
-                                       {.array = 3, .size = 4096, .is_plain = true}};
+        (const struct array_binding[]){{.array = 5, .size = 4096, .is_plain = true, .is_private = true},
+                                       {.array = 4, .size = 4096, .is_plain = true, .is_private = true},
+                                       {.array = 3, .size = 4096, .is_plain = true, .is_private = true}};
     group = group_decide(&fixture->memo, fixture->members, 2);
     assert_int_equal(group->cached_count, 0);
     group_free(group);

@@ -9,7 +9,6 @@
 #define NOT_PLAIN "it uses memory that is not a plain device allocation"
 
 struct state { /* of the arrays, when a launch is made */
-    bool is_plain[SCRIPT_ARRAYS];
     uint64_t sizes[SCRIPT_ARRAYS];
 };
 struct neighbour {
@@ -90,7 +89,7 @@ static bool uses_other_memory(const struct state *state, const struct script_lau
         uint32_t array = launch->pointers[i].array;
         int64_t offset;
         memcpy(&offset, launch->arguments + launch->pointers[i].offset, sizeof offset);
-        if (!state->is_plain[array] || offset < 0 || (uint64_t)offset >= state->sizes[array]) return true;
+        if (offset < 0 || (uint64_t)offset >= state->sizes[array]) return true;
     }
     return false;
 }
@@ -101,7 +100,6 @@ static void follow(struct state *state, const struct script_operation *operation
     if (operation->kind == SCRIPT_FREE) state->sizes[array] = 0;
     if (operation->kind != SCRIPT_ALLOC) return;
     state->sizes[array] = operation->bytes;
-    state->is_plain[array] = operation->type != 'm' && operation->type != 'a';
 }
 
 static bool is_true(const struct neighbour pair[2], uint64_t between, const char *reason)
