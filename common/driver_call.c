@@ -48,3 +48,12 @@ bool driver_call_writes_nothing(const char *name)
                                          "cuEventCreateFromEGL"};
     return BEGINS(name, harmless) && !BEGINS(name, others);
 }
+
+bool driver_call_holds_up(const char *name)
+{
+    static const char *const gates[] = {
+        "cuGraphLaunch",      "cuLaunchHostFunc",  "cuStreamAddCallback",
+        "cuStreamBatchMemOp", "cuStreamWaitValue", "cuWaitExternalSemaphores",
+    };
+    return BEGINS(name, gates);
+}

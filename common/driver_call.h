@@ -7,5 +7,7 @@
 
 /* No memory of the device changes by this call, nor by what it submits. False of names that are not known. */
 bool driver_call_writes_nothing(const char *name);
+/* What is submitted behind it may wait for the host, or for others. False of names that are not known. */
+bool driver_call_holds_up(const char *name);
 
 #endif

@@ -22,8 +22,11 @@ static struct contents {
     struct variable *variables;
     uint32_t count;
     uint64_t unloads;
-    bool is_rewritten; /* what modules begin with may have been overwritten */
-    bool is_lost;      /* nothing is known any more: memory was out, or variables overlap */
+    bool is_rewritten;      /* what modules begin with may have been overwritten */
+    bool is_lost;           /* nothing is known any more: memory was out, or variables overlap */
+    uint64_t gates, opened; /* calls that hold up what follows; those of them that are over */
+    pthread_t gate_thread;
+    bool has_gate_threads; /* several made them: a wait by one may begin while another is about to submit */
 } contents = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void contents_start(const struct plan *plan)
@@ -38,6 +41,32 @@ static void forget_all(void)
 {
     for (uint32_t i = 0; i < contents.count; i++)
         memset(contents.variables[i].states, UNKNOWN, contents.variables[i].size);
+}
+
+/* With the lock. Before the call. */
+static void note_gate(void)
+{
+    contents.has_gate_threads |= contents.gates && !pthread_equal(contents.gate_thread, pthread_self());
+    contents.gate_thread = pthread_self();
+    contents.gates++;
+}
+
+uint64_t contents_wait_begins(void)
+{
+    if (!contents_are_followed) return 0;
+    pthread_mutex_lock(&contents.lock);
+    uint64_t begun = contents.gates;
+    pthread_mutex_unlock(&contents.lock);
+    return begun;
+}
+
+void contents_waited(uint64_t begun, CUresult result)
+{
+    if (!begun || result != CUDA_SUCCESS) return;
+    pthread_mutex_lock(&contents.lock);
+    if (!contents.has_gate_threads && pthread_equal(contents.gate_thread, pthread_self()))
+        contents.opened = begun;
+    pthread_mutex_unlock(&contents.lock);
 }
 
 /* With the lock. */
@@ -94,6 +123,7 @@ void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
     uint64_t offset = to - range.start, left = range.size - offset, size = bytes < left ? bytes : left;
     pthread_mutex_lock(&contents.lock);
     follow_unloads();
+    is_known = is_known && contents.gates == contents.opened;
     struct variable *variable = find(&range);
     if (variable) memset(variable->states + offset, is_known ? KNOWN : UNKNOWN, size);
     if (variable && is_known) memcpy(variable->bytes + offset, (const void *)(uintptr_t)from, size);
@@ -102,11 +132,14 @@ void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
 
 void contents_meet(enum entry entry)
 {
-    if (!contents_are_followed || (entry < ENTRY_COUNT && driver_call_writes_nothing(entry_name(entry))))
-        return;
+    if (!contents_are_followed) return;
+    bool is_named = entry < ENTRY_COUNT;
     pthread_mutex_lock(&contents.lock);
-    forget_all();
-    contents.is_rewritten = true;
+    if (!is_named || driver_call_holds_up(entry_name(entry))) note_gate();
+    if (!is_named || !driver_call_writes_nothing(entry_name(entry))) {
+        forget_all();
+        contents.is_rewritten = true;
+    }
     pthread_mutex_unlock(&contents.lock);
 }
 
@@ -129,9 +162,9 @@ static bool read_byte(uint64_t address, uint64_t initial, unsigned index, unsign
 
 bool contents_word(uint64_t variable, const struct plan_sum *word, uint64_t *value)
 {
-    bool is_known = true;
     *value = 0;
     pthread_mutex_lock(&contents.lock);
+    bool is_known = contents.gates == contents.opened;
     follow_unloads();
     for (unsigned i = 0; is_known && i < word->terms[0].size; i++) {
         unsigned char byte;

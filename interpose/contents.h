@@ -4,6 +4,9 @@
  * waits for. Any other call that may write a variable makes its bytes unknown, until such a copy overwrites them; so does
  * the end of a module, since another may take its place. A launch with an unknown word is not held.
  *
+ * Launches and copies may stand behind something that waits for the host (driver_call_holds_up): a copy that is made later
+ * overtakes them. From such a call until the context has been waited for, copies make nothing known, and no word is known.
+ *
  * Nothing is followed where the plan has no such words: then this costs a load at each copy. By any thread. */
 #ifndef KFUSE_INTERPOSE_CONTENTS_H
 #define KFUSE_INTERPOSE_CONTENTS_H
@@ -27,6 +30,9 @@ static inline void contents_written(uint64_t to, uint64_t from, uint64_t bytes)
 }
 /* A call of which no more than its name is known. */
 void contents_meet(enum entry entry);
+/* Before and behind a wait for all work of the context that the driver has made. */
+uint64_t contents_wait_begins(void);
+void contents_waited(uint64_t begun, CUresult result);
 /* The word of the variable at this address. False: not known. */
 bool contents_word(uint64_t variable, const struct plan_sum *word, uint64_t *value);
 void contents_fork_child(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Wrappers of streams, events, captures and contexts. */
 #include "interpose/hook.h"
+#include "interpose/contents.h"
 #include "interpose/queue.h"
 
 /* --- walls --- */
@@ -13,7 +14,9 @@
         if (!is_ours) shim_enter_wait();                                                                     \
         if (is_ours && shim_enter_sync(NULL)) return shim_waited(CUDA_SUCCESS);                              \
         int64_t begun_ns = is_ours ? record_wait_begins() : 0;                                               \
+        uint64_t gates = is_ours ? contents_wait_begins() : 0;                                               \
         CUresult result = REAL(symbol) arguments;                                                            \
+        contents_waited(gates, result);                                                                      \
         if (is_ours) queue_waited(NULL, true, result);                                                       \
         record_wait(#symbol, NULL, true, begun_ns);                                                          \
         replay_service();                                                                                    \

@@ -4,11 +4,14 @@
 #include "bench/bench.h"
 #include "tests/bench/modes.h"
 
+#include <unistd.h>
+
 enum { PLANES = 4, STEPS = 12 };
 __constant__ int d_nx, d_ny;
 __constant__ int d_from[PLANES] = {1, 0, 3, 2};
 __constant__ long long d_plane;
 __constant__ float d_weight[PLANES];
+__constant__ int d_skip; /* elements */
 
 #define CELL                                                                                                 \
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;                \
@@ -19,7 +22,8 @@ __global__ void turn(float *to, const float *from)
 {
     CELL;
 #pragma unroll
-    for (int k = 0; k < PLANES; k++) to[k * d_plane + i] = from[d_from[k] * d_plane + i] + d_weight[k];
+    for (int k = 0; k < PLANES; k++)
+        to[k * d_plane + d_skip + i] = from[d_from[k] * d_plane + i] + d_weight[k];
 }
 
 __global__ void relax(float *to, const float *from, float factor)
@@ -92,25 +96,81 @@ static void write_twice(void)
     write_sizes(nx);
 }
 
+static void launch_all(void);
+static volatile int is_open;
+static void await_open(void *context)
+{
+    (void)context;
+    while (!is_open) usleep(100);
+}
+/* Launches find what the host writes while they wait for it. */
+static void write_before_the_queued(void)
+{
+    const int skip = 1;
+    CHECK(cudaLaunchHostFunc(stream, await_open, NULL));
+    launch_all();
+    CHECK(cudaMemcpyToSymbol(d_skip, &skip, sizeof skip));
+    is_open = 1;
+    CHECK(cudaStreamSynchronize(stream));
+}
+/* A copy that waits for the host comes after one that was made later. */
+static void write_overtaking(void)
+{
+    const int none = 0;
+    int *skip;
+    cudaStream_t other;
+    CHECK(cudaMallocHost((void **)&skip, sizeof *skip));
+    *skip = 1;
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    CHECK(cudaLaunchHostFunc(other, await_open, NULL));
+    CHECK(cudaMemcpyToSymbolAsync(d_skip, skip, sizeof *skip, 0, cudaMemcpyHostToDevice, other));
+    CHECK(cudaMemcpyToSymbol(d_skip, &none, sizeof none));
+    is_open = 1;
+    CHECK(cudaDeviceSynchronize());
+}
+/* What was held up is over once the device has been waited for. */
+static void write_after_a_wait(void)
+{
+    const int none = 0;
+    is_open = 1;
+    CHECK(cudaLaunchHostFunc(stream, await_open, NULL));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyToSymbol(d_skip, &none, sizeof none));
+}
+
 static const struct change {
     const char *name;
     void (*make)(void);
-} changes[] = {{"nothing", change_nothing}, {"same", write_the_same},           {"less", write_less},
-               {"byte", write_a_byte},      {"table", write_the_table},         {"async", write_behind_the_host},
-               {"set", set_it},             {"device", write_from_the_device}, {"twice", write_twice}};
+} changes[] = {{"nothing", change_nothing},
+               {"same", write_the_same},
+               {"less", write_less},
+               {"byte", write_a_byte},
+               {"table", write_the_table},
+               {"async", write_behind_the_host},
+               {"set", set_it},
+               {"device", write_from_the_device},
+               {"twice", write_twice},
+               {"queued", write_before_the_queued},
+               {"overtaking", write_overtaking},
+               {"wait", write_after_a_wait}};
 
 static const struct change *change = changes;
 static float factor = 0.25f;
 
-static void step(void *context, long number)
+static void launch_all(void)
 {
-    (void)context;
     dim3 block(32, 4), grid((nx + 31) / 32, (ny + 3) / 4);
-    if (number == STEPS / 2) change->make();
     turn<<<grid, block, 0, stream>>>(b, a);
     relax<<<grid, block, 0, stream>>>(b, a, factor);
     back<<<grid, block, 0, stream>>>(a, b);
     CHECK(cudaGetLastError());
+}
+
+static void step(void *context, long number)
+{
+    (void)context;
+    if (number == STEPS / 2) change->make();
+    launch_all();
     CHECK(cudaStreamSynchronize(stream)); /* so that a step is a group */
 }
 
@@ -131,9 +191,9 @@ int main(int argc, char **argv)
     const float weight[PLANES] = {0.5f, 0.25f, 0.125f, 1.0f};
     nx = (int)width;
     plane = (long long)nx * ny;
-    size_t bytes = (size_t)plane * PLANES * sizeof *a;
+    size_t bytes = ((size_t)plane * PLANES + 1) * sizeof *a;
     float *start = (float *)malloc(bytes);
-    for (long long i = 0; i < plane * PLANES; i++) start[i] = (float)(i % 23) / 23;
+    for (long long i = 0; i <= plane * PLANES; i++) start[i] = (float)(i % 23) / 23;
     float **arrays[] = {&a, &b, &spare};
     for (int k = 0; k < 3; k++) {
         CHECK(cudaMalloc((void **)arrays[k], bytes));

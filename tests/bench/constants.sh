@@ -30,6 +30,10 @@ for stream in '' --stream; do
     # from the change on as the program has them
     for change in less byte table async set device; do most "$change" 24 24; done
 done
+# that runs behind what waits for the host, in a stream that the host's copies do not wait for
+most queued 27 27
+most overtaking 24 24
+most wait 12 12
 stream=
 for change in less table; do
     record_and_plan "$constants" --change "$change"
