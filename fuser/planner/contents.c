@@ -123,14 +123,27 @@ static const unsigned char *bytes_of_version(struct program *program, const stru
     return before;
 }
 
+/* How many versions are there by then: a program may write before every launch. */
+static uint32_t versions_until(const struct program_variable *variable, uint32_t launch)
+{
+    uint32_t low = 0, high = variable->version_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (variable->versions[middle].since <= launch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* What the launch finds in the variable, or NULL. */
 static const unsigned char *bytes_at(struct program *program, uint32_t module,
                                      const struct ptx_variable *declared, uint32_t launch)
 {
     const struct program_variable *variable = find(program, module, declared->name);
     if (variable && (variable->is_twice || variable->size != declared->size)) return NULL;
-    uint32_t count = variable ? variable->version_count : 0;
-    while (count && variable->versions[count - 1].since > launch) count--;
+    uint32_t count = variable ? versions_until(variable, launch) : 0;
     return count ? bytes_of_version(program, variable, declared, count - 1)
                  : initial_bytes(program, declared);
 }
