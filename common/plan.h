@@ -25,7 +25,8 @@ enum {
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
-    PLAN_STALES_LIMIT = 16 /* of one variant */
+    PLAN_CONTENTS_LIMIT = 65536, /* bytes of a `__constant__` variable: those of a module together */
+    PLAN_STALES_LIMIT = 16       /* of one variant */
 };
 
 struct plan_table { /* count entries of a fixed struct */

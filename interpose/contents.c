@@ -118,7 +118,9 @@ static bool is_host(uint64_t address)
 void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
 {
     struct track_range range;
-    if (!bytes || !track_memory_find(to, &range) || range.kind != TRACE_MEMORY_VARIABLE) return;
+    if (!bytes || !track_memory_find(to, &range) || range.kind != TRACE_MEMORY_VARIABLE ||
+        range.size > PLAN_CONTENTS_LIMIT)
+        return;
     bool is_known = from && is_host(from);
     uint64_t offset = to - range.start, left = range.size - offset, size = bytes < left ? bytes : left;
     pthread_mutex_lock(&contents.lock);

@@ -88,8 +88,7 @@ bool contents_forget(struct program *program)
 /* Those that the image begins with, in the arena. */
 static const unsigned char *initial_bytes(const struct program *program, const struct ptx_variable *declared)
 {
-    if (declared->is_extern || declared->relocation_count || !declared->size || declared->size > MOST_BYTES)
-        return NULL;
+    if (declared->is_extern || declared->relocation_count || !declared->size) return NULL;
     return declared->initial ? declared->initial : arena_calloc(program->arena, 1, declared->size);
 }
 
@@ -142,6 +141,7 @@ static const unsigned char *bytes_at(struct program *program, uint32_t module,
                                      const struct ptx_variable *declared, uint32_t launch)
 {
     const struct program_variable *variable = find(program, module, declared->name);
+    if (declared->size > PLAN_CONTENTS_LIMIT) return NULL;
     if (variable && (variable->is_twice || variable->size != declared->size)) return NULL;
     uint32_t count = variable ? versions_until(variable, launch) : 0;
     return count ? bytes_of_version(program, variable, declared, count - 1)
