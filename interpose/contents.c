@@ -145,32 +145,35 @@ void contents_meet(enum entry entry)
     pthread_mutex_unlock(&contents.lock);
 }
 
-/* With the lock. False: not known. */
-static bool read_byte(uint64_t address, uint64_t initial, unsigned index, unsigned char *byte)
+/* With the lock: that which has been written and holds the byte, or NULL. */
+static const struct variable *find_at(uint64_t address)
 {
-    bool is_known = !contents.is_rewritten;
-    *byte = (unsigned char)(initial >> 8 * index);
-    for (uint32_t i = 0; i < contents.count; i++) {
-        const struct variable *variable = &contents.variables[i];
-        uint64_t offset = address + index - variable->start;
-        if (offset >= variable->size) continue;
-        if (variable->states[offset] == UNKNOWN) return false;
-        if (variable->states[offset] == INITIAL) continue;
-        *byte = variable->bytes[offset];
-        is_known = true;
-    }
-    return is_known;
+    for (uint32_t i = 0; i < contents.count; i++)
+        if (address - contents.variables[i].start < contents.variables[i].size) return &contents.variables[i];
+    return NULL;
+}
+
+/* With the lock. False: not known. */
+static bool read_byte(const struct variable *variable, uint64_t offset, unsigned char initial,
+                      unsigned char *byte)
+{
+    enum state state = variable && offset < variable->size ? variable->states[offset] : INITIAL;
+    *byte = state == KNOWN ? variable->bytes[offset] : initial;
+    return state == KNOWN || (state == INITIAL && !contents.is_rewritten);
 }
 
 bool contents_word(uint64_t variable, const struct plan_sum *word, uint64_t *value)
 {
+    const struct plan_term *term = &word->terms[0];
     *value = 0;
     pthread_mutex_lock(&contents.lock);
     bool is_known = contents.gates == contents.opened;
     follow_unloads();
-    for (unsigned i = 0; is_known && i < word->terms[0].size; i++) {
+    const struct variable *written = find_at(variable);
+    for (unsigned i = 0; is_known && i < term->size; i++) {
         unsigned char byte;
-        is_known = read_byte(variable + word->terms[0].offset, (uint64_t)word->terms[0].factor, i, &byte);
+        is_known =
+            read_byte(written, term->offset + i, (unsigned char)((uint64_t)term->factor >> 8 * i), &byte);
         if (is_known) *value |= (uint64_t)byte << 8 * i;
     }
     is_known = is_known && !contents.is_lost;
