@@ -126,6 +126,7 @@ void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
     pthread_mutex_lock(&contents.lock);
     follow_unloads();
     is_known = is_known && contents.gates == contents.opened;
+    if (!from) note_gate(); /* it may be done later than a copy that comes behind it */
     struct variable *variable = find(&range);
     if (variable) memset(variable->states + offset, is_known ? KNOWN : UNKNOWN, size);
     if (variable && is_known) memcpy(variable->bytes + offset, (const void *)(uintptr_t)from, size);

@@ -15,7 +15,7 @@ struct program_variable {
     const char *name;
     uint32_t module;
     uint64_t address, size;
-    bool is_twice; /* its module is loaded at several addresses */
+    bool is_lost; /* its module is loaded at several addresses, or kernels are given its own */
     struct program_version *versions;
     uint32_t version_count, version_capacity;
 };
@@ -34,7 +34,7 @@ bool contents_add(struct program *program, const struct trace_variable *variable
 {
     struct program_variable *known = find(program, variable->module, name);
     if (known) {
-        known->is_twice |= known->address != variable->address;
+        known->is_lost |= known->address != variable->address;
         return true;
     }
     uint32_t count = program->variable_count;
@@ -142,10 +142,21 @@ static const unsigned char *bytes_at(struct program *program, uint32_t module,
 {
     const struct program_variable *variable = find(program, module, declared->name);
     if (declared->size > PLAN_CONTENTS_LIMIT) return NULL;
-    if (variable && (variable->is_twice || variable->size != declared->size)) return NULL;
+    if (variable && (variable->is_lost || variable->size != declared->size)) return NULL;
     uint32_t count = variable ? versions_until(variable, launch) : 0;
     return count ? bytes_of_version(program, variable, declared, count - 1)
                  : initial_bytes(program, declared);
+}
+
+void contents_expose(struct program *program, const struct program_launch *launch)
+{
+    for (uint32_t at = 0; program->variable_count && at + 8 <= launch->record->arguments_size; at += 8) {
+        uint64_t word;
+        memcpy(&word, launch->arguments + at, sizeof word);
+        for (uint32_t i = 0; i < program->variable_count; i++)
+            if (word - program->variables[i].address < program->variables[i].size)
+                program->variables[i].is_lost = true;
+    }
 }
 
 static uint32_t module_of(const struct program *program, const struct program_launch *launch)

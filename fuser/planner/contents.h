@@ -16,6 +16,8 @@
 bool contents_add(struct program *program, const struct trace_variable *variable, const char *name);
 /* bytes: what the host has written there, or NULL: it is not known. */
 bool contents_write(struct program *program, uint64_t address, uint64_t size, const unsigned char *bytes);
+/* A kernel that is given a variable's address may write it, against the documents: then it is never known. */
+void contents_expose(struct program *program, const struct program_launch *launch);
 /* Anything may have been written. */
 bool contents_forget(struct program *program);
 

@@ -272,6 +272,7 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     const struct trace_launch *record = view->fixed;
     struct program_launch launch = {.record = record, .arguments = view->payload};
     resolve_pointers(reading, &launch);
+    contents_expose(program, &launch);
     if (record->kernel < program->kernel_count) program->kernels[record->kernel].launches++;
     reading->context = record->context;
     reading->thread = record->thread;

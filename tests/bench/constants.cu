@@ -50,7 +50,9 @@ static void write_sizes(int width)
     CHECK(cudaMemcpyToSymbol(d_nx, &width, sizeof width));
 }
 
-static void change_nothing(void) {}
+static void change_nothing(void)
+{
+}
 static void write_the_same(void)
 {
     write_sizes(nx);
@@ -138,6 +140,18 @@ static void write_after_a_wait(void)
     CHECK(cudaMemcpyToSymbol(d_skip, &none, sizeof none));
 }
 
+/* Against the documents, though it is what devices do. */
+static __global__ void poke(int *at, int value)
+{
+    *at = value;
+}
+static void write_by_a_kernel(void)
+{
+    void *address;
+    CHECK(cudaGetSymbolAddress(&address, d_nx));
+    poke<<<1, 1, 0, stream>>>((int *)address, nx / 2);
+}
+
 static const struct change {
     const char *name;
     void (*make)(void);
@@ -150,6 +164,7 @@ static const struct change {
                {"set", set_it},
                {"device", write_from_the_device},
                {"twice", write_twice},
+               {"kernel", write_by_a_kernel},
                {"queued", write_before_the_queued},
                {"overtaking", write_overtaking},
                {"wait", write_after_a_wait}};

@@ -35,6 +35,8 @@ most queued 27 27
 most overtaking 24 24
 most wait 12 12
 stream=
+record_and_plan "$constants" --change kernel
+most kernel 37 37
 for change in less table; do
     record_and_plan "$constants" --change "$change"
     most "$change" 12 12
