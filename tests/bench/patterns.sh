@@ -63,7 +63,7 @@ barriers_in_both_branches fused
 votes_before_leaving fused
 aligned_shared fused
 host_function fused
-managed apart
+managed fused
 drawn fused guarded 2
 drawn fused guarded 5
 drawn fused guarded 8

@@ -59,7 +59,8 @@ static uint64_t follow(const struct plan *plan)
             words[s] = calloc(1, sizes[s] + 1);
             if (!words[s]) abort();
             memcpy(words[s], plan->masks + steps[s].mask, steps[s].arguments_size);
-            struct guard_view view = {(const unsigned char *const *)words, sizes, s + 1, is_allocated, NULL};
+            struct guard_view view = {
+                (const unsigned char *const *)words, sizes, s + 1, is_allocated, is_allocated, NULL};
             sum += guard_holds(plan->guards + steps[s].first_guard, steps[s].guard_count, &view);
         }
         for (uint32_t v = 0; v < group->variant_count; v++) {
