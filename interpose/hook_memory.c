@@ -117,6 +117,7 @@ HOOK(cuExternalMemoryGetMappedBuffer, CUdeviceptr *address, CUexternalMemory mem
 #define ALLOCATE_ASYNC(symbol, arguments, ...)                                                               \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
+        queue_end_through("the program allocates memory of a pool, which may be one that the host sees");    \
         CUresult result;                                                                                     \
         shim_enter_flush();                                                                                  \
         GATE;                                                                                                \

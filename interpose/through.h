@@ -15,7 +15,7 @@
  * shares memory comes. Copies that wait in the stream themselves are real waits.
  *
  * How it could give a wrong result: by an observer that makes no call and is no clock. The host's view of managed or mapped
- * memory is one: no guard lets such memory pass, and a program that has managed memory passes nothing. How it could hang: by
+ * memory is one: a program that has managed memory, or memory of a pool, passes nothing. How it could hang: by
  * waiting for work that waits for the host; no wait is owed any more when such work may come. What is under way is bounded: by
  * so many waits, and by so long on the host's clock. An error of the device comes with the next call that may report one. */
 #ifndef KFUSE_INTERPOSE_THROUGH_H

@@ -125,7 +125,7 @@ bool track_memory_open(const void *context, uint64_t address, uint64_t *start, u
 
 bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size)
 {
-    return find_of_kinds(address, OPEN_KINDS | 1 << TRACE_MEMORY_VARIABLE, start, size);
+    return find_of_kinds(address, 1 << TRACE_MEMORY_DEVICE | 1 << TRACE_MEMORY_VARIABLE, start, size);
 }
 
 void track_memory_each(void (*visit)(const struct track_range *range))
