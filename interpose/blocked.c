@@ -31,11 +31,6 @@ void blocked_watch(bool is_wanted)
         shim_attention_clear(ATTENTION_MEASURE);
 }
 
-int64_t blocked_begin_slowly(void)
-{
-    return shim_now_ns();
-}
-
 void blocked_end_slowly(int64_t begun_ns)
 {
     int64_t took_ns = shim_now_ns() - begun_ns, shortest_ns = atomic_load(&blocked.shortest_ns);

@@ -3,6 +3,7 @@
 #include "interpose/contents.h"
 
 #include "common/driver_call.h"
+#include "interpose/record.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
 
@@ -108,11 +109,8 @@ static struct variable *find(const struct track_range *range)
 /* The host may read there. */
 static bool is_host(uint64_t address)
 {
-    struct track_range range;
-    CUmemorytype type = 0;
-    if (track_memory_find(address, &range)) return range.kind == TRACE_MEMORY_HOST;
-    return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS ||
-           type == CU_MEMORYTYPE_HOST;
+    enum trace_memory_kind kind = record_memory_kind(address);
+    return kind == TRACE_MEMORY_HOST || kind == TRACE_MEMORY_PAGEABLE;
 }
 
 void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)

@@ -233,8 +233,7 @@ void record_free(CUdeviceptr address, CUstream stream)
     recorder_free(&record);
 }
 
-/* Untracked memory: the driver knows device and registered memory, and refuses to name what is pageable. */
-static enum trace_memory_kind memory_kind(uint64_t address)
+enum trace_memory_kind record_memory_kind(uint64_t address)
 {
     struct track_range range;
     CUmemorytype type = 0;
@@ -257,8 +256,8 @@ void record_copy(const struct record_copy *copy)
 {
     if (!record_is_on()) return;
     enum trace_memory_kind to = copy->destination_kind, from = copy->source_kind;
-    if (!to) to = memory_kind(copy->destination);
-    if (!from) from = memory_kind(copy->source);
+    if (!to) to = record_memory_kind(copy->destination);
+    if (!from) from = record_memory_kind(copy->source);
     struct trace_copy record = {.destination = copy->destination,
                                 .source = copy->source,
                                 .size = copy->size,

@@ -40,6 +40,8 @@ struct record_copy {
     CUstream stream;
     bool is_async, is_hull;
 };
+/* Of any address: of memory that is not tracked, what the driver says; it refuses to name what is pageable. */
+enum trace_memory_kind record_memory_kind(uint64_t address);
 void record_copy(const struct record_copy *copy);
 void record_set(CUdeviceptr address, size_t size, uint32_t value, uint32_t width, CUstream stream,
                 bool is_hull);
