@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What fused kernels have not stored; see deferred.h. */
 #include "interpose/deferred.h"
+#include "interpose/chain.h"
 
 #include "common/log.h"
 #include "common/setting.h"
@@ -333,6 +334,7 @@ void deferred_rematerialise_last(void)
 /* Of all stale ranges, one behind the other. */
 static bool read_ranges(const struct deferred_store *store, unsigned char *to)
 {
+    chain_submit();
     for (uint32_t i = 0; i < store->stale_count; i++) {
         uint64_t bytes = store->stale[i].to - store->stale[i].from;
         if (REAL(cuMemcpyDtoH_v2)(to, store->stale[i].from, bytes) != CUDA_SUCCESS) return false;
@@ -343,6 +345,7 @@ static bool read_ranges(const struct deferred_store *store, unsigned char *to)
 
 static bool write_ranges(const struct deferred_store *store, const unsigned char *from)
 {
+    chain_submit();
     for (uint32_t i = 0; i < store->stale_count; i++) {
         uint64_t bytes = store->stale[i].to - store->stale[i].from;
         if (REAL(cuMemcpyHtoD_v2)(store->stale[i].from, from, bytes) != CUDA_SUCCESS) return false;
@@ -354,6 +357,7 @@ static bool write_ranges(const struct deferred_store *store, const unsigned char
 /* What the rematerialisation makes of ranges that were one value throughout. */
 static bool make_over(const struct deferred_store *store, unsigned char ground, unsigned char *result)
 {
+    chain_submit();
     for (uint32_t i = 0; i < store->stale_count; i++) {
         const struct span *span = &store->stale[i];
         if (REAL(cuMemsetD8_v2)(span->from, ground, span->to - span->from) != CUDA_SUCCESS) return false;

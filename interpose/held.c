@@ -4,26 +4,35 @@
 
 #include "common/log.h"
 #include "interpose/blocked.h"
+#include "interpose/chain.h"
 #include "interpose/memop.h"
 #include "interpose/shim.h"
 
-static CUresult issue_packed(CUfunction function, const uint32_t grid[3], const uint32_t block[3],
-                             uint32_t shared, CUstream stream, void *arguments, size_t size)
+CUresult held_launch_directly(const struct chain_launch *launch)
 {
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+    size_t size = launch->size;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch->arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
-    return REAL(cuLaunchKernel)(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
-                                stream, NULL, size ? extra : NULL);
+    const uint32_t *grid = launch->grid, *block = launch->block;
+    shim_count(COUNT_ISSUED);
+    int64_t begun_ns = blocked_begin(), chain_ns = chain_on() ? shim_now_ns() : 0;
+    CUresult result =
+        REAL(cuLaunchKernel)(launch->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                             launch->shared, launch->stream, NULL, size ? extra : NULL);
+    blocked_end(begun_ns);
+    if (chain_ns && result == CUDA_SUCCESS) chain_note(launch, shim_now_ns() - chain_ns);
+    return result;
 }
 
 CUresult held_launch_packed(CUfunction function, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared, CUstream stream, void *arguments, size_t size)
 {
-    shim_count(COUNT_ISSUED);
-    int64_t begun_ns = blocked_begin();
-    CUresult result = issue_packed(function, grid, block, shared, stream, arguments, size);
-    blocked_end(begun_ns);
-    return result;
+    const struct chain_launch launch = {
+        function, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, arguments,
+        size};
+    if (chain_take(&launch)) return CUDA_SUCCESS;
+    chain_submit();
+    return held_launch_directly(&launch);
 }
 
 CUresult held_launch(const struct held *held)

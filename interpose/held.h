@@ -16,9 +16,12 @@ struct held {
     uint64_t ticket; /* counts held launches; 0 is none */
 };
 
-/* A launch with packed arguments. */
+/* A launch with packed arguments: in a chain where it can be (chain.h), else at once. */
 CUresult held_launch_packed(CUfunction function, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared, CUstream stream, void *arguments, size_t size);
+/* At once, behind nothing that a chain still has. */
+struct chain_launch;
+CUresult held_launch_directly(const struct chain_launch *launch);
 /* Makes the launch; an error is remembered for the program. */
 CUresult held_launch(const struct held *held);
 

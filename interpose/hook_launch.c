@@ -4,6 +4,7 @@
 #include "interpose/hook.h"
 
 #include "interpose/blocked.h"
+#include "interpose/chain.h"
 #include "interpose/queue.h"
 #include "interpose/starts.h"
 
@@ -30,10 +31,11 @@ issue_watched(CUresult (*issue)(const struct record_shape *shape, const void *re
     GATE;
     record.is_on = false;
     if (shim_has_attention(ATTENTION_RECORD)) record_launch_begin(&record, shape);
-    int64_t begun_ns = blocked_begin();
+    int64_t begun_ns = blocked_begin(), chain_ns = may_hold && chain_on() ? shim_now_ns() : 0;
     is_inside = true;
     result = issue(shape, rest);
     is_inside = false;
+    if (chain_ns && result == CUDA_SUCCESS) queue_note_launch(shape, shim_now_ns() - chain_ns);
     blocked_end(begun_ns);
     record_launch_end(&record, result);
     shim_count(COUNT_ISSUED);
@@ -56,7 +58,7 @@ static inline bool is_plain(CUfunction function, unsigned grid_x, unsigned grid_
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                             void **parameters)
 {
-    if (shim_has_attention(~(uint32_t)ATTENTION_CONTENTS) || !shim_own_counts) return false;
+    if (shim_has_attention(~(uint32_t)ATTENTION_CONTENTS) || !shim_own_counts || chain_on()) return false;
     if (!replay_is_on()) return true;
     const struct track_kernel *kernel = track_kernel_find(function);
     if (!kernel) return true;

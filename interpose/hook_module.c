@@ -117,6 +117,7 @@ HOOK(cuModuleUnload, CUmodule module)
     shim_enter_flush();
     record_wall("cuModuleUnload", NULL, true);
     GATE;
+    queue_module_gone();
     track_module_remove(module);
     return REAL(cuModuleUnload)(module);
 }
@@ -126,6 +127,7 @@ HOOK(cuLibraryUnload, CUlibrary library)
     shim_enter_flush();
     record_wall("cuLibraryUnload", NULL, true);
     GATE;
+    queue_module_gone();
     track_module_remove(library);
     return REAL(cuLibraryUnload)(library);
 }

@@ -5,6 +5,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def interpose/observers.def \
 	interpose/entry.c interpose/entry.h \
 	interpose/blocked.c interpose/blocked.h \
+	interpose/chain.c interpose/chain.h interpose/chain_graph.c interpose/chain_graph.h \
 	interpose/contents.c interpose/contents.h \
 	interpose/deferred.c interpose/deferred.h \
 	interpose/gate.c interpose/gate.h \
@@ -21,7 +22,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
-	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h interpose/queue_memory.c interpose/queue_parts.h \
+	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h interpose/queue_chain.c interpose/queue_memory.c interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \
 	interpose/memop.c interpose/memop.h \
 	interpose/record.c interpose/record.h \

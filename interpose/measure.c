@@ -6,6 +6,7 @@
 #include "common/measured.h"
 #include "common/setting.h"
 #include "interpose/blocked.h"
+#include "interpose/chain.h"
 #include "interpose/queue_parts.h"
 #include "interpose/shim.h"
 #include "interpose/timer.h"
@@ -284,6 +285,7 @@ static bool mark(CUstream stream)
         measure_break();
         return false;
     }
+    chain_submit();
     bool is_pushed = queue_push_context();
     CUresult result = REAL(cuEventRecord)(current()->events[measure.marks], stream);
     queue_pop_context(is_pushed);

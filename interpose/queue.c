@@ -6,6 +6,7 @@
 #include "common/setting.h"
 #include "interpose/gate.h"
 #include "interpose/blocked.h"
+#include "interpose/chain.h"
 #include "interpose/contents.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
@@ -57,6 +58,8 @@ static inline bool is_watching(void)
 /* The ticket of what other calls must come here first for, or 0. */
 static uint64_t announced(void)
 {
+    uint64_t chained = chain_oldest();
+    if (chained) return chained;
     if (queue.count) return queue.held[0].ticket;
     return rename_is_on() ? queue.renamed : 0;
 }
@@ -67,6 +70,7 @@ static __attribute__((noinline)) void hold_nothing(void)
 {
     shim_latch("no thread can be started that would release held launches");
     drain();
+    chain_submit();
     atomic_store(&queue.oldest, 0);
 }
 
@@ -75,10 +79,13 @@ bool queue_has_lock(void)
     return has_lock;
 }
 
-/* Tells other threads and the timer whether anything is held. The bit stays when the queue runs empty, since
+/* What chains have goes to the driver, but where a launch goes on with them. Tells other threads and the timer whether anything is
+ * held. The bit stays when the queue runs empty, since
  * the next launch will likely be held too: a flush that finds nothing takes it away. */
 void queue_publish(void)
 {
+    if (!queue.goes_on) chain_submit();
+    queue.goes_on = false;
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
     bool is_wanted = deferred_is_pending() || is_watching();
@@ -232,6 +239,7 @@ static void drain(void)
  * over after it. Then nothing that waits for the host stands before the rematerialisation. */
 static void await_materialised(void)
 {
+    chain_submit();
     if (queue.has_waited) shim_remember_error(REAL(cuCtxSynchronize)());
 }
 
@@ -256,6 +264,7 @@ static void settle(void)
     if (!through_owes()) return;
     drain();
     bool is_pushed = queue_push_context();
+    chain_submit();
     CUresult result = REAL(cuCtxSynchronize)();
     queue_pop_context(is_pushed);
     if (deferred_is_pending()) queue.has_waited = true;
@@ -347,7 +356,11 @@ static bool may_stay_away(uint64_t ticket)
 static void release(uint64_t ticket)
 {
     queue_enter();
-    if (announced() == ticket && (queue.count || !may_stay_away(ticket))) {
+    if (announced() == ticket && chain_oldest()) {
+        chain_submit_late();
+        queue.goes_on = true;
+        queue_publish();
+    } else if (announced() == ticket && (queue.count || !may_stay_away(ticket))) {
         if (queue.count) {
             shim_count(COUNT_TIMER);
             queue_account(-TIMER_LOSS);
@@ -451,23 +464,37 @@ static bool may_hold(const struct record_shape *shape, const struct track_kernel
     return oldest() || deferred_is_pending() || is_watching() || queue_may_start(shape, (uint32_t)index);
 }
 
+/* Before a launch that begins no pattern: it is not held. */
+static bool meet_stranger(void)
+{
+    measure_note_wait();
+    queue.is_known = false;
+    if (announced() || deferred_is_pending() || is_watching()) queue_drain_and_materialise(false);
+    return false;
+}
+
 bool queue_launch(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (has_lock) return false;
     queue_meet_thread();
-    if (!may_hold(shape, kernel, index)) {
+    bool may = may_hold(shape, kernel, index);
+    if (!may && !queue_may_chain(shape, kernel)) {
         if (shim_has_attention(ATTENTION_QUEUE)) pass_by();
         return false;
     }
     queue_enter();
-    if (follow(shape, kernel, (uint32_t)index)) {
+    if (may && follow(shape, kernel, (uint32_t)index)) {
         queue_leave();
         shim_count(COUNT_HELD);
         return true;
     }
-    bool is_held = hold(shape, kernel, (uint32_t)index);
-    if (!is_held) queue.is_known ? settle_for_others() : settle();
-    if (!is_held && !queue.is_known) through_meet_unknown();
+    queue.goes_on = may ? hold(shape, kernel, (uint32_t)index) : meet_stranger();
+    if (!queue.goes_on) {
+        queue.is_known ? settle_for_others() : settle();
+        if (!queue.is_known) through_meet_unknown();
+        queue.goes_on = queue_may_chain(shape, kernel) && queue_chain(shape, kernel);
+    }
+    bool is_held = queue.goes_on;
     queue_publish();
     queue_leave();
     return is_held;
@@ -484,6 +511,7 @@ enum memop_outcome queue_memop(const struct record_shape *shape, const struct tr
     queue.is_memop = true;
     bool is_held = follow(shape, kernel, (uint32_t)index) || hold(shape, kernel, (uint32_t)index);
     queue.is_memop = false;
+    queue.goes_on = is_held;
     if (is_held) shim_count(COUNT_LAUNCHES);
     enum memop_outcome outcome = is_held ? MEMOP_TAKEN : queue.is_known ? MEMOP_READY : MEMOP_OTHER;
     if (outcome == MEMOP_READY) settle_for_others();
@@ -659,16 +687,6 @@ void queue_defer_nothing(const char *reason)
     queue_leave();
 }
 
-/* An event that the program has recorded before may order the stream behind a use, not behind its
- * rematerialisation. */
-void queue_new_stream(CUstream stream)
-{
-    CUevent event;
-    if (has_lock || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
-    if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
-    REAL(cuEventDestroy_v2)(event);
-}
-
 __thread bool queue_knows_thread;
 void queue_new_thread(void)
 {
@@ -713,6 +731,7 @@ bool queue_start(const struct plan *plan)
     if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
         !deferred_start(plan) || !memop_start(plan))
         return false;
+    if (!chain_start()) return false;
     through_start();
     contents_start(plan);
     queue.plan = plan;
@@ -765,6 +784,7 @@ void queue_fork_child(void)
     atomic_store(&queue.groups_on, 0);
     set_watched(0);
     has_lock = false;
+    chain_fork_child();
     measure_fork_child();
     through_fork_child();
     rename_forget();

@@ -68,6 +68,8 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
 /* The same for a set or a copy that the plan knows (memop.h). */
 enum memop_outcome queue_memop(const struct record_shape *shape, const struct track_kernel *kernel,
                                int32_t index);
+/* A launch that was left to its caller has succeeded; took_ns: 0 where that is not known. */
+void queue_note_launch(const struct record_shape *shape, int64_t took_ns);
 /* Issues everything that is held, restores what is away, and materialises what is pending (deferred.h). */
 void queue_flush(void);
 /* The same before a call that only waits or asks (queue_wait) or marks (queue_mark): what is pending stays so.
@@ -100,8 +102,9 @@ static inline void queue_meet_thread(void)
 bool queue_give_back(void);
 /* What would be given back in the current context. */
 uint64_t queue_own_bytes(void);
-/* A stream is about to go. */
+/* A stream is about to go, or a module. */
 void queue_stream_gone(CUstream stream);
+void queue_module_gone(void);
 /* The context of queue_enable is about to go, or has gone. */
 void queue_context_gone(void);
 /* As queue_flush, at exit: does not wait for ever for a thread that is stuck in the driver. */

@@ -45,6 +45,7 @@ struct queue {
     int64_t watched_ns;       /* when the first of them came */
     bool is_known;            /* the launch that was left to the caller: its guards hold */
     bool is_memop;            /* what has arrived is a set or a copy */
+    bool goes_on;             /* what comes next may be a launch: chains stay until then */
     _Atomic bool has_threads; /* more than one works with the device */
 };
 extern struct queue queue;
@@ -88,6 +89,10 @@ void queue_drain_and_materialise(bool others);
 /* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */
 bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
 bool queue_append_sums(struct held *held, uint32_t index);
+/* Whether a launch that is left to its caller may go into a chain; then, with the lock, all before it being in the driver or in the
+ * chain: puts it there. False: its caller makes it. */
+bool queue_may_chain(const struct record_shape *shape, const struct track_kernel *kernel);
+bool queue_chain(const struct record_shape *shape, const struct track_kernel *kernel);
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);
 /* Of a launch that finds the queue empty: whether it may begin a pattern. */

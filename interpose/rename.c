@@ -2,6 +2,7 @@
  * Renamed arrays; see rename.h. */
 #include "interpose/rename.h"
 
+#include "interpose/chain.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
@@ -98,6 +99,7 @@ static void put_buffers(void)
 static bool make_equal(const struct range *range)
 {
     if (!(range->rename->flags & PLAN_RENAME_PARTIAL)) return true;
+    chain_submit();
     return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, renames.stream) ==
            CUDA_SUCCESS;
 }
@@ -178,6 +180,7 @@ static void copy_back(const struct range *range)
 {
     const struct plan_box *box = &range->rename->written;
     CUresult result;
+    chain_submit();
     if (range->rename->flags & PLAN_RENAME_PARTIAL)
         result = copy_box(box, range->address + box->from, range->shadow + box->from);
     else

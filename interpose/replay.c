@@ -2,6 +2,7 @@
  * Replay: what a plan needs before its groups may be used. Everything that does not fit is said once, with
  * the file and the next step, and the originals run. */
 #include "interpose/replay.h"
+#include "interpose/chain.h"
 
 #include "common/log.h"
 #include "common/plan.h"
@@ -54,7 +55,7 @@ bool replay_open(const char *directory)
         return false;
     }
     const struct plan_header *header = replay.plan.header;
-    if (!header->groups.count) {
+    if (!header->groups.count && !chain_is_wanted()) {
         log_write(LOG_INFO, "replay", "%s holds no group: launches pass through", directory);
         return false;
     }

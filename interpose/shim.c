@@ -345,7 +345,8 @@ static void write_stats(void)
         [COUNT_REFUSED] = "refused",     [COUNT_RENAMED] = "renamed",
         [COUNT_RESTORES] = "restores",   [COUNT_STALE] = "stale",
         [COUNT_MATERIALISED] = "paid",   [COUNT_STRETCHES] = "measured_stretches",
-        [COUNT_LOSERS] = "switched_off", [COUNT_PASSED] = "waits_passed"};
+        [COUNT_LOSERS] = "switched_off", [COUNT_PASSED] = "waits_passed",
+        [COUNT_CHAINS] = "chains",       [COUNT_CHAINED] = "chained"};
     char *text = NULL;
     size_t size = 0;
     FILE *file = shim.stats.path ? open_memstream(&text, &size) : NULL;

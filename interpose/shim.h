@@ -136,7 +136,9 @@ enum shim_counter {
     COUNT_MATERIALISED,
     COUNT_STRETCHES,
     COUNT_LOSERS,
-    COUNT_PASSED, /* waits, by --through-sync */
+    COUNT_PASSED,  /* waits, by --through-sync */
+    COUNT_CHAINS,  /* graphs that were launched (chain.h) */
+    COUNT_CHAINED, /* launches in them */
     COUNT_KINDS
 };
 enum { COUNT_SLOTS = 64 };

@@ -19,6 +19,7 @@ static void print_help(void)
            "  -s, --stats FILE    write counts of launches and groups at the end; - is standard error\n"
            "      --verify[=N]    compare the first N uses of each group with its kernels [3]\n"
            "      --no-measure    use fused kernels whether they turn out faster or not\n"
+           "      --no-chains     hand every launch to the driver by itself, never several as a CUDA graph\n"
            "      --through-sync  let waits for the device return at once where only a clock could tell\n"
            "      --hold-us N     hold a launch for at most N microseconds [100]\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
@@ -41,7 +42,7 @@ static void use_plan(const char *path)
 
 struct request {
     const char *plan, *stats, *hold, *verify; /* NULL: not given */
-    bool emulate, no_measure, through_sync;
+    bool emulate, no_measure, no_chains, through_sync;
 };
 
 static int run(const struct request *request, char **program)
@@ -63,12 +64,13 @@ static int run(const struct request *request, char **program)
     if (request->verify) setenv("KFUSE_VERIFY", request->verify, 1);
     if (request->through_sync) setenv("KFUSE_THROUGH_SYNC", "1", 1);
     if (request->no_measure) setenv("KFUSE_MEASURE", "0", 1);
+    if (request->no_chains) setenv("KFUSE_CHAINS", "0", 1);
     return preload_program("run", program, request->emulate);
 }
 
 int command_run(int argc, char **argv)
 {
-    enum { HOLD = 256, VERIFY, NO_MEASURE, THROUGH_SYNC };
+    enum { HOLD = 256, VERIFY, NO_MEASURE, NO_CHAINS, THROUGH_SYNC };
     static const struct option options[] = {{"plan", required_argument, NULL, 'p'},
                                             {"stats", required_argument, NULL, 's'},
                                             {"hold-us", required_argument, NULL, HOLD},
@@ -76,6 +78,7 @@ int command_run(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {"verify", optional_argument, NULL, VERIFY},
                                             {"no-measure", no_argument, NULL, NO_MEASURE},
+                                            {"no-chains", no_argument, NULL, NO_CHAINS},
                                             {"through-sync", no_argument, NULL, THROUGH_SYNC},
                                             {NULL, 0, NULL, 0}};
     struct request request = {0};
@@ -100,6 +103,9 @@ int command_run(int argc, char **argv)
             break;
         case NO_MEASURE:
             request.no_measure = true;
+            break;
+        case NO_CHAINS:
+            request.no_chains = true;
             break;
         case THROUGH_SYNC:
             request.through_sync = true;

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See chain.h. */
+#include "interpose/chain.h"
+
+#include "common/log.h"
+#include "common/setting.h"
+#include "interpose/chain_graph.h"
+#include "interpose/held.h"
+#include "interpose/queue_parts.h"
+#include "interpose/shim.h"
+#include "interpose/track.h"
+#include "interpose/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CUT = 16,       /* launches, from which on a chain ends where another one has begun */
+    STREAMS = 8,    /* that may have chains */
+    KNOWN = 4096,   /* kernels and shapes that were launched; a power of two */
+    RECORDS = 1024, /* of how soon the host goes on; a power of two */
+    SOON_NS = 10000,
+    SAMPLED = 64,   /* of so many launches by themselves, one is timed */
+    BALANCE = 4096, /* launches */
+    LONGEST_PAUSE = 1 << 24
+};
+static const uint64_t TICKETS = UINT64_C(1) << 63; /* apart from those of the queue */
+
+atomic_bool chain_is_on;
+static struct chain {
+    struct chain_launch launches[CHAIN_LONGEST];
+    unsigned char *arguments; /* CHAIN_ARGUMENTS of each */
+    uint32_t count;
+    uint64_t sequence; /* hash of their shapes */
+    CUcontext context;
+    bool always;
+
+    uint32_t limit;  /* the length of this chain */
+    uint64_t anchor; /* shape of the first launch of a chain that was not cut short; 0: none yet */
+
+    uint64_t taken, known[KNOWN];
+    CUstream streams[STREAMS];
+    uint32_t stream_count;
+
+    signed char records[RECORDS]; /* of a kernel behind another: above zero, the host goes on soon */
+    uint64_t last;                /* shape of the last launch */
+    uint32_t record;              /* its record */
+    int64_t last_ns;
+
+    int32_t balance; /* launches in graphs less those by themselves */
+    uint32_t pause, paused;
+} chain;
+
+/* --- what may be taken --- */
+
+static uint64_t *find_known(uint64_t shape)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        uint64_t *slot = &chain.known[(shape + i) & (KNOWN - 1)];
+        if (*slot == shape || !*slot) return slot;
+    }
+    return &chain.known[shape & (KNOWN - 1)];
+}
+
+void chain_note(const struct chain_launch *launch, int64_t took_ns)
+{
+    uint64_t shape = chain_shape(launch), *known = find_known(shape);
+    if (*known == shape && took_ns) chain_graph_note_direct(took_ns); /* the first time, code is loaded */
+    *known = shape;
+}
+
+/* Without a priority, which kernels in a graph would lose. */
+static bool is_plain_stream(CUstream stream)
+{
+    int priority;
+    if (!stream || stream == CU_STREAM_LEGACY) return true;
+    if (stream == CU_STREAM_PER_THREAD) return false;
+    for (uint32_t i = 0; i < chain.stream_count; i++)
+        if (chain.streams[i] == stream) return true;
+    if (chain.stream_count == STREAMS || REAL(cuStreamGetPriority)(stream, &priority) != CUDA_SUCCESS ||
+        priority)
+        return false;
+    chain.streams[chain.stream_count++] = stream;
+    return true;
+}
+
+static bool is_in_context(void)
+{
+    CUcontext current = track_current_context();
+    if (!chain.context) chain.context = current;
+    return current && current == chain.context;
+}
+
+static bool is_taken(const struct chain_launch *launch, uint64_t shape)
+{
+    if (!chain_on() || shim_is_latched() || track_is_capturing()) return false;
+    if (chain.paused) {
+        chain.paused--;
+        return false;
+    }
+    return launch->size <= CHAIN_ARGUMENTS && *find_known(shape) == shape &&
+           is_plain_stream(launch->stream) && is_in_context();
+}
+
+/* --- when it goes to the driver --- */
+
+static void switch_off(const char *reason)
+{
+    if (atomic_exchange(&chain_is_on, false)) log_write(LOG_INFO, "chain", "no more chains: %s", reason);
+}
+
+static void account(int32_t launches)
+{
+    chain.balance += launches;
+    if (chain.balance > BALANCE) {
+        chain.balance = BALANCE;
+        chain.pause = 0;
+    }
+    if (chain.balance >= -BALANCE || chain.always) return;
+    chain.balance = 0;
+    chain.pause = chain.pause ? 2 * chain.pause : BALANCE;
+    if (chain.pause > LONGEST_PAUSE) chain.pause = LONGEST_PAUSE;
+    chain.paused = chain.pause;
+    if (chain_graph_is_vain()) switch_off("launches by themselves cost the host less");
+}
+
+static void launch_each(void)
+{
+    for (uint32_t i = 0; i < chain.count; i++) {
+        const struct chain_launch *launch = &chain.launches[i];
+        shim_remember_error(held_launch_directly(launch));
+    }
+}
+
+static void submit(void)
+{
+    CUcontext current = NULL;
+    bool is_pushed =
+        track_current_context() != chain.context && REAL(cuCtxPushCurrent_v2)(chain.context) == CUDA_SUCCESS;
+    if (chain_graph_launch(chain.launches, chain.count, chain.sequence, chain.always)) {
+        account((int32_t)chain.count);
+        shim_count(COUNT_CHAINS);
+        for (uint32_t i = 0; i < chain.count; i++) shim_count(COUNT_CHAINED);
+        for (uint32_t i = 0; i < chain.count; i++) shim_count(COUNT_ISSUED);
+    } else {
+        launch_each();
+        account(-(int32_t)chain.count);
+    }
+    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
+    chain.count = 0;
+    chain.sequence = 0;
+}
+
+/* The host goes on, or asks for what the chain has. */
+static void note_pace(int64_t now_ns)
+{
+    if (!chain.last_ns) return;
+    signed char *record = &chain.records[chain.record];
+    bool is_soon = now_ns - chain.last_ns < SOON_NS;
+    if (is_soon && *record < 3) ++*record;
+    if (!is_soon && *record > -4) *record -= 2;
+    chain.last_ns = 0;
+}
+
+void chain_submit(void)
+{
+    if (!chain.count && chain.limit <= 1) return;
+    note_pace(shim_now_ns());
+    if (chain.count) submit();
+    chain.limit = 1;
+    chain.anchor = 0;
+}
+
+void chain_submit_late(void)
+{
+    if (!chain.count) return;
+    chain.records[chain.record] = -2;
+    chain.last_ns = 0;
+    submit();
+}
+
+/* --- taking --- */
+
+static void append(const struct chain_launch *launch, uint64_t shape)
+{
+    struct chain_launch *to = &chain.launches[chain.count];
+    unsigned char *arguments = chain.arguments + (size_t)chain.count * CHAIN_ARGUMENTS;
+    *to = *launch;
+    to->arguments = arguments;
+    memcpy(arguments, launch->arguments, launch->size);
+    chain.sequence = chain_mix(chain.sequence, shape);
+    chain.count++;
+    chain.taken++;
+}
+
+static bool is_full(void)
+{
+    return chain.count == chain.limit;
+}
+
+/* Chains grow while nothing but launches comes; then they end where their period does. */
+static void go_on(void)
+{
+    submit();
+    if (chain.limit < CHAIN_LONGEST) chain.limit *= 2;
+}
+
+bool chain_take(const struct chain_launch *launch)
+{
+    uint64_t shape = chain_shape(launch);
+    if (!is_taken(launch, shape)) return false;
+    if (chain.count && !queue_same_stream(chain.launches[0].stream, launch->stream)) chain_submit();
+    int64_t now_ns = shim_now_ns();
+    note_pace(now_ns);
+    if (chain.count >= CUT && shape == chain.anchor) submit();
+    if (!chain.count && chain.limit == CHAIN_LONGEST && !chain.anchor) chain.anchor = shape;
+    append(launch, shape);
+    chain.record = (uint32_t)(chain_mix(chain.last, shape) & (RECORDS - 1));
+    chain.last = shape;
+    chain.last_ns = now_ns;
+    if (is_full())
+        go_on();
+    else if (chain.records[chain.record] < 0)
+        submit();
+    return true;
+}
+
+uint64_t chain_oldest(void)
+{
+    return chain.count ? TICKETS | (chain.taken - chain.count + 1) : 0;
+}
+
+/* --- start and end --- */
+
+bool chain_is_wanted(void)
+{
+    const char *setting = setting_text("KFUSE_CHAINS");
+    return !(setting && !strcmp(setting, "0")) && !verify_is_asked();
+}
+
+bool chain_start(void)
+{
+    if (!chain_is_wanted()) return true;
+    const char *setting = setting_text("KFUSE_CHAINS");
+    chain.always = setting && !strcmp(setting, "always");
+    chain.arguments = malloc((size_t)CHAIN_LONGEST * CHAIN_ARGUMENTS);
+    chain.limit = 1;
+    if (!chain.arguments) return false;
+    atomic_store(&chain_is_on, true);
+    return true;
+}
+
+bool chain_has_graphs(void)
+{
+    return chain_graph_count() > 0;
+}
+
+void chain_forget(bool is_context_gone)
+{
+    chain_graph_forget(is_context_gone);
+    memset(chain.known, 0, sizeof chain.known);
+    chain.stream_count = 0;
+    if (is_context_gone) chain.context = NULL;
+}
+
+void chain_fork_child(void)
+{
+    atomic_store(&chain_is_on, false);
+    chain.count = 0;
+}
