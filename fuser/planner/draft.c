@@ -4,7 +4,7 @@
 
 #include "fuser/access/overlap.h"
 
-enum { SMALL_KERNEL_NS = 10000 };
+enum { SMALL_KERNEL_NS = 10000, MOST_IN_TIME = 8 /* launches of several repetitions */ };
 
 static bool is_independent(struct search *search, uint32_t earlier, uint32_t later)
 {
@@ -190,8 +190,35 @@ static const char repeats_itself[] =
     "the program repeats itself there, and what is written into a second buffer pays from one repetition to "
     "the next";
 
+/* Behind whole repetitions, all of them members: another one follows, and as many launches as are then members come again, so that
+ * uses are a chain. */
+static bool may_repeat(const struct draft *draft)
+{
+    uint32_t count = draft->count + draft->period;
+    return draft_members(draft) == draft->count && count <= MOST_IN_TIME &&
+           draft_come_again(draft->search, draft->first, draft->period, draft->count) &&
+           draft_come_again(draft->search, draft->first, count, count);
+}
+
+/* Steps in time: where the program repeats itself, the group may have several of its repetitions. All but the last store
+ * nothing that is not overwritten. */
+static bool goes_on_in_time(struct draft *draft, uint32_t next)
+{
+    if (!draft->period) draft->period = draft->count;
+    bool is_begin = draft->count % draft->period == 0;
+    return (!is_begin || may_repeat(draft)) && is_same_launch(draft->search, next - draft->period, next);
+}
+
+/* It has no part of a repetition. */
+static void end_in_time(struct draft *draft)
+{
+    if (!draft->period) return;
+    draft->count -= draft->count % draft->period;
+    if (draft->count == draft->period) draft->period = 0;
+}
+
 /* Where ranges are renamed it is the chain of uses that is profitable: a group ends where the program repeats
- * itself. */
+ * itself, once or several times. */
 void draft_grow(struct draft *draft)
 {
     struct search *search = draft->search;
@@ -203,7 +230,7 @@ void draft_grow(struct draft *draft)
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
         bool renamed = draft->renames, repeats = begins_again(draft, next);
-        if (renamed && repeats) {
+        if (renamed && (repeats || draft->period) && !goes_on_in_time(draft, next)) {
             if (draft_members(draft) == 1) draft->reason = repeats_itself;
             break;
         }
@@ -216,7 +243,7 @@ void draft_grow(struct draft *draft)
         const char *no_member = search_class(search, next)->no_member;
         if (no_member && at == 1) draft->reason = no_member;
         draft->is_member[at] = !no_member && !stands_behind(draft) && joins_members(draft, next);
-        if (repeats && draft->renames) {
+        if (repeats && draft->renames && !draft->period) {
             if (!renamed && !draft->reason) draft->reason = repeats_itself;
             draft->is_member[at] = false;
             draft->renames = renamed;
@@ -227,4 +254,5 @@ void draft_grow(struct draft *draft)
         if (++passed > SEARCH_MOST_PASSED) break;
     }
     draft_trim(draft);
+    end_in_time(draft);
 }

@@ -14,6 +14,7 @@ struct draft { /* a group in the making: consecutive launches from first on */
     enum plan_step_role roles[SEARCH_MOST_STEPS];
     bool follows[SEARCH_MOST_STEPS]; /* while it grows: known to depend on a member, or on such a launch */
     bool renames;                    /* some members conflict unless an array is renamed */
+    uint32_t period;                 /* steps in time: it has several repetitions of so many launches; or 0 */
     bool is_illegal;                 /* decided whole, it is refused for a conflict, not for what it gains */
     const char *reason;              /* why it did not grow, or is none */
 };

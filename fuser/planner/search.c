@@ -132,13 +132,39 @@ static void cut_to_legal(struct draft *draft)
     keep_members(draft, legal);
 }
 
+/* Steps in time: of one repetition, two and so on, what gains most for each launch; until they are illegal, or gain less. The draft is
+ * left with one, which is decided in any case. */
+static struct search_group *best_in_time(struct draft *draft)
+{
+    struct search *search = draft->search;
+    struct search_group *best = NULL;
+    uint32_t period = draft->period, most = draft->count;
+    bool goes_on = true;
+    for (uint32_t count = period; goes_on && count <= most && !why_enough(search); count += period) {
+        struct draft shorter = *draft;
+        double saved_ns = INFINITY;
+        keep_members(&shorter, count);
+        struct search_group *planned = decide_draft(&shorter, &saved_ns);
+        bool is_better = planned && (!best || profit_of(search, planned) * best->step_count >
+                                                  profit_of(search, best) * planned->step_count);
+        struct search_group *worse = is_better ? best : planned;
+        if (worse) release_group(worse);
+        goes_on = is_better || (!best && !shorter.is_illegal);
+        if (is_better) best = planned;
+    }
+    keep_members(draft, period);
+    draft->period = 0;
+    return best;
+}
+
 /* Decides the draft whole, then without its last member, and so on, until one is profitable; on from a halo
  * fusion while that gains, as fewer members may need no border. Not compiled yet. */
 static struct search_group *best_of_draft(struct draft *draft)
 {
     struct search *search = draft->search;
-    struct search_group *best = NULL;
+    struct search_group *best = draft->period ? best_in_time(draft) : NULL;
     double saved_ns = INFINITY;
+    if (best) return best;
     while (draft_members(draft) >= 2) {
         const char *enough = why_enough(search);
         if (enough) {
