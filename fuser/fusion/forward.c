@@ -275,14 +275,14 @@ static void find_forwards(struct group *group, struct space *space, const struct
     }
 }
 
-/* It never reads memory. */
+/* It reads nothing in memory that a member wrote: what it has from tiles is all of that (halo.h, rule 1). */
 static bool is_served(const struct group *group, const struct placed_access *load)
 {
     const struct group_forward *forward = group_forward_to(group, load->member, load->access->instruction);
-    return forward && !forward->first;
+    return (forward && !forward->first) || group_fetch_to(group, load->member, load->access->instruction);
 }
 
-/* No thread reads what the store writes before the overwriter does its work, but by forwards. */
+/* No thread reads in memory what the store writes before the overwriter does its work. */
 static bool unread_until(const struct group *group, struct space *space, const struct order *orders,
                          const struct placed_access *store, const struct placed_access *overwriter)
 {
@@ -346,8 +346,7 @@ static bool may_drop(const struct group *group, struct space *space, const struc
         !forward_may_leave_out(space->members[store->member].summary, store->access))
         return false;
     if (is_overwritten_in_iteration(group, space, joining, store)) return true;
-    for (uint32_t member = store->member + 1;
-         member < space->member_count && in_one_stage(space, store->member, member); member++)
+    for (uint32_t member = store->member + 1; member < space->member_count; member++)
         for (uint32_t i = 0; i < access_count(space, member); i++) {
             const struct placed_access *later = &space->accesses[member][i];
             if (later->access->kind != ACCESS_WRITE || !forward_is_certain(space, later)) continue;
