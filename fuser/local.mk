@@ -14,6 +14,7 @@ libfuser_la_SOURCES += \
 # facts of one kernel
 libfuser_la_SOURCES += \
 	fuser/kernel/dominators.c fuser/kernel/dominators.h \
+	fuser/kernel/global_index.c fuser/kernel/global_index.h \
 	fuser/kernel/inline.c fuser/kernel/inline.h \
 	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
 	fuser/kernel/liveness.c fuser/kernel/liveness.h \

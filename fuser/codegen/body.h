@@ -66,6 +66,7 @@ struct body {
     struct body_word *words;
     uint32_t word_count;
     bool specials[PTX_SPECIAL_COUNT]; /* thread coordinates that must be passed */
+    bool is_global[3];                /* x y z: for the thread's global index alone (global_index.h) */
     struct body_value *outputs, *inputs;
     uint32_t output_count, input_count;
     /* to what is known of its launches: words that are always the same are numbers, blocks that no thread

@@ -2,6 +2,7 @@
  * First pass over a member's body: what it needs from outside, and whether it can be carried at all. */
 #include "fuser/codegen/body.h"
 #include "fuser/codegen/tile_code.h"
+#include "fuser/kernel/global_index.h"
 #include "fuser/kernel/places.h"
 #include "fuser/kernel/product.h"
 
@@ -302,6 +303,8 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
     if (!body->registers || !body->round || !body->is_moved) return body_refuse(body, NULL, "out of memory");
     for (uint32_t i = 0; i < body->function->instruction_count; i++)
         if (!collect_instruction(body, &body->function->instructions[i])) return false;
+    for (int d = 0; d < 3 && group->stage_count; d++)
+        body->is_global[d] = global_index_is_all(body->function, d);
     collect_rounding(body);
     uint32_t end =
         member + (group->remaps[member].kind == REMAP_COARSENED); /* passes are behind each other */

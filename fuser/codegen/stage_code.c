@@ -96,16 +96,27 @@ bool stage_code_open(const struct group *group, uint32_t index, FILE *out)
                 "    {\n    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
                 "    (void)bx, (void)by, (void)bz;\n    if (%s) {\n",
                 busy);
+    fprintf(
+        out,
+        "    {\n    int lx = threadIdx.x %% %uu, ly = threadIdx.x / %uu %% %uu, lz = threadIdx.x / %uu;\n", x,
+        x, y, x * y);
     fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
             box_cells(group, stage), threads);
-    fprintf(out, "    const int lx = cell %% %uu, ly = cell / %uu %% %uu, lz = cell / %uu;\n", x, x, y,
-            x * y);
     for (int d = 0; d < 3; d++)
         fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
                 group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
     free(busy);
     return busy;
+}
+
+/* The cell so many behind this one as the block has threads, without a division. */
+static void write_next_cell(const struct group *group, const struct group_stage *stage, FILE *out)
+{
+    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1);
+    fprintf(out, "    lx += %u, ly += %u, lz += %u;\n", threads % x, threads / x % y, threads / (x * y));
+    fprintf(out, "    if (lx >= %u) lx -= %u, ly++;\n", x, x);
+    if (box(group, stage, 2) > 1) fprintf(out, "    if (ly >= %u) ly -= %u, lz++;\n", y, y);
 }
 
 void stage_code_close(const struct group *group, struct arena *arena, uint32_t index, bool is_conditional,
@@ -118,7 +129,8 @@ void stage_code_close(const struct group *group, struct arena *arena, uint32_t i
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
         fprintf(out, "    tile_%u[cell] = %s;\n", i, body_value_name(arena, &value));
     }
-    fprintf(out, "    }\n");
+    write_next_cell(group, stage, out);
+    fprintf(out, "    }\n    }\n");
     if (index + 1 < group->stage_count) fprintf(out, "    __syncthreads();\n");
     if (is_conditional) fprintf(out, "    }\n    }\n");
 }
@@ -238,6 +250,12 @@ static void write_narrow(const struct body *body, FILE *out)
     fprintf(out, ") {\n        const int gx = tx, gy = ty, gz = tz;\n");
 }
 
+/* The kernel only wants ctaid * ntid + tid. */
+static void write_global(char axis, const char *index, FILE *out)
+{
+    fprintf(out, "        const unsigned int tid_%c = (unsigned int)%s, ctaid_%c = 0;\n", axis, index, axis);
+}
+
 /* Of a thread by its number along the line. */
 static void write_line_coordinates(const struct body *body, const struct line_cut *cut, FILE *out)
 {
@@ -245,9 +263,11 @@ static void write_line_coordinates(const struct body *body, const struct line_cu
     fprintf(out, "        const unsigned int line = ");
     write_number(cut, 'g', out);
     fprintf(out, ";\n        (void)line;\n");
-    if (body->specials[PTX_SPECIAL_TID_X])
+    if (body->is_global[0])
+        write_global('x', "line", out);
+    else if (body->specials[PTX_SPECIAL_TID_X])
         fprintf(out, "        const unsigned int tid_x = line %% %uu;\n", line->block[0]);
-    if (body->specials[PTX_SPECIAL_CTAID_X])
+    if (body->specials[PTX_SPECIAL_CTAID_X] && !body->is_global[0])
         fprintf(out, "        const unsigned int ctaid_x = line / %uu;\n", line->block[0]);
     for (int d = 1; d < 3; d++) {
         if (body->specials[PTX_SPECIAL_TID_X + d])
@@ -265,6 +285,10 @@ static void write_coordinates(const struct body *body, FILE *out)
     if (cut) write_line_coordinates(body, cut, out);
     for (int d = 0; !cut && d < 3; d++) {
         char axis = "xyz"[d];
+        if (body->is_global[d] && !(d == 2 && body->expansion)) {
+            write_global(axis, (const char *[]){"gx", "gy", "gz"}[d], out);
+            continue;
+        }
         if (body->specials[PTX_SPECIAL_TID_X + d])
             fprintf(out, "        const unsigned int tid_%c = (unsigned int)g%c %% %uu;\n", axis, axis,
                     summary->block[d]);
