@@ -11,8 +11,8 @@ enum {
 };
 
 static struct blocked {
-    _Atomic int64_t shortest_ns; /* of a call; 0: none yet */
-    _Atomic int64_t total_ns;    /* that calls waited */
+    _Atomic int64_t shortest_ns[BLOCKED_KINDS]; /* of a call; 0: none yet */
+    _Atomic int64_t total_ns;                   /* that calls waited */
     _Atomic uint32_t calls;
     atomic_bool is_wanted;
 } blocked;
@@ -31,10 +31,11 @@ void blocked_watch(bool is_wanted)
         shim_attention_clear(ATTENTION_MEASURE);
 }
 
-void blocked_end_slowly(int64_t begun_ns)
+void blocked_end_slowly(int64_t begun_ns, uint32_t kind)
 {
-    int64_t took_ns = shim_now_ns() - begun_ns, shortest_ns = atomic_load(&blocked.shortest_ns);
-    if (!shortest_ns || took_ns < shortest_ns) atomic_store(&blocked.shortest_ns, shortest_ns = took_ns);
+    int64_t took_ns = shim_now_ns() - begun_ns, shortest_ns = atomic_load(&blocked.shortest_ns[kind]);
+    if (!shortest_ns || took_ns < shortest_ns)
+        atomic_store(&blocked.shortest_ns[kind], shortest_ns = took_ns);
     if (took_ns > SHORTEST_TIMES * shortest_ns + WAIT_NS)
         atomic_fetch_add(&blocked.total_ns, took_ns - shortest_ns);
     if (atomic_fetch_add(&blocked.calls, 1) + 1 == FIRST_CALLS && !atomic_load(&blocked.is_wanted))

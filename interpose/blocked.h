@@ -3,7 +3,7 @@
  * waits at each further one until the device has done one of those before: that time is the device's, for work of before,
  * and says nothing of how fast the host could go on.
  *
- * A call that takes much longer than the shortest of this run waits. The first calls are timed for that, when the queue
+ * A call that takes much longer than the shortest of its kind in this run waits. The first calls are timed for that, when the queue
  * has room; later ones while a round of measuring is under way (measure.h), by ATTENTION_MEASURE. */
 #ifndef KFUSE_INTERPOSE_BLOCKED_H
 #define KFUSE_INTERPOSE_BLOCKED_H
@@ -17,7 +17,12 @@
 void blocked_start(void);
 void blocked_watch(bool is_wanted);
 
-void blocked_end_slowly(int64_t begun_ns);
+enum {
+    BLOCKED_LAUNCH,
+    BLOCKED_GRAPH /* of one launch; behind it, of so many powers of two */,
+    BLOCKED_KINDS = 8
+};
+void blocked_end_slowly(int64_t begun_ns, uint32_t kind);
 /* Around the driver's call for a launch, by any thread. */
 static inline int64_t blocked_begin(void)
 {
@@ -25,7 +30,12 @@ static inline int64_t blocked_begin(void)
 }
 static inline void blocked_end(int64_t begun_ns)
 {
-    if (begun_ns) blocked_end_slowly(begun_ns);
+    if (begun_ns) blocked_end_slowly(begun_ns, BLOCKED_LAUNCH);
+}
+/* The same for a graph of so many launches, which takes longer than one. */
+static inline void blocked_end_graph(int64_t begun_ns, uint32_t launches)
+{
+    if (begun_ns) blocked_end_slowly(begun_ns, BLOCKED_GRAPH + (31 - (uint32_t)__builtin_clz(launches)));
 }
 
 /* The host's clock, which stands still in a launch that waits. */

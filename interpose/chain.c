@@ -20,7 +20,8 @@ enum {
     KNOWN = 4096,   /* kernels and shapes that were launched; a power of two */
     RECORDS = 1024, /* of how soon the host goes on; a power of two */
     SOON_NS = 10000,
-    SAMPLED = 64,   /* of so many launches by themselves, one is timed */
+    SURE = 3, /* the level of a record */
+    LATES_MOST = 12,
     BALANCE = 4096, /* launches */
     LONGEST_PAUSE = 1 << 24
 };
@@ -32,19 +33,26 @@ static struct chain {
     unsigned char *arguments; /* CHAIN_ARGUMENTS of each */
     uint32_t count;
     uint64_t sequence; /* hash of their shapes */
-    CUcontext context;
+    CUcontext context; /* NULL: none has chains yet */
+    CUdevice device;   /* of it */
     bool always;
 
     uint32_t limit;  /* the length of this chain */
     uint64_t anchor; /* shape of the first launch of a chain that was not cut short; 0: none yet */
 
-    uint64_t taken, known[KNOWN];
+    uint64_t taken;
+    struct chain_launch
+        known[KNOWN]; /* without stream and arguments; size: since_forgotten at the time, else it is free */
+    size_t since_forgotten; /* counts */
     CUstream streams[STREAMS];
     uint32_t stream_count;
 
-    signed char records[RECORDS]; /* of a kernel behind another: above zero, the host goes on soon */
-    uint64_t last;                /* shape of the last launch */
-    uint32_t record;              /* its record */
+    struct record {
+        int16_t level;       /* above zero, the host goes on soon; below, nothing waits behind the kernel */
+        unsigned char lates; /* that the timer had to come, of late */
+    } records[RECORDS];      /* of a kernel behind another */
+    uint64_t last;           /* shape of the last launch */
+    uint32_t record;         /* its record */
     int64_t last_ns;
 
     int32_t balance; /* launches in graphs less those by themselves */
@@ -53,33 +61,53 @@ static struct chain {
 
 /* --- what may be taken --- */
 
-static uint64_t *find_known(uint64_t shape)
+static struct chain_launch *find_known(const struct chain_launch *launch, uint64_t shape)
 {
     for (uint32_t i = 0; i < 8; i++) {
-        uint64_t *slot = &chain.known[(shape + i) & (KNOWN - 1)];
-        if (*slot == shape || !*slot) return slot;
+        struct chain_launch *slot = &chain.known[(shape + i) & (KNOWN - 1)];
+        if (slot->size != chain.since_forgotten || chain_is_same(slot, launch)) return slot;
     }
     return &chain.known[shape & (KNOWN - 1)];
 }
 
-void chain_note(const struct chain_launch *launch, int64_t took_ns)
+static bool is_known_in(const struct chain_launch *slot, const struct chain_launch *launch)
 {
-    uint64_t shape = chain_shape(launch), *known = find_known(shape);
-    if (*known == shape && took_ns) chain_graph_note_direct(took_ns); /* the first time, code is loaded */
-    *known = shape;
+    return slot->size == chain.since_forgotten && chain_is_same(slot, launch);
 }
 
-/* Without a priority, which kernels in a graph would lose. */
-static bool is_plain_stream(CUstream stream)
+static bool is_known(const struct chain_launch *launch, uint64_t shape)
+{
+    return is_known_in(find_known(launch, shape), launch);
+}
+
+void chain_note(const struct chain_launch *launch, int64_t took_ns)
+{
+    struct chain_launch *slot = find_known(launch, chain_shape(launch));
+    if (is_known_in(slot, launch) && took_ns)
+        chain_graph_note_direct(took_ns); /* the first time, code is loaded */
+    *slot = *launch;
+    slot->arguments = NULL;
+    slot->size = chain.since_forgotten;
+}
+
+/* Of the context of the chains, and without a priority, which kernels in a graph would lose. */
+static bool is_like_default(CUstream stream)
 {
     int priority;
+    CUcontext context;
+    CUgreenCtx part;
+    return REAL(cuStreamGetPriority)(stream, &priority) == CUDA_SUCCESS && !priority &&
+           REAL(cuStreamGetCtx)(stream, &context) == CUDA_SUCCESS && context == chain.context &&
+           (REAL(cuStreamGetGreenCtx)(stream, &part) != CUDA_SUCCESS || !part);
+}
+
+static bool is_plain_stream(CUstream stream)
+{
     if (!stream || stream == CU_STREAM_LEGACY) return true;
     if (stream == CU_STREAM_PER_THREAD) return false;
     for (uint32_t i = 0; i < chain.stream_count; i++)
         if (chain.streams[i] == stream) return true;
-    if (chain.stream_count == STREAMS || REAL(cuStreamGetPriority)(stream, &priority) != CUDA_SUCCESS ||
-        priority)
-        return false;
+    if (chain.stream_count == STREAMS || !is_like_default(stream)) return false;
     chain.streams[chain.stream_count++] = stream;
     return true;
 }
@@ -87,7 +115,7 @@ static bool is_plain_stream(CUstream stream)
 static bool is_in_context(void)
 {
     CUcontext current = track_current_context();
-    if (!chain.context) chain.context = current;
+    if (!chain.context && REAL(cuCtxGetDevice)(&chain.device) == CUDA_SUCCESS) chain.context = current;
     return current && current == chain.context;
 }
 
@@ -98,13 +126,13 @@ static bool is_taken(const struct chain_launch *launch, uint64_t shape)
         chain.paused--;
         return false;
     }
-    return launch->size <= CHAIN_ARGUMENTS && *find_known(shape) == shape &&
-           is_plain_stream(launch->stream) && is_in_context();
+    return launch->size <= CHAIN_ARGUMENTS && is_known(launch, shape) && is_in_context() &&
+           is_plain_stream(launch->stream);
 }
 
 /* --- when it goes to the driver --- */
 
-static void switch_off(const char *reason)
+void chain_end(const char *reason)
 {
     if (atomic_exchange(&chain_is_on, false)) log_write(LOG_INFO, "chain", "no more chains: %s", reason);
 }
@@ -121,7 +149,7 @@ static void account(int32_t launches)
     chain.pause = chain.pause ? 2 * chain.pause : BALANCE;
     if (chain.pause > LONGEST_PAUSE) chain.pause = LONGEST_PAUSE;
     chain.paused = chain.pause;
-    if (chain_graph_is_vain()) switch_off("launches by themselves cost the host less");
+    if (chain_graph_is_vain()) chain_end("launches by themselves cost the host less");
 }
 
 static void launch_each(void)
@@ -132,11 +160,21 @@ static void launch_each(void)
     }
 }
 
+static bool push_context(void)
+{
+    return chain.context && track_current_context() != chain.context &&
+           REAL(cuCtxPushCurrent_v2)(chain.context) == CUDA_SUCCESS;
+}
+
+static void pop_context(bool is_pushed)
+{
+    CUcontext context;
+    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
+}
+
 static void submit(void)
 {
-    CUcontext current = NULL;
-    bool is_pushed =
-        track_current_context() != chain.context && REAL(cuCtxPushCurrent_v2)(chain.context) == CUDA_SUCCESS;
+    bool is_pushed = push_context();
     if (chain_graph_launch(chain.launches, chain.count, chain.sequence, chain.always)) {
         account((int32_t)chain.count);
         shim_count(COUNT_CHAINS);
@@ -146,7 +184,7 @@ static void submit(void)
         launch_each();
         account(-(int32_t)chain.count);
     }
-    if (is_pushed) REAL(cuCtxPopCurrent_v2)(&current);
+    pop_context(is_pushed);
     chain.count = 0;
     chain.sequence = 0;
 }
@@ -155,11 +193,33 @@ static void submit(void)
 static void note_pace(int64_t now_ns)
 {
     if (!chain.last_ns) return;
-    signed char *record = &chain.records[chain.record];
-    bool is_soon = now_ns - chain.last_ns < SOON_NS;
-    if (is_soon && *record < 3) ++*record;
-    if (!is_soon && *record > -4) *record -= 2;
+    struct record *record = &chain.records[chain.record];
+    bool is_soon = chain.always || now_ns - chain.last_ns < SOON_NS;
+    if (is_soon && record->level < SURE) record->level++;
+    if (!is_soon && record->level > -4) record->level -= 2;
+    if (record->level == SURE && record->lates) record->lates--;
     chain.last_ns = 0;
+}
+
+/* The host may have polled what the kernel writes: it is tried again ever more seldom. */
+static void note_late(void)
+{
+    struct record *record = &chain.records[chain.record];
+    if (record->lates < LATES_MOST) record->lates++;
+    record->level = (int16_t) - (2 << record->lates);
+    chain.last_ns = 0;
+}
+
+bool chain_has_grown(void)
+{
+    return chain.limit > 1;
+}
+
+/* The device may be idle from here on. */
+static void begin_again(void)
+{
+    chain.limit = 1;
+    chain.anchor = 0;
 }
 
 void chain_submit(void)
@@ -167,16 +227,20 @@ void chain_submit(void)
     if (!chain.count && chain.limit <= 1) return;
     note_pace(shim_now_ns());
     if (chain.count) submit();
-    chain.limit = 1;
-    chain.anchor = 0;
+    begin_again();
+}
+
+void chain_cut(void)
+{
+    if (chain.count) submit();
 }
 
 void chain_submit_late(void)
 {
     if (!chain.count) return;
-    chain.records[chain.record] = -2;
-    chain.last_ns = 0;
+    note_late();
     submit();
+    begin_again();
 }
 
 /* --- taking --- */
@@ -218,10 +282,12 @@ bool chain_take(const struct chain_launch *launch)
     chain.record = (uint32_t)(chain_mix(chain.last, shape) & (RECORDS - 1));
     chain.last = shape;
     chain.last_ns = now_ns;
-    if (is_full())
+    if (is_full()) {
         go_on();
-    else if (chain.records[chain.record] < 0)
+    } else if (chain.records[chain.record].level < 0) {
         submit();
+        begin_again();
+    }
     return true;
 }
 
@@ -235,7 +301,8 @@ uint64_t chain_oldest(void)
 bool chain_is_wanted(void)
 {
     const char *setting = setting_text("KFUSE_CHAINS");
-    return !(setting && !strcmp(setting, "0")) && !verify_is_asked();
+    return !(setting && !strcmp(setting, "0")) && !verify_is_asked() &&
+           !setting_is_on("CUDA_LAUNCH_BLOCKING");
 }
 
 bool chain_start(void)
@@ -245,6 +312,7 @@ bool chain_start(void)
     chain.always = setting && !strcmp(setting, "always");
     chain.arguments = malloc((size_t)CHAIN_LONGEST * CHAIN_ARGUMENTS);
     chain.limit = 1;
+    chain.since_forgotten = 1;
     if (!chain.arguments) return false;
     atomic_store(&chain_is_on, true);
     return true;
@@ -255,12 +323,45 @@ bool chain_has_graphs(void)
     return chain_graph_count() > 0;
 }
 
-void chain_forget(bool is_context_gone)
+static void forget(bool is_context_gone)
 {
+    bool is_pushed = !is_context_gone && push_context();
     chain_graph_forget(is_context_gone);
-    memset(chain.known, 0, sizeof chain.known);
+    pop_context(is_pushed);
+    chain.since_forgotten++;
     chain.stream_count = 0;
-    if (is_context_gone) chain.context = NULL;
+}
+
+void chain_forget(void)
+{
+    forget(false);
+}
+
+void chain_forget_stream(CUstream stream)
+{
+    for (uint32_t i = 0; i < chain.stream_count; i++)
+        if (chain.streams[i] == stream) {
+            forget(false);
+            return;
+        }
+}
+
+static void end_context(bool is_gone)
+{
+    forget(is_gone);
+    chain.context = NULL;
+    chain.count = 0;
+    chain.sequence = 0;
+}
+
+void chain_context_goes(CUcontext context)
+{
+    if (chain.context && chain.context == context) end_context(false);
+}
+
+void chain_device_gone(CUdevice device)
+{
+    if (chain.context && chain.device == device) end_context(true);
 }
 
 void chain_fork_child(void)

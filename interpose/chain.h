@@ -4,7 +4,7 @@
  * The last station of every launch under a plan: fused kernels, launches that were held, launches of which the plan knows nothing.
  *
  * Order. The chain is a first-in, first-out queue of one stream. Whatever goes to the driver in another way (a launch that no chain
- * takes, a copy, an event, a wait) finds it empty: chain_submit comes before every such call of this library, and the queue
+ * takes, a copy, an event, a wait) finds it empty: chain_submit or chain_cut comes before every such call of this library, and the queue
  * submits whenever its lock is given up, but by a launch that was taken (queue_publish). So the driver gets what it would get
  * without chains, in the same order, a little later. Nothing is moved and no proof is needed: kernels of any kind are taken.
  *
@@ -23,14 +23,21 @@
  * was launched before in the same shape, by itself and without an error; a graph that the driver refuses is replaced by the launches
  * themselves. A kernel that waits for one in another stream: a graph waits for its own last launch, so each stream has its own.
  * A handle that names another kernel after its module was unloaded, a stream that was made anew: what is remembered of all is
- * forgotten when the program unloads a module or destroys a stream. A graph's kernels have no priority: streams that have one are
- * left alone. Captures, cooperative launches, launches with attributes and the per-thread default stream are not taken. Verification,
- * which needs launches one by one, and a second context switch chains off.
- * How it could hang: who polls what a kernel writes, without a call, is served by the timer. How it could be slow: a host that works
- * between launches (see above); sequences that never come again (few of them have graphs, and where most have none, chains pause).
+ * forgotten when the program unloads a module, or destroys a stream that had chains. So it is when a kernel's attributes are set, or
+ * a limit. A graph's kernels have no priority, no attributes of streams and the context of the chains: streams that have a
+ * priority, another context or a part of the device are left alone, and attributes of streams end chains. Captures, cooperative
+ * launches, launches with attributes and the per-thread default stream are not taken. There are no chains in a second context,
+ * with verification, which needs launches one by one, and where CUDA_LAUNCH_BLOCKING makes launches wait: the host may look at
+ * memory behind each.
+ * How it could hang. A launch that waits for room in the driver's queue does so with the lock, perhaps behind a kernel that waits for
+ * another thread's launch: once a second thread works with the device, launches that are not held take no lock. Who polls what a
+ * kernel writes, without a call, is served by the timer.
+ * How it could be slow: a host that works between launches (see above); sequences that never come again (few of them have graphs,
+ * and where most have none, chains pause).
  * Memory: at most CHAIN_GRAPHS graphs; they are given back when the program's own allocation fails.
  *
- * KFUSE_CHAINS: 0: none. always: whether or not it pays, and from the first time that a sequence comes (for tests).
+ * KFUSE_CHAINS: 0: none. always: whether or not it pays or the host goes on soon, and from the first time that a sequence comes
+ * (for tests).
  *
  * All with the queue's lock, but for what is inline. */
 #ifndef KFUSE_INTERPOSE_CHAIN_H
@@ -65,16 +72,28 @@ bool chain_start(void);
 /* The launch comes behind those of the chain, with the arguments copied. False: it is none for chains, and the chain goes on without it;
  * chain_submit must come before it. */
 bool chain_take(const struct chain_launch *launch);
-/* What the chain has goes to the driver. In any thread. */
+/* No launch is taken any more. What the chain has is still to be submitted. */
+void chain_end(const char *reason);
+/* What the chain has goes to the driver, before a call that is no launch. In any thread. */
 void chain_submit(void);
+/* The same before a call of this library's own: the device is not idle, and launches go on behind it. */
+void chain_cut(void);
+/* The next call that is no launch must come to chain_submit, though there may be nothing. */
+bool chain_has_grown(void);
 /* The timer does so, since nothing else did. */
 void chain_submit_late(void);
 /* The ticket of its first launch, which counts all that were taken; 0: there is none. */
 uint64_t chain_oldest(void);
 /* The launch has gone to the driver by itself, which took it so many nanoseconds (0: not known), without an error. */
 void chain_note(const struct chain_launch *launch, int64_t took_ns);
-/* Gives back all graphs, and forgets handles. is_context_gone: the graphs are gone already. */
-void chain_forget(bool is_context_gone);
+/* Gives back all graphs, and forgets handles. */
+void chain_forget(void);
+/* The same where the stream may have had chains: it is about to go. */
+void chain_forget_stream(CUstream stream);
+/* The context is about to go; or it has gone with its device's primary one. Another may have chains then. */
+void chain_context_goes(CUcontext context);
+void chain_device_gone(CUdevice device);
+/* By anyone. */
 bool chain_has_graphs(void);
 void chain_fork_child(void);
 

@@ -3,6 +3,7 @@
 #include "interpose/chain_graph.h"
 
 #include "interpose/blocked.h"
+#include "interpose/relaxed.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
 
@@ -13,11 +14,10 @@
 
 enum {
     SEQUENCES = 4096,
-    SHARE = 16, /* of a sample in a mean */
-    MAKING = 8, /* launches that a graph's making costs beside its own */
-    RETRY =
-        64, /* of so many chains that seem not to pay, one goes as a graph, so that its cost stays known */
-    REFUSALS = 16, /* by a driver that makes no graph at all */
+    SHARE = 16,       /* of a sample in a mean */
+    DOUBT_SHARE = 64, /* of a mean, by which it falls where nothing can measure it again */
+    MAKING = 8,       /* launches that a graph's making costs beside its own */
+    REFUSALS = 16     /* by a driver that makes no graph at all */
 };
 /* What is assumed of the host until it is known. */
 static const int64_t DIRECT_NS = 4000, LAUNCH_NS = 3000, UPDATE_NS = 500, MAKING_NS = 10000;
@@ -25,9 +25,7 @@ static const int64_t DIRECT_NS = 4000, LAUNCH_NS = 3000, UPDATE_NS = 500, MAKING
 struct node {
     CUgraphNode handle;
     CUDA_KERNEL_NODE_PARAMS parameters;
-    uint64_t shape;
-    unsigned char *arguments; /* of the last launch */
-    size_t size;
+    struct chain_launch last; /* with its arguments */
 };
 struct key {
     uint64_t sequence, count;
@@ -51,8 +49,8 @@ struct costs {
 };
 static struct graphs {
     struct sequence *sequences;
-    uint32_t count;            /* of graphs */
-    uint32_t refusals, unpaid; /* since one was made; since one was launched */
+    _Atomic uint32_t count; /* of graphs */
+    uint32_t refusals;      /* since one was made */
     struct costs costs;
 } graphs;
 
@@ -85,14 +83,19 @@ static int64_t saving(uint32_t launches, uint32_t updates)
            updates * known(costs->update_ns, UPDATE_NS);
 }
 
+/* What a graph was measured to cost, when launches waited for room in the driver's queue perhaps, is doubted ever more where it keeps
+ * graphs from being launched: else nothing would measure it again. */
+static bool pays(uint32_t launches, uint32_t updates)
+{
+    if (saving(launches, updates) > 0) return true;
+    graphs.costs.launch_ns -= graphs.costs.launch_ns / DOUBT_SHARE;
+    graphs.costs.update_ns -= graphs.costs.update_ns / DOUBT_SHARE;
+    return false;
+}
+
 bool chain_graph_is_vain(void)
 {
     return saving(CHAIN_LONGEST, CHAIN_LONGEST) <= 0 || graphs.refusals >= REFUSALS;
-}
-
-static bool pays(uint32_t launches, uint32_t updates)
-{
-    return saving(launches, updates) > 0 || ++graphs.unpaid % RETRY == 0;
 }
 
 /* A graph is made when its sequence would have saved what making it costs: so never much more is lost than was to be gained. */
@@ -106,7 +109,9 @@ static bool is_due(struct sequence *sequence)
 
 /* --- graphs --- */
 
-static void fill(CUDA_KERNEL_NODE_PARAMS *to, const struct chain_launch *launch)
+/* A node, unlike a launch, must be told of which kind the handle is. False: it is not known, as of all but the latest where an image
+ * was loaded several times. */
+static bool fill(CUDA_KERNEL_NODE_PARAMS *to, const struct chain_launch *launch)
 {
     const struct track_kernel *kernel = track_kernel_find(launch->function);
     *to = (CUDA_KERNEL_NODE_PARAMS){.gridDimX = launch->grid[0],
@@ -116,10 +121,12 @@ static void fill(CUDA_KERNEL_NODE_PARAMS *to, const struct chain_launch *launch)
                                     .blockDimY = launch->block[1],
                                     .blockDimZ = launch->block[2],
                                     .sharedMemBytes = launch->shared};
-    if (kernel && kernel->is_library_kernel)
+    bool is_latest = kernel && kernel->handle == launch->function;
+    if (is_latest && kernel->is_library_kernel)
         to->kern = (CUkernel)launch->function;
     else
         to->func = launch->function;
+    return !kernel || is_latest || kernel->function == launch->function;
 }
 
 /* The driver copies the arguments. */
@@ -152,15 +159,26 @@ static CUresult update_node(struct sequence *sequence, uint32_t index,
 
 static void remember(struct node *node, const struct chain_launch *launch)
 {
-    node->size = launch->size;
-    memcpy(node->arguments, launch->arguments, launch->size);
+    void *arguments = node->last.arguments;
+    node->last = *launch;
+    node->last.arguments = arguments;
+    memcpy(arguments, launch->arguments, launch->size);
+}
+
+/* A module may be unloaded, a stream destroyed or an attribute set in the middle of a capture. */
+static void give_to_driver(struct sequence *sequence)
+{
+    CUstreamCaptureMode mode = relaxed_begin();
+    if (sequence->executable) REAL(cuGraphExecDestroy)(sequence->executable);
+    REAL(cuGraphDestroy)(sequence->graph);
+    relaxed_end(mode);
 }
 
 static void unmake(struct sequence *sequence, bool is_context_gone)
 {
-    if (!is_context_gone && sequence->executable) REAL(cuGraphExecDestroy)(sequence->executable);
-    if (!is_context_gone && sequence->graph) REAL(cuGraphDestroy)(sequence->graph);
-    for (uint32_t i = 0; sequence->nodes && i < sequence->key.count; i++) free(sequence->nodes[i].arguments);
+    if (!is_context_gone && sequence->graph) give_to_driver(sequence);
+    for (uint32_t i = 0; sequence->nodes && i < sequence->key.count; i++)
+        free(sequence->nodes[i].last.arguments);
     free(sequence->nodes);
     if (sequence->executable) graphs.count--;
     sequence->executable = NULL;
@@ -175,10 +193,9 @@ static bool make_nodes(struct sequence *sequence, const struct chain_launch *lau
     if (!sequence->nodes || REAL(cuGraphCreate)(&sequence->graph, 0) != CUDA_SUCCESS) return false;
     for (uint32_t i = 0; i < sequence->key.count; i++) {
         struct node *node = &sequence->nodes[i];
-        node->shape = chain_shape(&launches[i]);
-        node->arguments = malloc(CHAIN_ARGUMENTS);
-        if (!node->arguments) return false;
-        fill(&node->parameters, &launches[i]);
+        node->last.arguments = malloc(CHAIN_ARGUMENTS);
+        if (!node->last.arguments) return false;
+        if (!fill(&node->parameters, &launches[i])) return false;
         remember(node, &launches[i]);
         if (with_arguments(sequence, i, &launches[i], add_node) != CUDA_SUCCESS) return false;
     }
@@ -189,9 +206,11 @@ static bool make(struct sequence *sequence, const struct chain_launch *launches)
 {
     if (graphs.count >= CHAIN_GRAPHS) return false;
     int64_t begun_ns = shim_now_ns();
+    CUstreamCaptureMode mode = relaxed_begin(); /* another thread's capture may begin meanwhile */
     bool is_made =
         make_nodes(sequence, launches) &&
         REAL(cuGraphInstantiateWithFlags)(&sequence->executable, sequence->graph, 0) == CUDA_SUCCESS;
+    relaxed_end(mode);
     if (is_made) {
         note(&graphs.costs.making_ns, (shim_now_ns() - begun_ns) / ((int64_t)sequence->key.count + MAKING),
              MAKING_NS);
@@ -210,14 +229,14 @@ static bool make(struct sequence *sequence, const struct chain_launch *launches)
 
 static bool is_same(const struct node *node, const struct chain_launch *launch)
 {
-    return node->size == launch->size && !memcmp(node->arguments, launch->arguments, launch->size);
+    return node->last.size == launch->size && !memcmp(node->last.arguments, launch->arguments, launch->size);
 }
 
-/* The hash is of these launches: handles and shapes are as the graph has them. */
+/* Other launches may have the same hash. */
 static bool fits(const struct sequence *sequence, const struct chain_launch *launches)
 {
     for (uint32_t i = 0; i < sequence->key.count; i++)
-        if (sequence->nodes[i].shape != chain_shape(&launches[i])) return false;
+        if (!chain_is_same(&sequence->nodes[i].last, &launches[i])) return false;
     return true;
 }
 
@@ -244,7 +263,7 @@ static bool launch(struct sequence *sequence, const struct chain_launch *launche
     bool is_done = !updates || update(sequence, launches);
     int64_t updated_ns = shim_now_ns(), waited_ns = blocked_begin();
     is_done = is_done && REAL(cuGraphLaunch)(sequence->executable, sequence->key.stream) == CUDA_SUCCESS;
-    blocked_end(waited_ns);
+    blocked_end_graph(waited_ns, (uint32_t)sequence->key.count);
     if (!is_done) {
         unmake(sequence, false);
         sequence->is_refused = true;

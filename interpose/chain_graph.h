@@ -6,7 +6,9 @@
 
 #include "interpose/chain.h"
 
-/* A hash of the kernel and its shape, and of a sequence of these. */
+#include <string.h>
+
+/* A hash of the kernel and its shape, and of a sequence of these. Others may have the same: chain_is_same tells them apart. */
 static inline uint64_t chain_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -18,6 +20,11 @@ static inline uint64_t chain_shape(const struct chain_launch *launch)
     uint64_t hash = chain_mix((uintptr_t)launch->function, (uint64_t)grid[0] << 32 | grid[1]);
     hash = chain_mix(hash, (uint64_t)grid[2] << 32 | launch->shared);
     return chain_mix(hash, (uint64_t)block[0] << 40 ^ (uint64_t)block[1] << 20 ^ block[2]);
+}
+static inline bool chain_is_same(const struct chain_launch *a, const struct chain_launch *b)
+{
+    return a->function == b->function && a->shared == b->shared &&
+           !memcmp(a->grid, b->grid, sizeof a->grid) && !memcmp(a->block, b->block, sizeof a->block);
 }
 
 /* Hands them to the driver as a graph. False: nothing has gone to it, they are to be launched one by one. sequence: of their shapes;

@@ -117,7 +117,7 @@ HOOK(cuModuleUnload, CUmodule module)
     shim_enter_flush();
     record_wall("cuModuleUnload", NULL, true);
     GATE;
-    queue_module_gone();
+    queue_forget_chains();
     track_module_remove(module);
     return REAL(cuModuleUnload)(module);
 }
@@ -127,7 +127,7 @@ HOOK(cuLibraryUnload, CUlibrary library)
     shim_enter_flush();
     record_wall("cuLibraryUnload", NULL, true);
     GATE;
-    queue_module_gone();
+    queue_forget_chains();
     track_module_remove(library);
     return REAL(cuLibraryUnload)(library);
 }

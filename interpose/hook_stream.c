@@ -156,6 +156,7 @@ CAPTURE_END(cuStreamEndCapture_ptsz)
         shim_enter_flush();                                                                                  \
         GATE;                                                                                                \
         record_wall(#symbol, NULL, true);                                                                    \
+        queue_chains_end(context, 0);                                                                        \
         replay_context_gone(context);                                                                        \
         track_id_forget(TRACK_CONTEXT, context);                                                             \
         return REAL(symbol)(context);                                                                        \
@@ -169,6 +170,7 @@ static void primary_released(CUdevice device)
     unsigned flags;
     int is_active = 0;
     if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_active) == CUDA_SUCCESS && is_active) return;
+    queue_chains_end(NULL, device);
     replay_device_gone(device);
 }
 

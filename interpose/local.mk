@@ -11,6 +11,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/gate.c interpose/gate.h \
 	interpose/held.c interpose/held.h \
 	interpose/hook.h \
+	interpose/hook_attributes.c \
 	interpose/hook_copy.c \
 	interpose/hook_entry.c \
 	interpose/hook_launch.c \
@@ -22,10 +23,12 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
-	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h interpose/queue_chain.c interpose/queue_memory.c interpose/queue_parts.h \
+	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h \
+	interpose/queue_chain.c interpose/queue_memory.c interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \
 	interpose/memop.c interpose/memop.h \
 	interpose/record.c interpose/record.h \
+	interpose/relaxed.h \
 	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \
 	interpose/shadow.c interpose/shadow.h \

@@ -8,6 +8,7 @@
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
 #include "interpose/queue_parts.h"
+#include "interpose/relaxed.h"
 #include "interpose/shim.h"
 #include "interpose/timer.h"
 #include "interpose/verify.h"
@@ -137,27 +138,14 @@ static void end_measuring(const char *reason)
     blocked_watch(false);
 }
 
-/* Around calls that would spoil a capture which another thread begins meanwhile. */
-static CUstreamCaptureMode relax(void)
-{
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    return mode;
-}
-
-static void unrelax(CUstreamCaptureMode mode)
-{
-    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-}
-
 static bool make_events(void)
 {
     bool is_made = true, is_pushed = queue_push_context();
-    CUstreamCaptureMode mode = relax();
+    CUstreamCaptureMode mode = relaxed_begin();
     for (uint32_t i = 0; i < ROUNDS_PENDING; i++)
         for (uint32_t j = 0; is_made && j < MARKS; j++)
             is_made = REAL(cuEventCreate)(&measure.rounds[i].events[j], CU_EVENT_DEFAULT) == CUDA_SUCCESS;
-    unrelax(mode);
+    relaxed_end(mode);
     queue_pop_context(is_pushed);
     measure.has_events = is_made;
     if (!is_made) end_measuring("no events are to be had");
@@ -205,7 +193,7 @@ static void read_rounds(int64_t now)
 {
     if (!measure.pending || now < measure.query_ns || track_is_capturing()) return;
     bool is_pushed = queue_push_context();
-    CUstreamCaptureMode mode = relax();
+    CUstreamCaptureMode mode = relaxed_begin();
     while (measure.pending) {
         struct measured_round result;
         const struct round *round = &measure.rounds[measure.first];
@@ -219,7 +207,7 @@ static void read_rounds(int64_t now)
         measure.first = (measure.first + 1) % ROUNDS_PENDING;
         measure.pending--;
     }
-    unrelax(mode);
+    relaxed_end(mode);
     queue_pop_context(is_pushed);
 }
 
@@ -285,7 +273,7 @@ static bool mark(CUstream stream)
         measure_break();
         return false;
     }
-    chain_submit();
+    chain_cut();
     bool is_pushed = queue_push_context();
     CUresult result = REAL(cuEventRecord)(current()->events[measure.marks], stream);
     queue_pop_context(is_pushed);

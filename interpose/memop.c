@@ -128,7 +128,7 @@ CUresult memop_issue(const struct held *held)
     uint64_t bytes =
         (uint64_t)arguments.extent[0] * arguments.extent[1] * arguments.extent[2] * held->memop_width;
     shim_count(COUNT_ISSUED);
-    chain_submit();
+    chain_cut();
     if (held->memop == MEMOP_SET) return set(&arguments, bytes, held->stream);
     return REAL(cuMemcpyDtoDAsync_v2)(arguments.to, arguments.from, bytes, held->stream);
 }

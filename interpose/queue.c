@@ -4,10 +4,10 @@
 
 #include "common/log.h"
 #include "common/setting.h"
-#include "interpose/gate.h"
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
 #include "interpose/contents.h"
+#include "interpose/gate.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/shadow.h"
@@ -88,7 +88,7 @@ void queue_publish(void)
     queue.goes_on = false;
     uint64_t oldest = announced();
     uint64_t before = atomic_load_explicit(&queue.oldest, memory_order_relaxed);
-    bool is_wanted = deferred_is_pending() || is_watching();
+    bool is_wanted = deferred_is_pending() || is_watching() || chain_has_grown();
     if (is_wanted && !shim_has_attention(ATTENTION_QUEUE)) shim_attention_set(ATTENTION_QUEUE);
     if (oldest == before) return;
     if (before || !oldest) {
@@ -492,7 +492,7 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     if (!queue.goes_on) {
         queue.is_known ? settle_for_others() : settle();
         if (!queue.is_known) through_meet_unknown();
-        queue.goes_on = queue_may_chain(shape, kernel) && queue_chain(shape, kernel);
+        queue.goes_on = queue_may_chain(shape, kernel) && queue_take_in_chain(shape, kernel);
     }
     bool is_held = queue.goes_on;
     queue_publish();
@@ -528,6 +528,7 @@ static void forget_attention(void)
     atomic_signal_fence(memory_order_seq_cst);
     if (queue_lock_try(&queue.lock)) {
         end_watching();
+        if (!announced()) chain_submit(); /* it begins with short ones again */
         if (!announced() && !deferred_is_pending() && !through_on()) shim_attention_clear(ATTENTION_QUEUE);
         queue_lock_give(&queue.lock);
     }

@@ -102,11 +102,15 @@ static inline void queue_meet_thread(void)
 bool queue_give_back(void);
 /* What would be given back in the current context. */
 uint64_t queue_own_bytes(void);
-/* A stream is about to go, or a module. */
+/* A stream is about to go. */
 void queue_stream_gone(CUstream stream);
-void queue_module_gone(void);
+/* A module is about to go, or what a kernel's launches are like: no handle is known any more. */
+void queue_forget_chains(void);
+void queue_end_chains(const char *reason);
 /* The context of queue_enable is about to go, or has gone. */
 void queue_context_gone(void);
+/* A context is about to go; or, context NULL, the primary one of the device has gone: that of the chains, perhaps. */
+void queue_chains_end(CUcontext context, CUdevice device);
 /* As queue_flush, at exit: does not wait for ever for a thread that is stuck in the driver. */
 void queue_finish(void);
 

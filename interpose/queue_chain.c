@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches that are the caller's to make, on their way into a chain (chain.h). */
+ * The queue and chains; see queue.h and chain.h. */
 #include "interpose/queue_parts.h"
 
 #include "interpose/chain.h"
@@ -9,6 +9,8 @@
 
 bool queue_may_chain(const struct record_shape *shape, const struct track_kernel *kernel)
 {
+    if (queue_has_threads() || (shape->parameters && shape->extra))
+        return false; /* the latter the driver refuses */
     return chain_on() && kernel && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
            kernel->record.parameter_bytes <= CHAIN_ARGUMENTS &&
            shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
@@ -23,7 +25,7 @@ static struct chain_launch chain_form(const struct record_shape *shape)
     return launch;
 }
 
-bool queue_chain(const struct record_shape *shape, const struct track_kernel *kernel)
+bool queue_take_in_chain(const struct record_shape *shape, const struct track_kernel *kernel)
 {
     unsigned char arguments[CHAIN_ARGUMENTS];
     struct chain_launch launch = chain_form(shape);
@@ -38,8 +40,39 @@ void queue_note_launch(const struct record_shape *shape, int64_t took_ns)
 {
     const struct chain_launch launch = chain_form(shape);
     struct track_kernel *kernel = track_kernel_find(shape->function);
-    if (queue_has_lock() || !kernel || !track_kernel_describe(kernel)) return;
+    if (queue_has_lock() || queue_has_threads() || !kernel || !track_kernel_describe(kernel)) return;
     queue_enter();
     chain_note(&launch, took_ns);
+    queue_leave();
+}
+
+void queue_forget_chains(void)
+{
+    if (queue_has_lock() || !chain_on() || shim_is_latched())
+        return; /* no graph is launched any more, as at exit */
+    queue_enter();
+    chain_submit();
+    chain_forget();
+    queue_publish();
+    queue_leave();
+}
+
+void queue_end_chains(const char *reason)
+{
+    if (queue_has_lock() || !chain_on()) return;
+    queue_enter();
+    chain_submit();
+    chain_forget();
+    chain_end(reason);
+    queue_publish();
+    queue_leave();
+}
+
+void queue_chains_end(CUcontext context, CUdevice device)
+{
+    if (queue_has_lock() || !chain_on()) return;
+    queue_enter();
+    context ? chain_context_goes(context) : chain_device_gone(device);
+    queue_publish();
     queue_leave();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue, and what comes and goes beside it: the library's own device memory, streams, modules, the context; see queue.h. */
+ * The queue, the library's own device memory, and streams that come and go; see queue.h. */
 #include "interpose/queue_parts.h"
 
 #include "interpose/chain.h"
@@ -15,10 +15,15 @@ static bool renames_anything(const struct plan_group *group)
     return false;
 }
 
-static void forget_graphs(void)
+static void give_back_buffers(void)
 {
+    for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
+        if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
+        issue_disable(i, "the program needs the memory of its second buffers");
+        verify_forget(i);
+    }
     bool is_pushed = queue_push_context();
-    chain_forget(false);
+    shadow_free();
     queue_pop_context(is_pushed);
 }
 
@@ -28,15 +33,8 @@ bool queue_give_back(void)
     queue_enter();
     queue_drain_and_materialise(false);
     chain_submit();
-    forget_graphs();
-    for (uint32_t i = 0; i < queue.plan->header->groups.count; i++) {
-        if (!queue.groups[i].is_on || !renames_anything(&queue.plan->groups[i])) continue;
-        issue_disable(i, "the program needs the memory of its second buffers");
-        verify_forget(i);
-    }
-    bool is_pushed = queue_push_context();
-    shadow_free();
-    queue_pop_context(is_pushed);
+    chain_forget();
+    if (shadow_bytes()) give_back_buffers();
     queue_publish();
     queue_leave();
     return true;
@@ -47,39 +45,6 @@ uint64_t queue_own_bytes(void)
     return shadow_bytes() && track_current_context() == queue.context ? shadow_bytes() : 0;
 }
 
-void queue_stream_gone(CUstream stream)
-{
-    if (queue_has_lock() || (!shadow_bytes() && !chain_on())) return;
-    queue_enter();
-    shadow_stream_gone(stream);
-    forget_graphs();
-    queue_leave();
-}
-
-void queue_module_gone(void)
-{
-    if (queue_has_lock() || !chain_on()) return;
-    queue_enter();
-    chain_submit();
-    forget_graphs();
-    queue_publish();
-    queue_leave();
-}
-
-void queue_context_gone(void)
-{
-    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events() || chain_on();
-    if (queue_has_lock() || !has_any) return;
-    queue_enter();
-    chain_forget(true);
-    measure_context_gone();
-    rename_forget();
-    shadow_forget();
-    deferred_forget();
-    queue_publish();
-    queue_leave();
-}
-
 /* An event that the program has recorded before may order the stream behind a use, not behind its
  * rematerialisation. */
 void queue_new_stream(CUstream stream)
@@ -88,4 +53,28 @@ void queue_new_stream(CUstream stream)
     if (queue_has_lock() || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
     if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
     REAL(cuEventDestroy_v2)(event);
+}
+
+void queue_stream_gone(CUstream stream)
+{
+    if (queue_has_lock() || (!shadow_bytes() && !chain_on())) return;
+    queue_enter();
+    chain_submit();
+    shadow_stream_gone(stream);
+    chain_forget_stream(stream);
+    queue_publish();
+    queue_leave();
+}
+
+void queue_context_gone(void)
+{
+    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events();
+    if (queue_has_lock() || !has_any) return;
+    queue_enter();
+    measure_context_gone();
+    rename_forget();
+    shadow_forget();
+    deferred_forget();
+    queue_publish();
+    queue_leave();
 }

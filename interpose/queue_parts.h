@@ -89,13 +89,14 @@ void queue_drain_and_materialise(bool others);
 /* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */
 bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
 bool queue_append_sums(struct held *held, uint32_t index);
-/* Whether a launch that is left to its caller may go into a chain; then, with the lock, all before it being in the driver or in the
- * chain: puts it there. False: its caller makes it. */
-bool queue_may_chain(const struct record_shape *shape, const struct track_kernel *kernel);
-bool queue_chain(const struct record_shape *shape, const struct track_kernel *kernel);
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);
 /* Of a launch that finds the queue empty: whether it may begin a pattern. */
 bool queue_may_start(const struct record_shape *shape, uint32_t index);
+
+/* A launch that is not held may go on with a chain. */
+bool queue_may_chain(const struct record_shape *shape, const struct track_kernel *kernel);
+/* It does; all that is before it is in the driver, or in the chain. False: it is the caller's to make. */
+bool queue_take_in_chain(const struct record_shape *shape, const struct track_kernel *kernel);
 
 #endif

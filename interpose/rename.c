@@ -99,7 +99,7 @@ static void put_buffers(void)
 static bool make_equal(const struct range *range)
 {
     if (!(range->rename->flags & PLAN_RENAME_PARTIAL)) return true;
-    chain_submit();
+    chain_cut();
     return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, renames.stream) ==
            CUDA_SUCCESS;
 }
@@ -180,7 +180,7 @@ static void copy_back(const struct range *range)
 {
     const struct plan_box *box = &range->rename->written;
     CUresult result;
-    chain_submit();
+    chain_cut();
     if (range->rename->flags & PLAN_RENAME_PARTIAL)
         result = copy_box(box, range->address + box->from, range->shadow + box->from);
     else

@@ -44,6 +44,7 @@ struct track_kernel {            /* one a module and name; never freed */
     char *name;
     void *handle;           /* the latest */
     bool is_library_kernel; /* a CUkernel, not a CUfunction */
+    void *function;         /* the latest CUfunction that the driver has made of a CUkernel */
     bool is_described, is_recorded;
     struct trace_kernel record;
     struct trace_parameter *parameters;

@@ -301,6 +301,7 @@ struct track_kernel *track_kernel_add(void *handle, bool is_library_kernel, void
 void track_kernel_alias(void *handle, struct track_kernel *kernel)
 {
     pthread_mutex_lock(&registry.lock);
+    kernel->function = handle;
     bind_kernel(handle, kernel);
     pthread_mutex_unlock(&registry.lock);
 }

@@ -5,6 +5,7 @@ bench_scripts += \
 	tests/bench/lazy.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
+	tests/bench/chains.sh \
 	tests/bench/closures.sh \
 	tests/bench/columns.sh \
 	tests/bench/jacobi.sh \

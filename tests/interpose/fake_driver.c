@@ -662,3 +662,16 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction functi
                           config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
                           parameters, extra);
 }
+
+/* --- for fake_graph.c, past the preloaded library --- */
+
+#define OWN(symbol)                                                                                          \
+    extern __typeof__(symbol) own_##symbol __attribute__((alias(#symbol), visibility("hidden")))
+OWN(cuCtxGetCurrent);
+OWN(cuFuncGetAttribute);
+OWN(cuFuncGetModule);
+OWN(cuFuncGetName);
+OWN(cuFuncGetParamInfo);
+OWN(cuLaunchKernel);
+OWN(cuModuleGetFunction);
+OWN(cuModuleLoadData);

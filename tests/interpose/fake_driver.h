@@ -43,6 +43,22 @@ void fake_fail_copy(int of_boxes, int of_bytes);
 void fake_set_capturing(int is_capturing);
 void fake_set_device_name(const char *name);
 
+/* From now on such calls return this CUresult, or 0: succeed. Of graphs launched there is one line, "graph KERNELS STREAM", and then
+ * a line each kernel. */
+enum fake_graph_call {
+    FAKE_GRAPH_CREATE,
+    FAKE_GRAPH_ADD,
+    FAKE_GRAPH_INSTANTIATE,
+    FAKE_GRAPH_UPDATE,
+    FAKE_GRAPH_LAUNCH,
+    FAKE_GRAPH_CALLS
+};
+void fake_fail_graphs(enum fake_graph_call call, int result);
+/* That there are, executable or not. */
+unsigned fake_graphs(void);
+/* The stream has this priority, and belongs to this context; NULL: to any. */
+void fake_set_stream(void *stream, int priority, void *context);
+
 /* An entry point that no table knows; reached through cuGetProcAddress only. */
 typedef int (*fake_future_function)(long a, long b, long c, long d, long e, long f, long g, double x,
                                     double y);

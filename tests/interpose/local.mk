@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs start themselves again under LD_PRELOAD; the fake driver's SONAME is libcuda.so.1.
 check_LTLIBRARIES += tests/interpose/libcuda.la
-tests_interpose_libcuda_la_SOURCES = tests/interpose/fake_driver.c tests/interpose/fake_driver.h
+tests_interpose_libcuda_la_SOURCES = tests/interpose/fake_driver.c tests/interpose/fake_driver.h \
+	tests/interpose/fake_graph.c
 tests_interpose_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 tests_interpose_libcuda_la_LIBADD = -ldl -lpthread
 
@@ -9,7 +10,8 @@ check_LTLIBRARIES += tests/interpose/lookups/libcuda.la
 tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
-preload_tests = tests/interpose/test_alone tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_refusals \
+preload_tests = tests/interpose/test_alone tests/interpose/test_chain \
+	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_refusals \
 	tests/interpose/test_rename tests/interpose/test_replay tests/interpose/test_through tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
@@ -30,6 +32,9 @@ tests_interpose_test_alone_SOURCES = tests/interpose/test_alone.c $(interpose_re
 tests_interpose_test_alone_LDFLAGS = -Wl,--export-dynamic-symbol=pthread_create
 tests_interpose_test_alone_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_alone_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_chain_SOURCES = tests/interpose/test_chain.c $(interpose_replay)
+tests_interpose_test_chain_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_chain_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)
 tests_interpose_test_refusals_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_refusals_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
