@@ -233,6 +233,34 @@ static void what_is_served_may_be_overwritten(void **state)
 }
 
 /* A border's threads keep what is their own. */
+static void expect_drops(struct scene scene, uint32_t drops)
+{
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_true(run.group->stage_count > 1);
+    assert_int_equal(run.group->drop_count, drops);
+    scene_close(&run);
+}
+
+/* A later stage overwrites it, and what reads it in between has it from the tile. */
+static void what_is_overwritten_is_not_stored(void **state)
+{
+    (void)state;
+    expect_drops((struct scene){{SCALE(1, 0), STENCIL("periodic", 2, 1), SCALE(1, 2)}, SIX_FLOATS}, 1);
+}
+
+/* A load of another stage reads it in memory before it is overwritten. */
+static void what_is_read_in_memory_is_stored(void **state)
+{
+    (void)state;
+    expect_drops(
+        (struct scene){{SCALE(3, 0), SCALE(1, 0), STENCIL("periodic", 2, 1), SCALE(4, 3), SCALE(3, 2)},
+                       SIX_FLOATS},
+        0);
+}
+
 static void local_arrays_of_a_border(void **state)
 {
     (void)state;
@@ -315,6 +343,8 @@ int main(void)
         cmocka_unit_test(the_remainder_of_an_index),
         cmocka_unit_test(a_ring_of_two),
         cmocka_unit_test(what_is_served_may_be_overwritten),
+        cmocka_unit_test(what_is_overwritten_is_not_stored),
+        cmocka_unit_test(what_is_read_in_memory_is_stored),
         cmocka_unit_test(local_arrays_of_a_border),
         cmocka_unit_test(stores_of_both_branches),
         cmocka_unit_test(edges_that_a_small_member_computes),
