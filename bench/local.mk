@@ -2,12 +2,12 @@
 # The evaluation programs, built as a user would: X with the static runtime, as nvcc does unless told; X-shared with the
 # shared one, which the emulator can stand in for. floor answers the static runtime's dlsym: it has no shared form.
 bench_programs = bench/blas bench/chain bench/kernel-summation bench/lecture bench/listings bench/nofuse \
-	bench/shallow bench/vadd
+	bench/shallow bench/stencil bench/vadd
 bench_headers = bench/bench.h bench/chain.h
 if BENCH
 cuda_programs += $(bench_programs) $(bench_programs:=-shared) bench/floor
 endif
-EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/cost bench/demo bench/endurance bench/golden bench/gpu \
+EXTRA_DIST += $(bench_programs:=.cu) bench/floor.cu $(bench_headers) bench/chains bench/cost bench/demo bench/endurance bench/golden bench/gpu \
 	bench/planning bench/programs bench/statistics.sh bench/steady bench/told.awk $(bench_routines)
 bench_routines = $(addprefix bench/routines/,add_tiles.cuh axpy.cuh by_hand.cuh copy.cuh cublas.cuh dot.cuh gemm.cuh \
 	gemv.cuh gemv_tiles.cuh gemvt_tiles.cuh ger.cuh host.cuh library.cuh scal.cuh sequences.cuh sums.cuh)

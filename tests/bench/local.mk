@@ -38,6 +38,7 @@ bench_scripts += \
 	tests/bench/reach.sh \
 	tests/bench/read_only.sh \
 	tests/bench/shallow.sh \
+	tests/bench/stencil.sh \
 	tests/bench/sparse.sh \
 	tests/bench/stream_capture.sh \
 	tests/bench/threads.sh \

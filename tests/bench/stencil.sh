@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Stencils on structured grids, whose arrays swap or turn; a wave with damping in place; a plane as a line of threads.
+. "$top_srcdir/tests/tools/functions.sh"
+stencil=$bench/stencil-shared
+fuses "$stencil" --form jacobi --size 256 --steps 24
+[ "$(stat_of issued)" -le 8 ] || fail "$(stat_of issued) launches issued of $(stat_of launches)"
+fuses "$stencil" --form jacobi --size 256 --steps 24 --flat
+fuses "$stencil" --form wave --size 20 --steps 12
+fuses "$stencil" --form pair --size 20 --steps 6
