@@ -51,6 +51,7 @@ static struct graphs {
     struct sequence *sequences;
     _Atomic uint32_t count; /* of graphs */
     uint32_t refusals;      /* since one was made */
+    bool is_full;           /* there was no room for one: all begin anew */
     struct costs costs;
 } graphs;
 
@@ -193,7 +194,7 @@ static bool make_nodes(struct sequence *sequence, const struct chain_launch *lau
     if (!sequence->nodes || REAL(cuGraphCreate)(&sequence->graph, 0) != CUDA_SUCCESS) return false;
     for (uint32_t i = 0; i < sequence->key.count; i++) {
         struct node *node = &sequence->nodes[i];
-        node->last.arguments = malloc(CHAIN_ARGUMENTS);
+        node->last.arguments = malloc(launches[i].size + 1);
         if (!node->last.arguments) return false;
         if (!fill(&node->parameters, &launches[i])) return false;
         remember(node, &launches[i]);
@@ -204,7 +205,8 @@ static bool make_nodes(struct sequence *sequence, const struct chain_launch *lau
 
 static bool make(struct sequence *sequence, const struct chain_launch *launches)
 {
-    if (graphs.count >= CHAIN_GRAPHS) return false;
+    graphs.is_full = graphs.count >= CHAIN_GRAPHS;
+    if (graphs.is_full) return false;
     int64_t begun_ns = shim_now_ns();
     CUstreamCaptureMode mode = relaxed_begin(); /* another thread's capture may begin meanwhile */
     bool is_made =
@@ -229,14 +231,16 @@ static bool make(struct sequence *sequence, const struct chain_launch *launches)
 
 static bool is_same(const struct node *node, const struct chain_launch *launch)
 {
-    return node->last.size == launch->size && !memcmp(node->last.arguments, launch->arguments, launch->size);
+    return !memcmp(node->last.arguments, launch->arguments, launch->size);
 }
 
 /* Other launches may have the same hash. */
 static bool fits(const struct sequence *sequence, const struct chain_launch *launches)
 {
-    for (uint32_t i = 0; i < sequence->key.count; i++)
-        if (!chain_is_same(&sequence->nodes[i].last, &launches[i])) return false;
+    for (uint32_t i = 0; i < sequence->key.count; i++) {
+        const struct chain_launch *last = &sequence->nodes[i].last;
+        if (!chain_is_same(last, &launches[i]) || last->size != launches[i].size) return false;
+    }
     return true;
 }
 
@@ -280,9 +284,9 @@ static struct sequence *find(const struct chain_launch *launches, uint32_t count
 {
     struct key key = {hash, count, launches[0].stream == CU_STREAM_LEGACY ? NULL : launches[0].stream};
     struct sequence *sequence;
+    if (HASH_COUNT(graphs.sequences) >= SEQUENCES || graphs.is_full) chain_graph_forget(false);
     HASH_FIND(hh, graphs.sequences, &key, sizeof key, sequence);
     if (sequence) return sequence;
-    if (HASH_COUNT(graphs.sequences) >= SEQUENCES) chain_graph_forget(false);
     sequence = calloc(1, sizeof *sequence);
     if (!sequence) return NULL;
     sequence->key = key;
@@ -315,6 +319,7 @@ void chain_graph_forget(bool is_context_gone)
         unmake(sequence, is_context_gone);
         free(sequence);
     }
+    graphs.is_full = false;
 }
 
 uint32_t chain_graph_count(void)
