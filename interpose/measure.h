@@ -12,6 +12,9 @@
  * copies back, what the program does in between. What the change from one stretch to the other brings (a copy
  * back that the program did not cause) lies before the end of a first use, and is not counted.
  *
+ * Launches of either stretch go to the driver in chains (chain.h). In an ORIGINAL one these begin with each use; else few would come
+ * again in so short a stretch, and have graphs.
+ *
  * A device that is far behind the host runs a stretch of originals from what it has in store, however long
  * the host takes for their launches. So the period is what the host took, where that is more, in a
  * stretch in which the program has not waited: going on so, the device would wait for it. (A device that is
