@@ -165,6 +165,21 @@ static void drop_step(void *, long step)
     CHECK(cudaMemcpy(host, old_u + 5, sizeof host, cudaMemcpyDeviceToHost));
 }
 
+/* All but v is left out, and overwritten by the next step; but what the copy leaves is copied on now and then. */
+static void peek_step(void *, long step)
+{
+    const size_t cells = (size_t)nx * ny;
+    set(sum, 0, 0);
+    gather_x<<<grid, block, 0, stream>>>(nx, ny, sum, u);
+    copy(old_u, sum, cells, 0);
+    scale<<<grid, block, 0, stream>>>(nx, ny, v, old_u);
+    CHECK(cudaStreamSynchronize(stream));
+    if (!twist || step % 4 != 1) return;
+    copy(spare, old_u, cells, 0);
+    gather_x<<<grid, block, 0, stream>>>(nx, ny, u, spare);
+    CHECK(cudaStreamSynchronize(stream));
+}
+
 /* Bytes that are no multiple of 4 away, set two at a time; and sets that fail. */
 static void bytes_step(void *, long step)
 {
@@ -185,7 +200,7 @@ static const struct {
     const char *name;
     void (*step)(void *, long step);
 } modes[] = {{"clear", clear_step}, {"save", save_step}, {"buffer", buffer_step}, {"pack", pack_step},
-             {"count", count_step}, {"drop", drop_step}, {"bytes", bytes_step}};
+             {"count", count_step}, {"drop", drop_step}, {"peek", peek_step},     {"bytes", bytes_step}};
 
 int main(int argc, char **argv)
 {
@@ -196,7 +211,7 @@ int main(int argc, char **argv)
     const struct option own[] = {
         {"width", &width, NULL, NULL, "doubles in a row"},
         {"height", &height, NULL, NULL, "rows"},
-        {"mode", NULL, &mode, NULL, "clear, save, buffer, pack, count, drop or bytes"},
+        {"mode", NULL, &mode, NULL, "clear, save, buffer, pack, count, drop, peek or bytes"},
         {"written", NULL, NULL, &written, "sets and copies are kernels"},
         {"twist", NULL, NULL, &twist, "some of them are others"},
         {"streams", NULL, NULL, &streams, "in a stream of its own"},
@@ -221,7 +236,8 @@ int main(int argc, char **argv)
     CHECK(cudaMemset(text, 3, cells + 2));
     CHECK(cudaMemset(blend, 5, cells));
     if (streams) CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    if (twist) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    bool is_alone = !strcmp(mode, "peek"); /* no other stream: else nothing is left out */
+    if (twist && !is_alone) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaDeviceSynchronize());
     void (*step_of_mode)(void *, long) = NULL;
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)

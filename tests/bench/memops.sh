@@ -51,4 +51,5 @@ mode buffer 13
 mode pack 16
 mode count 26
 mode drop 6
+mode peek 16
 mode bytes 4
