@@ -12,10 +12,10 @@
 
 static const char architecture[] = "compute_90";
 
-/* t7, c7, d7 or q7 of program 7 */
+/* t7, c7, d7, q7, u7 or b7 of program 7 */
 static bool declares_variable(const char *line, size_t length, uint32_t number)
 {
-    for (const char *letter = "tcdq"; *letter; letter++) {
+    for (const char *letter = "tcdqub"; *letter; letter++) {
         char name[32];
         snprintf(name, sizeof name, " %c%u[", *letter, number);
         if (memmem(line, length, name, strlen(name))) return true;

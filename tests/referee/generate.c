@@ -69,6 +69,8 @@ static void draw_theme(struct generator *generator)
     }
     theme->height = theme->length / theme->width;
     theme->value = "ffffdddii"[random_below(random, 9)];
+    struct random own = {random->state ^ 0x7feb352du};
+    theme->has_constants = random_chance(&own, 35);
 }
 
 /* Many programs have one allocation for most of their arrays. */
@@ -184,6 +186,7 @@ static void draw_kernels(struct generator *generator)
         say(generator, "__device__ float t%u[%d];\n__constant__ float c%u[%d];\n", generator->number,
             2 * generator->theme.length, generator->number, KERNEL_CONSTANTS);
     }
+    contents_declare(generator);
     if (generator->theme.has_calls) say(generator, "%s", kernel_called);
     bool has_bits = false;
     for (uint32_t k = 0; k < generator->kernel_count; k++) {
@@ -208,10 +211,12 @@ static void draw_rounds(struct generator *generator)
     if (!sequence || !variant) abort();
     say_forget_order(generator);
     sequence_draw(generator, sequence);
+    contents_agree(generator, sequence, 0);
     say_sequence(generator, sequence);
     vary_data(generator, sequence);
     say_sequence(generator, sequence);
     say(generator, "replay\n");
+    generator->is_replayed = true;
     say_sequence(generator, sequence);
     if (random_chance(&generator->random, 30)) /* as in a loop, whose results nobody reads meanwhile */
         for (uint32_t round = 0; round < 6; round++) say_sequence(generator, sequence);
@@ -222,6 +227,11 @@ static void draw_rounds(struct generator *generator)
         say_sequence(generator, variant);
         if (random_chance(&generator->random, 60)) say_results(generator);
         vary_data(generator, sequence);
+        if (generator->theme.has_constants && random_chance(&generator->random, 50)) {
+            *variant = *sequence;
+            vary_contents(generator, variant);
+            say_sequence(generator, variant);
+        }
         if (round % 3 == 2)
             say_sequence(generator, sequence); /* else holding comes to nothing too often, and stops */
     }

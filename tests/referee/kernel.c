@@ -370,10 +370,14 @@ static void write_parameters(struct writer *writer, struct text *body)
         else
             kernel_say(writer, "%s *p%u, ", pointer->type->name, p);
     }
-    for (uint32_t i = 0; kernel->scalars[i]; i++)
-        kernel_say(writer, "%s%s %c", i ? ", " : "", scalar_name(kernel->scalar_types[i]),
-                   kernel->scalars[i]);
+    const char *between = "";
+    for (uint32_t i = 0; kernel->scalars[i]; i++) {
+        if (kernel->is_constant[i]) continue; /* s or t is none */
+        kernel_say(writer, "%s%s %c", between, scalar_name(kernel->scalar_types[i]), kernel->scalars[i]);
+        between = ", ";
+    }
     kernel_say(writer, ")\n{\n");
+    kernel_write_constants(writer);
     for (uint32_t p = 0; p < kernel->pointer_count; p++)
         if (kernel_is_variable(&kernel->pointers[p]))
             kernel_say(writer, "auto p%u = %c%u;\n", p, kernel->pointers[p].variable, writer->program);
@@ -522,6 +526,7 @@ struct kernel *kernel_draw(struct arena *arena, struct random *random, const str
         kernel_hide_pointers(&writer);
         finish_pointers(&writer);
         draw_scalars(&writer);
+        kernel_draw_constant_scalars(&writer);
     }
     kernel->keeps_place = keeps_place(&writer);
     if (!kernel->name)

@@ -162,6 +162,8 @@ struct kernel {
     char scalars[8];               /* the others, in their order: letters of n, m, o, h, s, t; v, a
                            * flag's next value */
     char scalar_types[8];          /* c, h, i, l or f: 8, 16, 32 and 64 bits, float */
+    bool is_constant[8];           /* it is no argument, but in a __constant__ variable of the module */
+    uint32_t constant_entry;       /* of the table, where o is */
 
     struct kernel_pointer pointers[KERNEL_POINTERS];
     struct kernel_access accesses[KERNEL_ACCESSES];
@@ -194,6 +196,7 @@ struct kernel_theme {
     char value;
     bool has_tables;        /* the program has t and c */
     bool has_calls;         /* it has kernel_called */
+    bool has_constants;     /* it has u and b: kernel_constant.c */
     uint32_t unseen;        /* percent of the kernels outside of scenes that hide something */
     uint32_t unseen_scenes; /* percent of the scenes that are kernel_unseen.c's */
     bool has_streams;       /* the program may have */
@@ -207,6 +210,9 @@ struct kernel_theme {
 };
 enum { KERNEL_HIDDEN_MOST = 2 /* of the pointers of one kernel */, KERNEL_ENTRIES = 32 /* of q and z */ };
 enum { KERNEL_SCENE_MOST = 5, KERNEL_SLOTS = 6 };
+/* u and b have so many elements each, of 4 and 8 bytes. */
+enum { KERNEL_CONSTANT_VARIABLES = 2, KERNEL_CONSTANT_TABLE = 4, KERNEL_CONSTANT_BYTES = 32 };
+#define KERNEL_CONSTANT_NAMES "ub"
 enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array */ };
 
 /* The length, the block and so on are what the scene needs. */
@@ -226,6 +232,12 @@ extern const char kernel_one_nan[], kernel_any_nan[];
 bool kernel_looks_at_bits(const struct kernel *kernel);
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
                            uint32_t program, uint32_t index);
+
+/* Where a kernel finds a scalar that is_constant. */
+struct kernel_constant {
+    uint32_t variable, offset, size;
+};
+struct kernel_constant kernel_constant_of(const struct kernel *kernel, uint32_t scalar);
 
 /* Calls visit for every access of every thread: thread is its number in the launch, from and to the bytes,
  * relative to the pointer. Accesses that data decides are visited as if they all happened; for_any: any

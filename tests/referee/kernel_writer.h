@@ -65,6 +65,10 @@ void kernel_write_struct_type(struct writer *writer);
 void kernel_write_struct_parameter(struct writer *writer);
 void kernel_write_struct_parts(struct writer *writer);
 
+/* kernel_constant.c: which of the scalars are in variables; the first lines of the kernel */
+void kernel_draw_constant_scalars(struct writer *writer);
+void kernel_write_constants(struct writer *writer);
+
 /* kernel_block.c */
 enum kernel_meeting {
     MEETING_TURNED,

@@ -172,7 +172,7 @@ static uint32_t draw_array(const struct launch *launch, const struct launch_arra
 
 uint32_t launch_own(const struct launch_arrays *arrays, char variable)
 {
-    static const char letters[] = "tcfkzq";
+    static const char letters[] = "tcfkzqub";
     return arrays->count + (uint32_t)(strchr(letters, variable) - letters);
 }
 

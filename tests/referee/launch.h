@@ -7,7 +7,7 @@
 #include "tests/referee/kernel.h"
 
 enum {
-    LAUNCH_OWN = 6 /* t c f k z q: struct kernel_pointer */,
+    LAUNCH_OWN = 8 /* t c f k z q: struct kernel_pointer; u b: kernel_constant.c */,
     LAUNCH_ARRAYS = 8 + LAUNCH_OWN,
     LAUNCH_LANES = 2
 };
@@ -21,7 +21,7 @@ struct launch_arrays {
     uint32_t lanes; /* launches of one lane draw every lanes-th array: lanes do not depend on each other */
     uint32_t latest[LAUNCH_LANES]; /* what the launch drawn last in a lane wrote; not the state of steps */
     uint32_t turn;                 /* the array that is a scene's first */
-    int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of t, c, f, k, z and q */
+    int64_t sizes[LAUNCH_ARRAYS];  /* bytes; behind the last one those of t, c, f, k, z, q, u and b */
 };
 struct launch {
     const struct kernel *kernel;

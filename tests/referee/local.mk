@@ -5,10 +5,11 @@ tests_referee_referee_SOURCES = \
 	tests/analysis/members.c tests/analysis/members.h \
 	tests/analysis/soundness.c tests/analysis/soundness.h \
 	tests/referee/compile.c \
+	tests/referee/contents.c \
 	tests/referee/generate.c tests/referee/generate.h \
 	tests/referee/judge.c tests/referee/judge.h \
 	tests/referee/kernel.c tests/referee/kernel.h tests/referee/kernel_access.c tests/referee/kernel_map.c \
-	tests/referee/kernel_loop.c tests/referee/kernel_struct.c \
+	tests/referee/kernel_loop.c tests/referee/kernel_struct.c tests/referee/kernel_constant.c \
 	tests/referee/kernel_block.c tests/referee/kernel_scene.c tests/referee/kernel_step.c tests/referee/kernel_data.c tests/referee/kernel_unseen.c \
 	tests/referee/kernel_writer.h \
 	tests/referee/launch.c tests/referee/launch.h \

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_BYTES = 1 << 28, LAUNCH_STEPS = 50 * 1000 * 1000, WATCHED_MOST = 256 };
+enum { DEVICE_BYTES = 1 << 28, LAUNCH_STEPS = 50 * 1000 * 1000, WATCHED_MOST = 256, WAITING_MOST = 64 };
 
 struct observation {
     struct batch *batch;
@@ -26,6 +26,9 @@ struct observation {
     uint64_t seen[WATCHED_MOST]; /* hashes of the launches that were watched */
     bool is_unprinted[SCRIPT_ARRAYS];
     uint32_t seen_count, calls;
+    bool is_holding; /* what goes to one stream waits */
+    uint32_t held_stream, waiting_count;
+    const struct script_operation *waiting[WAITING_MOST];
     FILE *out;
 };
 
@@ -41,11 +44,31 @@ static uint64_t address_of(const struct observation *seen, struct script_place p
 
 /* --- one launch --- */
 
+enum { VARIABLES_MOST = 8 };
+
+/* Those that launches find something in that shapes what they do. */
+static uint32_t find_constants(const struct observation *seen, struct launch_variable *found)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < seen->ptx->variable_count && count < VARIABLES_MOST; i++) {
+        const struct ptx_variable *variable = seen->ptx->variables[i];
+        uint64_t address, size;
+        if (variable->space != PTX_CONST ||
+            !emu_program_variable(seen->module, variable->name, &address, &size))
+            continue;
+        found[count++] = (struct launch_variable){variable->name, host(address), size};
+    }
+    return count;
+}
+
 static bool is_new(struct observation *seen, const struct script_launch *launch)
 {
-    uint64_t parts[3] = {hash_check(launch->kernel, strlen(launch->kernel)),
+    struct launch_variable constants[VARIABLES_MOST];
+    uint64_t parts[4] = {hash_check(launch->kernel, strlen(launch->kernel)),
                          hash_check(launch->grid, sizeof launch->grid + sizeof launch->block),
                          hash_check(launch->arguments, launch->size)};
+    for (uint32_t i = 0, count = find_constants(seen, constants); i < count; i++)
+        parts[3] = parts[3] * 31 + hash_check(constants[i].contents, constants[i].size);
     uint64_t hash = hash_check(parts, sizeof parts);
     for (uint32_t i = 0; i < launch->pointer_count; i++) hash = hash * 31 + launch->pointers[i].array;
     for (uint32_t i = 0; i < seen->seen_count; i++)
@@ -78,13 +101,16 @@ static struct access_summary *analyse(struct observation *seen, const struct scr
                                       const unsigned char *arguments)
 {
     struct launch_pointer pointers[SCRIPT_POINTERS];
+    struct launch_variable constants[VARIABLES_MOST];
     const struct ptx_function *function = ptx_find_function(seen->ptx, launch->kernel);
     struct launch_input input = {.function = function ? plain_function(seen->ptx->arena, function) : NULL,
                                  .dynamic_shared = launch->shared,
                                  .arguments = arguments,
                                  .arguments_size = launch->size,
                                  .pointers = pointers,
-                                 .pointer_count = launch->pointer_count};
+                                 .pointer_count = launch->pointer_count,
+                                 .variables = constants,
+                                 .variable_count = find_constants(seen, constants)};
     memcpy(input.grid, launch->grid, sizeof input.grid);
     memcpy(input.block, launch->block, sizeof input.block);
     for (uint32_t i = 0; i < launch->pointer_count; i++) pointers[i].offset = launch->pointers[i].offset;
@@ -280,9 +306,15 @@ static void perform(struct observation *seen, const struct script_operation *ope
         if (emu_program_variable(seen->module, operation->name, &address, &size))
             point(seen, operation, address + (uint64_t)operation->place.offset);
         break;
+    case SCRIPT_PUT:
+        if (emu_program_variable(seen->module, operation->name, &address, &size))
+            memcpy(host(address + (uint64_t)operation->place.offset), operation->data, operation->bytes);
+        break;
     case SCRIPT_POLL:
         tell(seen, "read ", operation->number, address_of(seen, operation->source), operation->bytes);
         break;
+    case SCRIPT_HOLD:
+    case SCRIPT_OPEN: /* follow_order */
     case SCRIPT_AWAIT:
     case SCRIPT_JOIN:
     case SCRIPT_RENEW:
@@ -296,6 +328,29 @@ static void perform(struct observation *seen, const struct script_operation *ope
     case SCRIPT_OPERATIONS:
         break;
     }
+}
+
+static bool waits_for_host(const struct observation *seen, const struct script_operation *operation)
+{
+    bool is_in_stream =
+        operation->kind == SCRIPT_LAUNCH || (operation->kind == SCRIPT_PUT && operation->has_stream);
+    return seen->is_holding && is_in_stream && operation->stream == seen->held_stream &&
+           seen->waiting_count < WAITING_MOST;
+}
+
+/* Does it, or has it wait; what waited comes when the host is there. */
+static void follow_order(struct observation *seen, const struct script_operation *operation)
+{
+    if (operation->kind == SCRIPT_HOLD) seen->held_stream = operation->stream;
+    if (waits_for_host(seen, operation)) {
+        seen->waiting[seen->waiting_count++] = operation;
+        return;
+    }
+    seen->is_holding = operation->kind == SCRIPT_HOLD ||
+                       (seen->is_holding && operation->kind != SCRIPT_OPEN && operation->kind != SCRIPT_SYNC);
+    for (uint32_t i = 0; !seen->is_holding && i < seen->waiting_count; i++) perform(seen, seen->waiting[i]);
+    if (!seen->is_holding) seen->waiting_count = 0;
+    perform(seen, operation);
 }
 
 /* Whether every place that an operation names exists: shrinking may have taken an allocation away. */
@@ -337,8 +392,9 @@ char *observe_program(struct batch *batch, struct judge_program *program)
         if (!is_possible(&seen, operation))
             batch_fail(batch, program, "program: line %u names what is not there", operation->line);
         else
-            perform(&seen, operation);
+            follow_order(&seen, operation);
     }
+    follow_order(&seen, &(struct script_operation){.kind = SCRIPT_OPEN});
     fprintf(seen.out, "calls %u\n", seen.calls);
     for (uint32_t a = 0; a < SCRIPT_ARRAYS; a++)
         if (seen.arrays[a] && !seen.is_unprinted[a]) tell(&seen, "end a", a, seen.arrays[a], seen.sizes[a]);

@@ -34,6 +34,7 @@
     CALL(cuMemAllocManaged, cuMemAllocManaged, 6000)                                                         \
     CALL(cuMemAllocAsync, cuMemAllocAsync, 11020)                                                            \
     CALL(cuLaunchHostFunc, cuLaunchHostFunc, 10000)                                                          \
+    CALL(cuMemHostAlloc, cuMemHostAlloc, 2020)                                                               \
     CALL(cuMemFree, cuMemFree_v2, 3020)                                                                      \
     CALL(cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020)                                                                \
     CALL(cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020)                                                                \
@@ -79,11 +80,14 @@ static struct player {
     uint64_t sizes[SCRIPT_ARRAYS];
     bool is_pooled[SCRIPT_ARRAYS]; /* of a memory pool */
     bool is_unprinted[SCRIPT_ARRAYS];
+    CUdeviceptr scratch; /* a place for each stream: what it copies to variables */
     CUstream streams[SCRIPT_STREAMS];
     CUevent events[SCRIPT_EVENTS];
     unsigned stream_flags[SCRIPT_STREAMS];
     atomic_uint calls; /* of the host's function, so far */
     unsigned calls_asked;
+    atomic_bool is_open;
+    unsigned char *pinned; /* SCRIPT_PUT_BYTES of the driver's */
 } player;
 
 static void check(CUresult result, const char *call)
@@ -243,6 +247,53 @@ static void point(const struct script_operation *operation)
     }
 }
 
+static void put_from_device(const struct script_operation *operation, CUdeviceptr to)
+{
+    CUstream stream = player.streams[operation->stream];
+    CUdeviceptr scratch = player.scratch + SCRIPT_PUT_BYTES * operation->stream;
+    if (operation->has_stream) {
+        TRY(cuMemcpyHtoDAsync, scratch, operation->data, operation->bytes, stream);
+        TRY(cuMemcpyDtoDAsync, to, scratch, operation->bytes, stream);
+    } else {
+        TRY(cuMemcpyHtoD, scratch, operation->data, operation->bytes);
+        TRY(cuMemcpyDtoD, to, scratch, operation->bytes);
+    }
+}
+
+static void put_by_sets(const struct script_operation *operation, CUdeviceptr to)
+{
+    CUstream stream = player.streams[operation->stream];
+    for (uint64_t at = 0; at + 4 <= operation->bytes; at += 4) {
+        unsigned word;
+        memcpy(&word, operation->data + at, sizeof word);
+        if (operation->has_stream)
+            TRY(cuMemsetD32Async, to + at, word, 1, stream);
+        else
+            TRY(cuMemsetD32, to + at, word, 1);
+    }
+}
+
+static void put(const struct script_operation *operation)
+{
+    CUdeviceptr variable;
+    size_t size;
+    TRY(cuModuleGetGlobal, &variable, &size, player.module, operation->name);
+    CUdeviceptr to = variable + (CUdeviceptr)operation->place.offset;
+    if (operation->type == 'd') {
+        put_from_device(operation, to);
+    } else if (operation->type == 's') {
+        put_by_sets(operation, to);
+    } else {
+        unsigned char own[SCRIPT_PUT_BYTES], *bytes = operation->type == 'p' ? player.pinned : own;
+        memcpy(bytes, operation->data, sizeof own);
+        if (operation->has_stream)
+            TRY(cuMemcpyHtoDAsync, to, bytes, operation->bytes, player.streams[operation->stream]);
+        else
+            TRY(cuMemcpyHtoD, to, bytes, operation->bytes);
+        memset(own, 0xee, sizeof own); /* pageable memory may be reused at once */
+    }
+}
+
 /* A flag that another stream sets orders what the host does next behind what came before the flag. */
 static void *poll_flag(void *context)
 {
@@ -289,6 +340,17 @@ static void launch_badly(const struct script_operation *operation)
 static void CUDA_CB count_call(void *count)
 {
     atomic_fetch_add((atomic_uint *)count, 1);
+}
+
+static void CUDA_CB await_open(void *is_open)
+{
+    while (!atomic_load((atomic_bool *)is_open)) usleep(50);
+}
+
+static void hold(CUstream stream)
+{
+    atomic_store(&player.is_open, false);
+    TRY(cuLaunchHostFunc, stream, await_open, &player.is_open);
 }
 
 static void call(CUstream stream)
@@ -426,6 +488,7 @@ static void perform(const struct script_operation *operation)
         write_variable(operation);
         break;
     case SCRIPT_SYNC:
+        atomic_store(&player.is_open, true);
         if (operation->has_stream)
             TRY(cuStreamSynchronize, stream);
         else
@@ -459,6 +522,12 @@ static void perform(const struct script_operation *operation)
     case SCRIPT_CALL:
         call(stream);
         break;
+    case SCRIPT_HOLD:
+        hold(stream);
+        break;
+    case SCRIPT_OPEN:
+        atomic_store(&player.is_open, true);
+        break;
     case SCRIPT_AWAIT:
         await_calls();
         break;
@@ -472,6 +541,9 @@ static void perform(const struct script_operation *operation)
     case SCRIPT_AIM:
         point(operation);
         break;
+    case SCRIPT_PUT:
+        put(operation);
+        break;
     case SCRIPT_POLL:
         poll(operation);
         break;
@@ -483,6 +555,7 @@ static void perform(const struct script_operation *operation)
 
 static void finish(void)
 {
+    atomic_store(&player.is_open, true);
     held_before_wait();
     TRY(cuCtxSynchronize);
     held_after_wait();
@@ -542,6 +615,8 @@ static void open_device(void)
     TRY(cuDeviceGet, &device, 0);
     TRY(cuDevicePrimaryCtxRetain, &player.context, device);
     TRY(cuCtxSetCurrent, player.context);
+    TRY(cuMemHostAlloc, (void **)&player.pinned, SCRIPT_PUT_BYTES, 0);
+    TRY(cuMemAlloc, &player.scratch, SCRIPT_PUT_BYTES * SCRIPT_STREAMS);
 }
 
 int main(int count, char **arguments)

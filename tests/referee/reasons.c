@@ -28,10 +28,10 @@ static const struct {
     uint64_t kinds;
 } calls[] = {
     {"the program frees memory", BIT(FREE)},
-    {"the program writes a module variable", BIT(VARIABLE) | BIT(AIM)},
+    {"the program writes a module variable", BIT(VARIABLE) | BIT(AIM) | BIT(PUT)},
     {"the program copies memory",
-     BIT(FILL) | BIT(COPY) | BIT(READ) | BIT(VARIABLE) | BIT(POINT) | BIT(AIM) | BIT(POLL)},
-    {"the program sets memory", BIT(SET) | BIT(ALLOC)},
+     BIT(FILL) | BIT(COPY) | BIT(READ) | BIT(VARIABLE) | BIT(POINT) | BIT(AIM) | BIT(PUT) | BIT(POLL)},
+    {"the program sets memory", BIT(SET) | BIT(ALLOC) | BIT(PUT)},
     {"the program records or awaits an event", BIT(RECORD) | BIT(WAIT) | BIT(JOIN)},
     {"cuCtxSynchronize", BIT(SYNC) | BIT(ALLOC) | BIT(RELOAD) | BIT(RENEW)},
     {"cuStreamSynchronize", STREAM_BIT},
@@ -39,8 +39,8 @@ static const struct {
     {"cuStreamCreate", BIT(STREAM) | BIT(RENEW)},
     {"cuStreamDestroy", BIT(RENEW)},
     {"cuEvent", BIT(RECORD) | BIT(JOIN)},
-    {"cuLaunchHostFunc", BIT(CALL)},
-    {"cuModule", BIT(RELOAD) | BIT(VARIABLE) | BIT(AIM)},
+    {"cuLaunchHostFunc", BIT(CALL) | BIT(HOLD)},
+    {"cuModule", BIT(RELOAD) | BIT(VARIABLE) | BIT(AIM) | BIT(PUT)},
     {"cuMemAlloc", BIT(ALLOC)},
     {"cuMemFree", BIT(FREE)},
 };

@@ -56,7 +56,7 @@ static void wait_for(struct generator *generator, uint32_t before, uint32_t time
         if (known[s] < generator->known_by_event[before][s]) known[s] = generator->known_by_event[before][s];
 }
 
-static void touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream)
+void sequence_touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream)
 {
     if (generator->writer[array] >= 0)
         wait_for(generator, (uint32_t)generator->writer[array], generator->written[array], stream);
@@ -136,7 +136,7 @@ static void point_entries(struct generator *generator, const struct launch *laun
         *pointed = launch->places[p];
         generator->is_pointed[is_table][entry] = true;
         bool has_stream = is_table && random_chance(&generator->random, 50);
-        touch(generator, array, true, has_stream ? launch->stream : NULL_STREAM);
+        sequence_touch(generator, array, true, has_stream ? launch->stream : NULL_STREAM);
         if (is_table) {
             say(generator, "point");
             say_place(generator, &(struct launch_place){array, 8 * entry});
@@ -180,9 +180,10 @@ static void say_launch(struct generator *generator, const struct launch *launch)
     const struct kernel *kernel = launch->kernel;
     const struct kernel_numbers *numbers = &launch->numbers;
     point_entries(generator, launch);
+    contents_before(generator, launch);
     for (uint32_t a = 0; a < generator->arrays.count + LAUNCH_OWN; a++) {
         bool writes = launch_touches(launch, a, true);
-        if (writes || launch_touches(launch, a, false)) touch(generator, a, writes, launch->stream);
+        if (writes || launch_touches(launch, a, false)) sequence_touch(generator, a, writes, launch->stream);
     }
     say(generator, "launch %s %u %u %u %u %u %u %d s%u", kernel->name, numbers->grid[0], numbers->grid[1],
         numbers->grid[2], numbers->block[0], numbers->block[1], numbers->block[2],
@@ -196,7 +197,8 @@ static void say_launch(struct generator *generator, const struct launch *launch)
         memcpy(generator->known_by_flag, generator->known[launch->stream], sizeof generator->known_by_flag);
         generator->known_by_flag[launch->stream] = generator->clocks[launch->stream];
     }
-    for (uint32_t i = 0; kernel->scalars[i]; i++) say_scalar(generator, launch, i);
+    for (uint32_t i = 0; kernel->scalars[i]; i++)
+        if (!kernel->is_constant[i]) say_scalar(generator, launch, i);
     say(generator, "\n");
 }
 
@@ -263,7 +265,7 @@ static void say_item(struct generator *generator, const struct item *item)
         say_launch(generator, &item->launch);
         break;
     case ITEM_FILL:
-        touch(generator, place->array, true, item->stream);
+        sequence_touch(generator, place->array, true, item->stream);
         say(generator, "fill");
         say_place(generator, place);
         say(generator, " %lld %c %u", (long long)item->bytes, say_data_type(generator, item->seed),
@@ -271,15 +273,15 @@ static void say_item(struct generator *generator, const struct item *item)
         say_stream(generator, item);
         break;
     case ITEM_SET:
-        touch(generator, place->array, true, item->stream);
+        sequence_touch(generator, place->array, true, item->stream);
         say(generator, "set");
         say_place(generator, place);
         say(generator, " %lld %u", (long long)item->bytes, item->seed % 64);
         say_stream(generator, item);
         break;
     case ITEM_COPY:
-        touch(generator, place->array, true, item->stream);
-        touch(generator, source->array, false, item->stream);
+        sequence_touch(generator, place->array, true, item->stream);
+        sequence_touch(generator, source->array, false, item->stream);
         say(generator, "copy");
         say_place(generator, place);
         say_place(generator, source);
@@ -287,7 +289,7 @@ static void say_item(struct generator *generator, const struct item *item)
         say_stream(generator, item);
         break;
     case ITEM_READ:
-        touch(generator, place->array, false, item->stream);
+        sequence_touch(generator, place->array, false, item->stream);
         say(generator, "read");
         say_place(generator, place);
         say(generator, " %lld", (long long)item->bytes);
@@ -314,12 +316,13 @@ static void say_item(struct generator *generator, const struct item *item)
     case ITEM_RELOAD:
         say(generator, "reload\n");
         memset(generator->is_pointed[0], 0, sizeof generator->is_pointed[0]);
+        contents_reload(generator);
         say_forget_order(generator);
         break;
     case ITEM_TABLE: {
         bool is_constant = item->seed % 2;
         if (!generator->theme.has_tables) break;
-        touch(generator, generator->arrays.count + is_constant, true, NULL_STREAM);
+        sequence_touch(generator, generator->arrays.count + is_constant, true, NULL_STREAM);
         say(generator, "variable %c%u %lld f %u\n", is_constant ? 'c' : 't', generator->number,
             (long long)generator->arrays.sizes[generator->arrays.count + is_constant], item->seed);
         break;
@@ -363,11 +366,14 @@ void say_results(struct generator *generator)
 
 void say_sequence(struct generator *generator, const struct sequence *sequence)
 {
+    bool is_behind_host = contents_begin_behind_host(generator, sequence);
     for (uint32_t i = 0; i < sequence->count; i++) {
         const struct item *item = &sequence->items[i];
+        if (is_behind_host && item->kind == ITEM_SYNC) break;
         say_item(generator, item);
         bool changes = i + 1 < sequence->count && item[1].stream != item->stream;
         if (changes && item->kind == ITEM_LAUNCH && random_chance(&generator->random, 4))
             record(generator, item->stream); /* what waits for it may come behind other launches */
     }
+    if (is_behind_host) contents_end_behind_host(generator);
 }

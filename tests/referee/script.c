@@ -20,7 +20,8 @@ static const char *const operation_names[SCRIPT_OPERATIONS] = {
     [SCRIPT_QUERY] = "query",   [SCRIPT_PAUSE] = "pause",   [SCRIPT_RELOAD] = "reload",
     [SCRIPT_BAD] = "bad",       [SCRIPT_CALL] = "call",     [SCRIPT_AWAIT] = "await",
     [SCRIPT_JOIN] = "join",     [SCRIPT_RENEW] = "renew",   [SCRIPT_POINT] = "point",
-    [SCRIPT_AIM] = "aim",       [SCRIPT_POLL] = "poll",     [SCRIPT_REPLAY] = "replay",
+    [SCRIPT_AIM] = "aim",       [SCRIPT_PUT] = "put",       [SCRIPT_HOLD] = "hold",
+    [SCRIPT_OPEN] = "open",     [SCRIPT_POLL] = "poll",     [SCRIPT_REPLAY] = "replay",
 };
 
 static bool fail(struct reader *reader, const char *what)
@@ -195,6 +196,18 @@ static void read_variable(struct reader *reader, struct script_operation *operat
     if (word[length]) operation->place.offset = number_of(reader, word + length, NULL);
 }
 
+static void read_put(struct reader *reader, struct script_operation *operation, char **rest)
+{
+    read_variable(reader, operation, next_word(reader, rest));
+    operation->type = *next_word(reader, rest);
+    const char *digits = next_word(reader, rest);
+    operation->bytes = strlen(digits) / 2;
+    if (operation->bytes > SCRIPT_PUT_BYTES) fail(reader, "too many bytes");
+    for (uint64_t i = 0; i < operation->bytes && !reader->error; i++)
+        if (sscanf(digits + 2 * i, "%2hhx", &operation->data[i]) != 1) fail(reader, "no bytes");
+    read_optional_stream(reader, operation, *rest);
+}
+
 static void read_poll(struct reader *reader, struct script_operation *operation, char **rest)
 {
     operation->place = place_of(reader, next_word(reader, rest));
@@ -251,6 +264,9 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         read_variable(reader, operation, next_word(reader, &rest));
         operation->source = place_of(reader, next_word(reader, &rest));
         break;
+    case SCRIPT_PUT:
+        read_put(reader, operation, &rest);
+        break;
     case SCRIPT_POLL:
         read_poll(reader, operation, &rest);
         break;
@@ -269,6 +285,7 @@ static void read_operands(struct reader *reader, struct script_operation *operat
         operation->name = arena_strdup(reader->arena, next_word(reader, &rest));
         break;
     case SCRIPT_CALL:
+    case SCRIPT_HOLD:
     case SCRIPT_SYNC:
     case SCRIPT_QUERY:
         read_optional_stream(reader, operation, rest);
@@ -276,6 +293,7 @@ static void read_operands(struct reader *reader, struct script_operation *operat
     case SCRIPT_PAUSE:
         operation->seed = (uint32_t)number_of(reader, next_word(reader, &rest), NULL);
         break;
+    case SCRIPT_OPEN:
     case SCRIPT_AWAIT:
     case SCRIPT_RELOAD:
     case SCRIPT_REPLAY:

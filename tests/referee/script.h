@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum { SCRIPT_ARRAYS = 64, SCRIPT_STREAMS = 8, SCRIPT_EVENTS = 256, SCRIPT_ARGUMENT_BYTES = 512 };
-enum { SCRIPT_PARAMETERS = 32, SCRIPT_POINTERS = 32 };
+enum { SCRIPT_PUT_BYTES = 32, SCRIPT_PARAMETERS = 32, SCRIPT_POINTERS = 32 };
 
 enum script_operation_kind {
     SCRIPT_ALLOC,  /* alloc aN BYTES [managed|async|unprinted]: unprinted: what ends up in it is not told */
@@ -44,11 +44,15 @@ enum script_operation_kind {
     SCRIPT_RELOAD,   /* reload: unloads the module and loads it again */
     SCRIPT_BAD,      /* bad KERNEL: a launch that fails, with a block that is too large */
     SCRIPT_CALL,     /* call sN: a function of the host, in the stream */
+    SCRIPT_HOLD,     /* hold sN: a function of the host, in the stream, that ends at the next open, or sync */
+    SCRIPT_OPEN,     /* open */
     SCRIPT_AWAIT,    /* await: until all of these functions have run, with no call that waits */
     SCRIPT_JOIN,     /* join eN: waits for an event */
     SCRIPT_RENEW,    /* renew sN: destroys the stream while work may be in it, and creates it again */
     SCRIPT_POINT,    /* point aN+OFFSET aM+OFFSET [sM]: writes the address of the second to the first */
     SCRIPT_AIM,      /* aim NAME+OFFSET aM+OFFSET: likewise, to a variable of the module */
+    SCRIPT_PUT, /* put NAME+OFFSET host|pinned|set|device HEX [sM]: writes bytes to a variable of the module: a copy from
+                    * the host, sets, or a copy within the device; one from pinned memory is over before the next */
     SCRIPT_POLL,   /* poll aN+OFFSET VALUE aM+OFFSET BYTES sM [thread]: asks in the stream until the first is
                     * VALUE, then reads the second there; from another thread of the host */
     SCRIPT_REPLAY, /* replay: not an operation */
@@ -77,7 +81,8 @@ struct script_operation {
     uint32_t stream, event;
     struct script_place place, source;
     uint64_t bytes;
-    char type; /* of a fill's data; see script_data */
+    char type;                            /* of a fill's data; see script_data; of a put the first letter */
+    unsigned char data[SCRIPT_PUT_BYTES]; /* of a put: the bytes */
     bool is_threaded;
     uint32_t seed;
     const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a random program is drawn of: items in sequences, and the state of the generator (generate.c draws the
- * program and its rounds, sequence.c launches and what stands between them, vary.c variants of a sequence,
+ * program and its rounds, contents.c what variables hold, sequence.c launches and what stands between them, vary.c variants of a sequence,
  * say.c writes it all as text and keeps streams in order). */
 #ifndef KFUSE_TESTS_REFEREE_SEQUENCE_H
 #define KFUSE_TESTS_REFEREE_SEQUENCE_H
@@ -78,6 +78,15 @@ struct generator {
     struct launch_place pointed[2][KERNEL_ENTRIES];
     bool is_pointed[2][KERNEL_ENTRIES];
     uint32_t flag, known_by_flag[STREAMS_MOST];
+    /* Of the variables u and b: what they have by now, and whether the last write was one that kfuse does not follow. */
+    struct generator_contents {
+        unsigned char bytes[KERNEL_CONSTANT_BYTES];
+        bool is_odd;
+    } contents[KERNEL_CONSTANT_VARIABLES];
+    struct random own; /* for contents.c */
+    struct generator_contents
+        later[KERNEL_CONSTANT_VARIABLES]; /* where launches wait for the host: what they find */
+    bool has_initial, is_replayed, is_behind_host;
     bool has_filler; /* an array that nobody uses, so that others come to lie elsewhere */
     char *text;
     size_t size, capacity;
@@ -101,7 +110,24 @@ void sequence_aim(struct generator *generator, struct item *item, const struct l
 
 /* vary.c: other data, the order and shape of everything staying; and one change of what happens. */
 void vary_data(struct generator *generator, struct sequence *sequence);
+/* Likewise of what launches find in variables. */
+void vary_contents(struct generator *generator, struct sequence *sequence);
 void vary_something(struct generator *generator, struct sequence *sequence);
+
+/* contents.c: the variables' declarations; all that stands before a launch for them; the module is loaded again */
+void contents_declare(struct generator *generator);
+/* The number that a scalar is. */
+int32_t *contents_number(struct launch *launch, uint32_t scalar);
+/* Launches that look at one element are to find one value there, that of the first one from there on, where they can: else no
+ * two of them are fused. */
+void contents_agree(struct generator *generator, struct sequence *sequence, uint32_t first);
+/* Nothing but the launches, in a stream that may wait for the host, where there is one. */
+void contents_move_apart(struct generator *generator, struct sequence *sequence);
+void contents_before(struct generator *generator, const struct launch *launch);
+void contents_reload(struct generator *generator);
+/* Launches of the sequence wait for the host, which writes what they are to find when they have been made. False: not so. */
+bool contents_begin_behind_host(struct generator *generator, const struct sequence *sequence);
+void contents_end_behind_host(struct generator *generator);
 
 /* say.c */
 __attribute__((format(printf, 2, 3))) void say(struct generator *generator, const char *format, ...);
@@ -110,6 +136,8 @@ char say_data_type(const struct generator *generator, uint32_t seed);
 void say_sequence(struct generator *generator, const struct sequence *sequence);
 /* All arrays, before what comes next overwrites them. */
 void say_results(struct generator *generator);
+/* A stream comes behind what else touches an array. */
+void sequence_touch(struct generator *generator, uint32_t array, bool writes, uint32_t stream);
 /* The device has done all. */
 void say_forget_order(struct generator *generator);
 

@@ -93,6 +93,23 @@ static void change_numbers(struct generator *generator, struct launch *launch)
     }
 }
 
+/* The number of a launch is another one, and so it is for all that look there. */
+static void change_contents(struct generator *generator, struct sequence *sequence, uint32_t at)
+{
+    struct random *random = &generator->random;
+    struct launch changed = sequence->items[at].launch;
+    for (uint32_t s = 0; changed.kernel->scalars[s]; s++) {
+        int32_t *number = contents_number(&changed, s);
+        if (!changed.kernel->is_constant[s] || random_chance(random, 40)) continue;
+        *number += random_of(random, -1, -1, -2, -7, 1, 2, 8);
+    }
+    if (changed.numbers.n < 1 || changed.numbers.h < 1 || changed.numbers.m < 1 || changed.numbers.o < 0)
+        return;
+    if (!launch_is_sound(&changed, &generator->arrays)) return;
+    sequence->items[at].launch = changed;
+    contents_agree(generator, sequence, at);
+}
+
 static bool move_places(struct generator *generator, struct launch *launch, uint32_t from,
                         struct launch_place to)
 {
@@ -261,6 +278,15 @@ static bool has_hidden(const struct sequence *sequence)
         has |= sight == SIGHT_TABLE || sight == SIGHT_VARIABLE;
     }
     return has;
+}
+
+void vary_contents(struct generator *generator, struct sequence *sequence)
+{
+    if (!sequence->count) return;
+    uint32_t at = any_launch(generator, sequence);
+    for (int attempt = 0; attempt < 4 && sequence->items[at].kind == ITEM_LAUNCH; attempt++)
+        change_contents(generator, sequence, at);
+    if (random_chance(&generator->random, 50)) contents_move_apart(generator, sequence);
 }
 
 void vary_something(struct generator *generator, struct sequence *sequence)
