@@ -212,9 +212,8 @@ static bool goes_on_in_time(struct draft *draft, uint32_t next)
 /* It has no part of a repetition. */
 static void end_in_time(struct draft *draft)
 {
-    if (!draft->period) return;
-    draft->count -= draft->count % draft->period;
-    if (draft->count == draft->period) draft->period = 0;
+    if (draft->period && draft->count > draft->period) draft->count -= draft->count % draft->period;
+    if (draft->count <= draft->period) draft->period = 0; /* what it passed over at its end is left out */
 }
 
 /* Where ranges are renamed it is the chain of uses that is profitable: a group ends where the program repeats
