@@ -25,7 +25,7 @@ static bool has_destination(const struct ptx_instruction *instruction)
     return instruction->operand_count && ptx_opcode_info(instruction->opcode)->has_destination;
 }
 
-/* The coordinate that the instruction moves to a register, whatever guards it. */
+/* The coordinate that the instruction moves to a register, unguarded. */
 static enum coordinate moved(const struct ptx_instruction *instruction, int dimension)
 {
     bool is_move =
@@ -69,7 +69,8 @@ static bool holds(const struct ptx_operand *operand, enum coordinate coordinate,
 static bool is_sum(const struct ptx_instruction *instruction, const enum coordinate *registers)
 {
     if (instruction->opcode != PTX_OP_MAD || instruction->operand_count != 4 || !instruction->type_count ||
-        ptx_type_bytes(instruction->types[0]) != 4 || !ptx_has_modifier(instruction, PTX_MOD_LO))
+        ptx_type_bytes(instruction->types[0]) != 4 || !ptx_has_modifier(instruction, PTX_MOD_LO) ||
+        ptx_has_modifier(instruction, PTX_MOD_CC)) /* the carry is another */
         return false;
     const struct ptx_operand *factor = &instruction->operands[1], *other = &instruction->operands[2];
     bool is_product = (holds(factor, CTAID, registers) && holds(other, NTID, registers)) ||
