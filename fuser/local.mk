@@ -125,6 +125,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/source.c fuser/codegen/source.h \
 	fuser/codegen/tile_code.c fuser/codegen/tile_code.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
+	fuser/codegen/stage_version.c fuser/codegen/stage_version.h \
 	fuser/codegen/iteration_code.c \
 	fuser/codegen/variables.c
 

@@ -550,6 +550,17 @@ static bool is_never(const struct instances *edge)
     return isl_set_is_empty(edge->set) == isl_bool_true;
 }
 
+/* The threads of a set of instances in no loop. */
+static isl_set *threads_in(const struct analysis *analysis, const struct instances *instances)
+{
+    isl_set *set = shifts_drop(analysis, isl_set_copy(instances->set));
+    isl_size dimensions = isl_set_dim(set, isl_dim_set);
+    if (dimensions > ACCESS_THREAD_DIMENSIONS)
+        set = isl_set_project_out(set, isl_dim_set, ACCESS_THREAD_DIMENSIONS,
+                                  (unsigned)dimensions - ACCESS_THREAD_DIMENSIONS);
+    return isl_set_coalesce(isl_set_set_tuple_name(set, "L"));
+}
+
 /* Guards that hold for all threads, as of sizes that blocks divide, or for none. Those of a pipeline keep
  * loads where its author put them. */
 static void decide_branches(struct analysis *analysis)
@@ -559,9 +570,10 @@ static void decide_branches(struct analysis *analysis)
     const bool *is_pipeline = find_pipelines(analysis), *is_idle = analysis->summary->is_idle;
     enum access_branch *branches =
         arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *branches);
+    struct access_ways *ways = arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *ways);
 
     affine_begin(analysis);
-    for (uint32_t b = 0; branches && is_pipeline && is_idle && b < analysis->cfg->block_count; b++) {
+    for (uint32_t b = 0; branches && ways && is_pipeline && is_idle && b < analysis->cfg->block_count; b++) {
         const struct ptx_block *info = &analysis->cfg->blocks[b];
         uint32_t last = info->first + info->count - 1;
         int32_t loop = analysis->forest->loop_of[b];
@@ -575,9 +587,13 @@ static void decide_branches(struct analysis *analysis)
         branches[last] = is_never(&edges[TAKEN])       ? ACCESS_BRANCH_NEVER
                          : is_never(&edges[OTHERWISE]) ? ACCESS_BRANCH_ALWAYS
                                                        : ACCESS_BRANCH_OPEN;
+        if (branches[last] == ACCESS_BRANCH_OPEN && loop == LOOPS_NONE)
+            ways[last] = (struct access_ways){threads_in(analysis, &edges[TAKEN]),
+                                              threads_in(analysis, &edges[OTHERWISE])};
     }
     affine_recover(analysis);
     analysis->summary->branches = branches;
+    analysis->summary->ways = ways;
 }
 
 /* How often threads iterate the outermost loops. */

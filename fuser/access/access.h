@@ -103,6 +103,11 @@ enum access_branch {
     ACCESS_BRANCH_ALWAYS, /* all do */
 };
 
+/* Of a branch with a guard, in no loop: the threads that may go either way { L[bz, by, bx, tz, ty, tx] }; both NULL: not known. */
+struct access_ways {
+    isl_set *taken, *otherwise;
+};
+
 struct access_words { /* argument bytes whose values the analysis used: they must be guarded */
     uint32_t offset, size;
 };
@@ -151,6 +156,7 @@ struct access_summary {
     /* block of the control flow graph (ptx_cfg_build) -> no thread reaches it; NULL: not known */
     bool *is_idle;
     enum access_branch *branches; /* by instruction; NULL: not known */
+    struct access_ways *ways;     /* the same, of those that are open */
     bool has_barrier, has_shared, has_local, has_warp_collective, has_atomic, has_loop;
     /* a loop with a barrier of the block, in which loads may stand early for the next iteration */
     bool has_pipeline;

@@ -8,8 +8,13 @@ void access_summary_clear(struct access_summary *summary)
 {
     for (uint32_t a = 0; a < summary->access_count; a++) isl_map_free(summary->accesses[a].relation);
     for (uint32_t b = 0; b < summary->round_count; b++) isl_set_free(summary->rounds[b]);
+    for (uint32_t i = 0; summary->ways && i < summary->function->instruction_count; i++) {
+        isl_set_free(summary->ways[i].taken);
+        isl_set_free(summary->ways[i].otherwise);
+    }
     isl_set_free(summary->threads);
     isl_set_free(summary->effective);
+    summary->ways = NULL;
     summary->rounds = NULL;
     summary->round_count = 0;
     summary->threads = summary->effective = NULL;

@@ -216,6 +216,7 @@ static bool expand_summary(struct expanding *expanding, struct expansion *expans
     uint32_t count = whole->access_count;
     *summary = *whole;
     summary->expansion = NULL;
+    summary->ways = NULL;
     summary->threads = summary->effective = NULL;
     summary->grid[2] = expansion->iterations;
     summary->access_count = 0;

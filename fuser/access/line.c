@@ -368,3 +368,12 @@ const struct line_cut *line_cut(const struct access_summary *summary, uint32_t r
     }
     return cut->is_refused ? NULL : cut;
 }
+
+isl_set *line_cut_threads(const struct access_summary *summary, const struct line_cut *cut, isl_set *threads)
+{
+    struct line line = {.threads = threads_of(summary)};
+    isl_ctx *ctx = isl_set_get_ctx(threads);
+    isl_set *numbered = isl_set_apply(isl_set_reset_tuple_id(isl_set_copy(threads)), numbers(ctx, summary));
+    isl_map *back = isl_map_reverse(cells(ctx, &line, cut, 0));
+    return isl_set_set_tuple_name(isl_set_coalesce(isl_set_apply(numbered, back)), "L");
+}

@@ -44,5 +44,8 @@ static inline bool line_is(const struct access_summary *summary)
 const struct line *line_analyse(const struct access_summary *summary);
 /* The same, of a line that is cut; layers of `rows` rows, 0: one layer. NULL as above. */
 const struct line_cut *line_cut(const struct access_summary *summary, uint32_t row, uint32_t rows);
+/* A set of threads { L[0, 0, bx, 0, 0, tx] } as cells of the cut { L[0, 0, 0, z, y, x] }. */
+__isl_give isl_set *line_cut_threads(const struct access_summary *summary, const struct line_cut *cut,
+                                     __isl_keep isl_set *threads);
 
 #endif

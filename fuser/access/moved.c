@@ -51,6 +51,15 @@ static bool same_set(__isl_keep isl_set *a, __isl_keep isl_set *b)
     return (!a && !b) || (a && b && isl_set_plain_is_equal(a, b) == isl_bool_true);
 }
 
+static bool same_ways(const struct access_summary *a, const struct access_summary *b)
+{
+    bool is_same = !a->ways == !b->ways;
+    for (uint32_t i = 0; is_same && a->ways && i < a->function->instruction_count; i++)
+        is_same = same_set(a->ways[i].taken, b->ways[i].taken) &&
+                  same_set(a->ways[i].otherwise, b->ways[i].otherwise);
+    return is_same;
+}
+
 static bool same_rounds(const struct access_summary *a, const struct access_summary *b)
 {
     for (uint32_t i = 0; i < a->round_count; i++)
@@ -84,7 +93,7 @@ bool access_is_moved(const struct access_summary *here, const struct access_summ
     for (uint32_t i = 0; i < here->access_count; i++)
         if (!same_access(&here->accesses[i], &there->accesses[i])) return false;
     if (!same_flow(here, there) || !same_set(here->threads, there->threads) ||
-        !same_set(here->effective, there->effective) || !same_rounds(here, there))
+        !same_set(here->effective, there->effective) || !same_rounds(here, there) || !same_ways(here, there))
         return false;
     for (uint32_t i = 0; i < here->access_count; i++)
         if (here->accesses[i].relation &&

@@ -52,6 +52,8 @@ struct body_tile {
     int64_t distance;    /* from that pointer to the origin of block 0 */
     uint64_t offset; /* of the tile in the fused kernel's shared array; set when all members are laid out */
 };
+/* Whether the tile has what the load of a fetch reads. */
+enum body_served { BODY_SERVED_ASKED, BODY_SERVED_ALWAYS, BODY_SERVED_NEVER };
 /* A register whose place in a tile is kept beside it, since several accesses lie behind it in one row. */
 struct body_anchor {
     uint32_t tile;
@@ -75,6 +77,10 @@ struct body {
     uint32_t first_output;              /* operand number of the first output in the statement */
     const struct group_fetch **fetches; /* loads that are served from tiles */
     uint32_t fetch_count;
+    const struct stage_version
+        *version;             /* of the stage's code, that is being written; NULL: there are no stages */
+    enum body_served *served; /* one a fetch, in this version */
+    const enum access_branch *branches; /* the same, one an instruction; NULL: nothing is known */
     bool is_apart;      /* of a join, and not run by every thread, or by others: variables say so, m1_runs,
                       m1_tid_x .. */
     bool is_recomputed; /* stores only where the variable `own` is 1 */

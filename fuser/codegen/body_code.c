@@ -174,7 +174,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
             fprintf(writer->out, "%s\"r\"(%s)", separator, body_tile_name(body->arena, body, fetch->tile));
             separator = ", ";
         }
-        if (!fetch->covered) continue;
+        if (body->served[i] != BODY_SERVED_ASKED) continue;
         fprintf(writer->out, "%s\"r\"(%s)", separator, body_covered_name(body, i));
         separator = ", ";
     }

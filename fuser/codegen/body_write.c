@@ -95,7 +95,7 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
             body_code_line(writer, ".reg .b32 %%%s;", tile);
             body_code_line(writer, "mov.b32 %%%s, " OPERAND "%u;", tile, operand++);
         }
-        if (!body->fetches[i]->covered) continue;
+        if (body->served[i] != BODY_SERVED_ASKED) continue;
         operand = write_flag(writer, "covered", i, operand);
         body_code_line(writer, ".reg .pred %%m%u_served_%u, %%m%u_served_%u_guard;", body->member, i,
                        body->member, i);
@@ -375,7 +375,7 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     uint32_t end = first;
     while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
-    if (body->fetches[first]->covered) {
+    if (body->served[first] == BODY_SERVED_ASKED) {
         const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
         body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
         for (uint32_t i = first + 1; i < end; i++)
@@ -383,8 +383,10 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
         write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
     }
     for (uint32_t i = first; i < end; i++) {
-        const char *guard = body->fetches[i]->covered ? flagged_guard(writer, instruction, "covered", i, true)
-                                                      : body_code_guard(writer, instruction);
+        if (body->served[i] == BODY_SERVED_NEVER) continue;
+        const char *guard = body->served[i] == BODY_SERVED_ASKED
+                                ? flagged_guard(writer, instruction, "covered", i, true)
+                                : body_code_guard(writer, instruction);
         body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
                        body_fetch_bytes(body, body->fetches[i]) * 8,
                        body->registers[instruction->operands[0].reg],
@@ -422,8 +424,7 @@ static void write_departure(struct body_writer *writer)
 
 enum access_branch body_code_branch(const struct body *body, uint32_t instruction)
 {
-    const struct access_summary *summary = body->group->members[body->member].summary;
-    return body->is_specialized && summary->branches ? summary->branches[instruction] : ACCESS_BRANCH_OPEN;
+    return body->branches ? body->branches[instruction] : ACCESS_BRANCH_OPEN;
 }
 
 void body_code_instruction(struct body_writer *writer, uint32_t index)

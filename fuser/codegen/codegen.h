@@ -52,7 +52,10 @@ struct codegen_result {
     size_t cubin_size;
     const char *entry; /* extern "C" name */
     uint32_t registers, static_shared, local_bytes, spill_bytes;
-    uint32_t instructions;   /* of its machine code, each counted once; 0: not known */
+    uint32_t instructions; /* of its machine code, each counted once; 0: not known */
+    /* of a halo fusion, one a stage: the version of its code that most blocks run; NULL: not known */
+    double *stage_instructions;
+    bool *has_interior;      /* one a stage: it is written twice (stage_version.h); NULL: no stages */
     uint32_t dynamic_shared; /* that it must be launched with; above 48 KiB the function must be told first */
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;

@@ -237,7 +237,8 @@ static bool collect_tiles(struct body *body)
     body->is_apart = group_join_of(group, body->member) && group->remaps[body->member].kind != REMAP_SAME;
     body->is_recomputed = group->remaps[body->member].is_recomputed;
     body->fetches = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->fetches);
-    if (!body->fetches) return body_refuse(body, NULL, "out of memory");
+    body->served = arena_calloc(body->arena, group->fetch_count + 1, sizeof *body->served);
+    if (!body->fetches || !body->served) return body_refuse(body, NULL, "out of memory");
     for (uint32_t i = 0; i < group->fetch_count; i++)
         if (group->fetches[i].to_member == body->member)
             body->fetches[body->fetch_count++] = &group->fetches[i];

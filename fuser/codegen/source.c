@@ -186,6 +186,7 @@ static bool collect(struct source *source)
     source->result->is_specialized = !source->result->may_contract && !source->request->is_general;
     for (uint32_t member = 0; member < group->member_count; member++) {
         source->bodies[member].is_specialized = source->result->is_specialized;
+        stage_version_choose(NULL, &source->bodies[member]);
         if (!collect_words(source, &source->bodies[member]) || !add_copies(source, &source->bodies[member]))
             return false;
     }
@@ -374,6 +375,55 @@ static bool write_shared(struct source *source, FILE *out)
     return true;
 }
 
+static void write_members(struct source *source, uint32_t first, uint32_t end, FILE *out)
+{
+    const struct group *group = source->request->group;
+    for (uint32_t member = first; member < end;) {
+        const struct group_join *join = group_join_of(group, member);
+        if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
+        if (join)
+            write_join(source, join, out);
+        else
+            write_member(source, &source->bodies[member], out);
+        member += join ? join->member_count : 1;
+    }
+}
+
+static void write_version(struct source *source, uint32_t index, const struct stage_version *version,
+                          FILE *out)
+{
+    const struct group *group = source->request->group;
+    const struct group_stage *stage = &group->stages[index];
+    uint32_t end = stage->first_member + stage->member_count;
+    for (uint32_t m = stage->first_member; m < end; m++) stage_version_choose(version, &source->bodies[m]);
+    stage_code_open_cells(group, index, out);
+    write_members(source, stage->first_member, end, out);
+    stage_code_close_cells(group, source->result->arena, index, out);
+}
+
+/* Code of which sums and products are counted is written once. */
+static void write_stage(struct source *source, uint32_t index, FILE *out)
+{
+    const struct group *group = source->request->group;
+    struct stage_version general = stage_version_general(group, &group->stages[index]), interior;
+    bool is_conditional = stage_code_open(group, index, out);
+    bool has_interior =
+        source->result->is_specialized && stage_version_interior(group, &group->stages[index], &interior);
+    if (source->result->has_interior) source->result->has_interior[index] = has_interior;
+    if (has_interior) {
+        stage_code_version(group, &interior, out);
+        write_version(source, index, &interior, out);
+        fprintf(out, "    } else {\n");
+    }
+    write_version(source, index, &general, out);
+    if (has_interior) {
+        fprintf(out, "    }\n");
+        stage_version_clear(&interior);
+    }
+    stage_version_clear(&general);
+    stage_code_close(group, index, is_conditional, out);
+}
+
 /* The kernel alone, without prelude. */
 static bool write_kernel(struct source *source, FILE *out)
 {
@@ -383,21 +433,11 @@ static bool write_kernel(struct source *source, FILE *out)
         write_tables(&source->bodies[member], out);
     write_copy_types(source, out);
     write_signature(source, out);
+    if (group->stage_count)
+        source->result->has_interior = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
     stage_code_tiles(group, out);
-    for (uint32_t stage = 0, member = 0; member<group->member_count; stage += group->stage_count> 0) {
-        uint32_t end = group->stage_count ? member + group->stages[stage].member_count : group->member_count;
-        bool is_conditional = group->stage_count && stage_code_open(group, stage, out);
-        while (member < end) {
-            const struct group_join *join = group_join_of(group, member);
-            if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
-            if (join)
-                write_join(source, join, out);
-            else
-                write_member(source, &source->bodies[member], out);
-            member += join ? join->member_count : 1;
-        }
-        if (group->stage_count) stage_code_close(group, source->result->arena, stage, is_conditional, out);
-    }
+    if (!group->stage_count) write_members(source, 0, group->member_count, out);
+    for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);
     fprintf(out, "}\n");
     return true;
 }

@@ -4,6 +4,7 @@
 #include "fuser/codegen/stage_code.h"
 #include "fuser/access/line.h"
 #include "fuser/codegen/relation_text.h"
+#include "fuser/codegen/stage_version.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -27,30 +28,6 @@ void stage_code_tiles(const struct group *group, FILE *out)
                 box_cells(group, group_stage_of(group, group->tiles[i].member)));
 }
 
-/* Threads of the member that the stage's cells stand for, wherever they are. */
-static __isl_give isl_set *running_cells(const struct group *group, uint32_t member)
-{
-    const struct remap *remap = &group->remaps[member];
-    return remap->coordinates ? isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates)) : NULL;
-}
-
-/* [bz,by,bx,tz,ty,tx] of cells -> [bz,by,bx,0,0,0] of the blocks that have them in their boxes. */
-static __isl_give isl_map *blocks_of_cells(const struct group *group, const struct group_stage *stage,
-                                           isl_ctx *ctx)
-{
-    char text[512];
-    int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
-    for (int d = 0; d < 3; d++) {
-        char axis = "xyz"[d];
-        length += snprintf(text + length, sizeof text - (size_t)length,
-                           "%s%u b%c - %u <= t%c < %u b%c + %u and 0 <= b%c < %u", d ? " and " : "",
-                           group->tile[d], axis, stage->low[d], axis, group->tile[d], axis,
-                           group->tile[d] + stage->high[d], axis, group->grid[d]);
-    }
-    snprintf(text + length, sizeof text - (size_t)length, " }");
-    return isl_map_read_from_str(ctx, text);
-}
-
 /* The condition under which a block has cells of the stage to run: boundary members concern few blocks. NULL
  * when all have, or too much is to be asked. */
 static char *busy_blocks(const struct group *group, const struct group_stage *stage)
@@ -58,7 +35,7 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
     enum { LONGEST = 400 };
     isl_set *cells = NULL;
     for (uint32_t i = 0; i < stage->member_count; i++) {
-        isl_set *run = running_cells(group, stage->first_member + i);
+        isl_set *run = stage_version_running(group, stage->first_member + i);
         if (!run) {
             isl_set_free(cells);
             return NULL;
@@ -66,7 +43,7 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
         cells = cells ? isl_set_union(cells, run) : run;
     }
     if (!cells) return NULL;
-    isl_map *blocks = blocks_of_cells(group, stage, isl_set_get_ctx(cells));
+    isl_map *blocks = stage_version_blocks(group, stage, isl_set_get_ctx(cells));
     isl_set *grid = isl_map_range(isl_map_copy(blocks)), *busy = isl_set_apply(cells, blocks);
     isl_set *all = relation_text_set(grid);
     isl_set *named = isl_set_coalesce(isl_set_gist(relation_text_set(busy), isl_set_copy(all)));
@@ -88,39 +65,96 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
 bool stage_code_open(const struct group *group, uint32_t index, FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
-    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1);
     char *busy = busy_blocks(group, stage);
-    fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n", index, x, y, box(group, stage, 2));
-    if (busy)
-        fprintf(out,
-                "    {\n    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
-                "    (void)bx, (void)by, (void)bz;\n    if (%s) {\n",
-                busy);
-    fprintf(
-        out,
-        "    {\n    int lx = threadIdx.x %% %uu, ly = threadIdx.x / %uu %% %uu, lz = threadIdx.x / %uu;\n", x,
-        x, y, x * y);
+    fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n", index, box(group, stage, 0),
+            box(group, stage, 1), box(group, stage, 2));
+    fprintf(out, "    {\n    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
+                 "    (void)bx, (void)by, (void)bz;\n");
+    if (busy) fprintf(out, "    if (%s) {\n", busy);
+    free(busy);
+    return busy;
+}
+
+void stage_code_version(const struct group *group, const struct stage_version *version, FILE *out)
+{
+    const char *separator = "";
+    fprintf(out, "    if (");
+    for (int d = 0; d < 3; d++) {
+        if (version->low[d])
+            fprintf(out, "%sb%c >= %u", separator, "xyz"[d], version -> low[d]), separator = " && ";
+        if (version->end[d] < group->grid[d])
+            fprintf(out, "%sb%c < %u", separator, "xyz"[d], version -> end[d]), separator = " && ";
+    }
+    fprintf(out, "%s) {\n", *separator ? "" : "1");
+}
+
+/* The stages whose tiles the stage loads from: a bit each. */
+static uint64_t source_stages(const struct group *group, const struct group_stage *stage)
+{
+    uint64_t sources = 0;
+    for (uint32_t i = 0; i < group->fetch_count; i++) {
+        const struct group_fetch *fetch = &group->fetches[i];
+        if (group_stage_of(group, fetch->to_member) != stage) continue;
+        sources |= UINT64_C(1) << (group_stage_of(group, group->tiles[fetch->tile].member) - group->stages);
+    }
+    return sources;
+}
+
+void stage_code_open_cells(const struct group *group, uint32_t index, FILE *out)
+{
+    const struct group_stage *stage = &group->stages[index];
+    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1),
+             z = box(group, stage, 2);
+    uint64_t sources = source_stages(group, stage);
+    fprintf(out, "    {\n    int lx = threadIdx.x %% %uu;\n", x);
+    fprintf(out, y * z > 1 ? "    int ly = threadIdx.x / %uu %% %uu;\n" : "    const int ly = 0;\n", x, y);
+    fprintf(out, z > 1 ? "    int lz = threadIdx.x / %uu;\n" : "    const int lz = 0;\n", x * y);
+    for (uint32_t s = 0; s < group->stage_count; s++)
+        if (sources >> s & 1)
+            fprintf(out, "    unsigned int from_%u = (lz * %u + ly) * %u + lx;\n", s,
+                    box(group, &group->stages[s], 1), box(group, &group->stages[s], 0));
     fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
             box_cells(group, stage), threads);
     for (int d = 0; d < 3; d++)
         fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
                 group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
-    free(busy);
-    return busy;
+}
+
+/* The place in a source's tile moves on with the cell: by whole cells, and from one row or layer of the stage to the next by
+ * what the source's has more. */
+static void write_moves(const struct group *group, uint64_t sources, const uint32_t by[3], FILE *out)
+{
+    for (uint32_t s = 0; s < group->stage_count; s++) {
+        if (!(sources >> s & 1)) continue;
+        uint32_t x = box(group, &group->stages[s], 0), y = box(group, &group->stages[s], 1);
+        fprintf(out, ", from_%u += %uu", s, (by[2] * y + by[1]) * x + by[0]);
+    }
 }
 
 /* The cell so many behind this one as the block has threads, without a division. */
 static void write_next_cell(const struct group *group, const struct group_stage *stage, FILE *out)
 {
-    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1);
-    fprintf(out, "    lx += %u, ly += %u, lz += %u;\n", threads % x, threads / x % y, threads / (x * y));
-    fprintf(out, "    if (lx >= %u) lx -= %u, ly++;\n", x, x);
-    if (box(group, stage, 2) > 1) fprintf(out, "    if (ly >= %u) ly -= %u, lz++;\n", y, y);
+    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1),
+             z = box(group, stage, 2);
+    uint64_t sources = source_stages(group, stage);
+    const uint32_t by[3] = {threads % x, y * z > 1 ? threads / x % y : 0, z > 1 ? threads / (x * y) : 0};
+    fprintf(out, "    lx += %u", by[0]);
+    if (by[1]) fprintf(out, ", ly += %u", by[1]);
+    if (by[2]) fprintf(out, ", lz += %u", by[2]);
+    write_moves(group, sources, by, out);
+    fprintf(out, ";\n");
+    if (y * z == 1) return;
+    fprintf(out, "    if (lx >= %u) lx -= %u, ly++", x, x);
+    write_moves(group, sources, (uint32_t[]){0u - x, 1, 0}, out);
+    fprintf(out, ";\n");
+    if (z == 1) return;
+    fprintf(out, "    if (ly >= %u) ly -= %u, lz++", y, y);
+    write_moves(group, sources, (uint32_t[]){0, 0u - y, 1}, out);
+    fprintf(out, ";\n");
 }
 
-void stage_code_close(const struct group *group, struct arena *arena, uint32_t index, bool is_conditional,
-                      FILE *out)
+void stage_code_close_cells(const struct group *group, struct arena *arena, uint32_t index, FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
     for (uint32_t i = 0; i < group->tile_count; i++) {
@@ -131,25 +165,21 @@ void stage_code_close(const struct group *group, struct arena *arena, uint32_t i
     }
     write_next_cell(group, stage, out);
     fprintf(out, "    }\n    }\n");
+}
+
+void stage_code_close(const struct group *group, uint32_t index, bool is_conditional, FILE *out)
+{
     if (index + 1 < group->stage_count) fprintf(out, "    __syncthreads();\n");
-    if (is_conditional) fprintf(out, "    }\n    }\n");
+    fprintf(out, is_conditional ? "    }\n    }\n" : "    }\n");
 }
 
 /* --- the thread that a cell runs
  * ------------------------------------------------------------------------------ */
 
-static __isl_give isl_ast_build *build_of(const struct group *group, const struct group_stage *stage,
-                                          isl_ctx *ctx)
+/* What is known of the cells that run the code. */
+static __isl_give isl_ast_build *build_of(const struct body *body)
 {
-    char bounds[512];
-    snprintf(bounds, sizeof bounds,
-             "[bz, by, bx, tz, ty, tx] -> { : bz = 0 and by = 0 and bx = 0 and -%u <= tz < %u and -%u <= ty "
-             "< %u and "
-             "-%u <= tx < %u }",
-             stage->low[2], group->grid[2] * group->tile[2] + stage->high[2], stage->low[1],
-             group->grid[1] * group->tile[1] + stage->high[1], stage->low[0],
-             group->grid[0] * group->tile[0] + stage->high[0]);
-    return isl_ast_build_from_context(isl_set_read_from_str(ctx, bounds));
+    return isl_ast_build_from_context(relation_text_set(body->version->cells));
 }
 
 /* The condition of a set over parameters, as C. */
@@ -201,8 +231,8 @@ static void write_related(const struct body *body, const struct group_stage *sta
 {
     const struct group *group = body->group;
     const struct remap *remap = &group->remaps[body->member];
-    isl_set *run = running_cells(group, body->member);
-    isl_ast_build *build = build_of(group, stage, isl_set_get_ctx(run));
+    isl_set *run = stage_version_running(group, body->member);
+    isl_ast_build *build = build_of(body);
     char *condition = condition_text(build, isl_set_coalesce(relation_text_set(run)));
     isl_set_free(run);
     fprintf(out, "        if ((%s)", condition ? condition : "#error");
@@ -243,10 +273,10 @@ static void write_narrow(const struct body *body, FILE *out)
     fprintf(out, "        if (1");
     for (int d = 0; d < 3; d++) {
         uint64_t own = (uint64_t)summary->grid[d] * summary->block[d];
-        if ((uint64_t)group->grid[d] * group->tile[d] > own)
+        if (!body->version->is_interior && (uint64_t)group->grid[d] * group->tile[d] > own)
             fprintf(out, " && t%c < %llu", "xyz"[d], (unsigned long long)own);
     }
-    write_before_end(body, out);
+    if (!body->version->is_interior) write_before_end(body, out);
     fprintf(out, ") {\n        const int gx = tx, gy = ty, gz = tz;\n");
 }
 
@@ -326,12 +356,11 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     if (body_is_first_fetch(body, index))
         fprintf(out,
                 "        const unsigned int %s =\n"
-                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[(lz * %u + ly) * %u + lx]);\n",
-                body_tile_name(body->arena, body, fetch->tile), fetch->tile, box(group, from, 1),
-                box(group, from, 0));
-    if (!fetch->covered) return;
-    isl_ast_build *build =
-        build_of(group, group_stage_of(group, body->member), isl_set_get_ctx(fetch->covered));
+                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[from_%u]);\n",
+                body_tile_name(body->arena, body, fetch->tile), fetch->tile,
+                (uint32_t)(from - group->stages));
+    if (body->served[index] != BODY_SERVED_ASKED) return;
+    isl_ast_build *build = build_of(body);
     char *condition = condition_text(build, relation_text_set(fetch->covered));
     fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body, index),
             condition ? condition : "#error");

@@ -4,14 +4,18 @@
 #ifndef KFUSE_FUSER_CODEGEN_STAGE_CODE_H
 #define KFUSE_FUSER_CODEGEN_STAGE_CODE_H
 
-#include "fuser/codegen/body.h"
+#include "fuser/codegen/stage_version.h"
 
 void stage_code_tiles(const struct group *group, FILE *out);
-/* The loop over the stage's cells, up to the first member; from behind the last one to the barrier. True when
- * only some blocks run the stage and wait at its barrier, as the others have no cells of it. */
+/* The stage's scope, up to its barrier. True when only some blocks run the stage and wait at its barrier, as the others have
+ * no cells of it. */
 bool stage_code_open(const struct group *group, uint32_t stage, FILE *out);
-void stage_code_close(const struct group *group, struct arena *arena, uint32_t stage, bool is_conditional,
-                      FILE *out);
+void stage_code_close(const struct group *group, uint32_t stage, bool is_conditional, FILE *out);
+/* `if (these blocks) {` */
+void stage_code_version(const struct group *group, const struct stage_version *version, FILE *out);
+/* The loop over the stage's cells, up to the first member; from behind the last one to its end. */
+void stage_code_open_cells(const struct group *group, uint32_t stage, FILE *out);
+void stage_code_close_cells(const struct group *group, struct arena *arena, uint32_t stage, FILE *out);
 /* What remap_code_open does, for REMAP_CELLS: the thread that the cell runs, loads that are served. */
 uint32_t stage_code_open_member(const struct body *body, FILE *out);
 /* From the cell's own place in the tile to the place that the load is served from, in bytes. */

@@ -295,6 +295,7 @@ static bool cut(const struct group *group, struct bound_launch *launch, struct g
     summary->expansion = NULL;
     summary->line = NULL;
     summary->rounds = NULL;
+    summary->ways = NULL;
     summary->round_count = 0;
     launch->summary = summary;
     *cut = (struct group_cut){found, line};

@@ -55,6 +55,24 @@ static void expect_border(struct scene scene, uint32_t stage, const uint32_t low
     scene_close(&run);
 }
 
+/* How many blocks' cells are written apart from those at the edges, stage by stage. */
+static void expect_interior(struct scene scene, const bool *expected)
+{
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    struct codegen_request request = {.group = run.group, .name = "fused", .sm = 90};
+    struct codegen_result result;
+    codegen_write(&request, &result);
+    assert_non_null(result.source);
+    assert_non_null(result.has_interior);
+    for (uint32_t s = 0; s < run.group->stage_count; s++)
+        assert_int_equal(result.has_interior[s], expected[s]);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
 /* by_halo: what stands in the way of a halo fusion, of the first and the last launch. */
 static void expect_refusal(struct scene scene, const char *by_halo)
 {
@@ -324,6 +342,44 @@ static void atomics_are_not_done_twice(void **state)
                    "");
 }
 
+/* Away from the edges nothing is asked; in a ring of whole blocks nowhere. */
+static void interior_blocks(void **state)
+{
+    (void)state;
+    const bool both[] = {true, true};
+    expect_interior((struct scene){{SCALE(1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS}, both);
+    expect_interior((struct scene){{SCALE(1, 0), STENCIL("periodic", 2, 1)}, SIX_FLOATS}, both);
+    expect_interior((struct scene){{{"scale", ROW(8, 128), {POINTER(1), POINTER(0), INT(1024)}},
+                                    {"periodic", ROW(8, 128), {POINTER(2), POINTER(1), INT(1024)}}},
+                                   SIX_FLOATS},
+                    both);
+    expect_interior((struct scene){{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                                    {"down", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
+                                   {DOUBLES, DOUBLES, DOUBLES}},
+                    both);
+}
+
+/* Three elements: each block is at an edge. */
+static void no_interior(void **state)
+{
+    (void)state;
+    expect_interior((struct scene){{{"scale", ROW(3, 1), {POINTER(1), POINTER(0), INT(3)}},
+                                    {"periodic", ROW(3, 1), {POINTER(2), POINTER(1), INT(3)}}},
+                                   SIX_FLOATS},
+                    (const bool[]){false, false});
+}
+
+/* Products and sums that are counted are written once. */
+static void counted_code_has_no_interior(void **state)
+{
+    (void)state;
+    struct scene scene = {
+        {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
+         {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
+        {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+    expect_interior(scene, (const bool[]){false, false});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +409,9 @@ int main(void)
         cmocka_unit_test(a_store_over_another_is_refused),
         cmocka_unit_test(a_writer_between_that_data_decide_is_refused),
         cmocka_unit_test(atomics_are_not_done_twice),
+        cmocka_unit_test(interior_blocks),
+        cmocka_unit_test(no_interior),
+        cmocka_unit_test(counted_code_has_no_interior),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

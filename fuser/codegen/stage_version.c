@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sets of cells and of blocks have no tuple names here. */
+#include "fuser/codegen/stage_version.h"
+#include "fuser/access/line.h"
+#include "fuser/solver/quota.h"
+
+#include <isl/point.h>
+#include <isl/val.h>
+#include <string.h>
+
+enum { VERSION_OPERATIONS = 500000, MOST_CUTS = 48, LEAST_SHARE = 8, THREAD_Z = 3 };
+
+static isl_set *read_set(isl_ctx *ctx, const char *head, const int64_t from[3], const int64_t end[3])
+{
+    char text[320];
+    snprintf(text, sizeof text, "{ %s : %lld <= x < %lld and %lld <= y < %lld and %lld <= z < %lld }", head,
+             (long long)from[0], (long long)end[0], (long long)from[1], (long long)end[1], (long long)from[2],
+             (long long)end[2]);
+    return isl_set_read_from_str(ctx, text);
+}
+
+/* In the boxes of the blocks from low to end. */
+static isl_set *cells_of(const struct group *group, const struct group_stage *stage, const uint32_t low[3],
+                         const uint32_t end[3], isl_ctx *ctx)
+{
+    int64_t from[3], to[3];
+    for (int d = 0; d < 3; d++) {
+        from[d] = (int64_t)low[d] * group->tile[d] - stage->low[d];
+        to[d] = (int64_t)end[d] * group->tile[d] + stage->high[d];
+    }
+    return read_set(ctx, "[0, 0, 0, z, y, x]", from, to);
+}
+
+static isl_set *blocks_of(const uint32_t low[3], const uint32_t end[3], isl_ctx *ctx)
+{
+    int64_t from[3] = {low[0], low[1], low[2]}, to[3] = {end[0], end[1], end[2]};
+    return read_set(ctx, "[z, y, x, 0, 0, 0]", from, to);
+}
+
+isl_map *stage_version_blocks(const struct group *group, const struct group_stage *stage, isl_ctx *ctx)
+{
+    char text[512];
+    int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
+    for (int d = 0; d < 3; d++) {
+        char axis = "xyz"[d];
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "%s%u b%c - %u <= t%c < %u b%c + %u and 0 <= b%c < %u", d ? " and " : "",
+                           group->tile[d], axis, stage->low[d], axis, group->tile[d], axis,
+                           group->tile[d] + stage->high[d], axis, group->grid[d]);
+    }
+    snprintf(text + length, sizeof text - (size_t)length, " }");
+    return isl_map_read_from_str(ctx, text);
+}
+
+isl_set *stage_version_running(const struct group *group, uint32_t member)
+{
+    const struct remap *remap = &group->remaps[member];
+    return remap->coordinates ? isl_pw_multi_aff_domain(isl_pw_multi_aff_copy(remap->coordinates)) : NULL;
+}
+
+/* Whatever its coordinates are. */
+static isl_set *running_cells(const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    const struct line_cut *cut = group_cut_of(group, member);
+    isl_set *running = stage_version_running(group, member);
+    if (!running && cut) running = isl_set_copy(cut->threads);
+    if (running) return isl_set_reset_tuple_id(running);
+    int64_t zero[3] = {0}, end[3];
+    for (int d = 0; d < 3; d++) end[d] = (int64_t)summary->grid[d] * summary->block[d];
+    return read_set(isl_set_get_ctx(summary->threads), "[0, 0, 0, z, y, x]", zero, end);
+}
+
+/* --- blocks that are interior ------------------------------------------------------------------------------------------ */
+
+static bool is_same_load(const struct group_fetch *a, const struct group_fetch *b)
+{
+    return a->to_member == b->to_member && a->to_instruction == b->to_instruction;
+}
+
+/* Of those of this one's load, the fetch that serves it in the middle of the launch; NULL: none does, there. */
+static const struct group_fetch *usual_fetch(const struct group *group, const struct group_stage *stage,
+                                             const struct group_fetch *own)
+{
+    uint32_t low[3], end[3];
+    for (int d = 0; d < 3; d++) low[d] = group->grid[d] / 2, end[d] = low[d] + 1;
+    for (const struct group_fetch *fetch = group->fetches; fetch < group->fetches + group->fetch_count;
+         fetch++) {
+        if (!is_same_load(fetch, own)) continue;
+        if (!fetch->covered) return fetch;
+        isl_set *covered = isl_set_reset_tuple_id(isl_set_copy(fetch->covered));
+        isl_set *middle = cells_of(group, stage, low, end, isl_set_get_ctx(covered));
+        bool serves = isl_set_is_subset(middle, covered) == isl_bool_true;
+        isl_set_free(middle);
+        isl_set_free(covered);
+        if (serves) return fetch;
+    }
+    return NULL;
+}
+
+static bool is_first_of_load(const struct group *group, const struct group_fetch *fetch)
+{
+    for (const struct group_fetch *other = group->fetches; other < fetch; other++)
+        if (is_same_load(other, fetch)) return false;
+    return true;
+}
+
+/* The cells that run the member and have each of its loads served; NULL: not all are, anywhere. */
+static isl_set *good_cells(const struct group *group, const struct group_stage *stage, uint32_t member)
+{
+    isl_set *good = running_cells(group, member);
+    for (uint32_t i = 0; good && i < group->fetch_count; i++) {
+        const struct group_fetch *fetch = &group->fetches[i];
+        if (fetch->to_member != member || !is_first_of_load(group, fetch)) continue;
+        fetch = usual_fetch(group, stage, fetch);
+        if (!fetch) return isl_set_free(good);
+        if (fetch->covered)
+            good = isl_set_intersect(good, isl_set_reset_tuple_id(isl_set_copy(fetch->covered)));
+    }
+    return good;
+}
+
+/* The blocks with a cell in their box that is not good for some member. */
+static isl_set *edge_blocks(const struct group *group, const struct group_stage *stage)
+{
+    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
+    isl_set *cells = cells_of(group, stage, (uint32_t[3]){0}, group->grid, ctx), *bad = NULL;
+    for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++) {
+        isl_set *good = good_cells(group, stage, m);
+        isl_set *own = good ? isl_set_subtract(isl_set_copy(cells), good) : isl_set_copy(cells);
+        bad = bad ? isl_set_union(bad, own) : own;
+    }
+    isl_set_free(cells);
+    isl_map *blocks = isl_map_reset_tuple_id(stage_version_blocks(group, stage, ctx), isl_dim_in);
+    return isl_set_coalesce(isl_set_apply(isl_set_coalesce(bad), blocks));
+}
+
+/* Leaves the block out, on the side where that costs least. */
+static void cut_off(__isl_keep isl_point *block, uint32_t low[3], uint32_t end[3])
+{
+    double least = 2;
+    int along = 0;
+    bool is_low = true;
+    uint32_t at[3];
+    for (int d = 0; d < 3; d++) {
+        isl_val *value = isl_point_get_coordinate_val(block, isl_dim_set, 2 - d);
+        at[d] = (uint32_t)isl_val_get_num_si(value);
+        isl_val_free(value);
+        double extent = end[d] - low[d], before = (at[d] + 1 - low[d]) / extent,
+               behind = (end[d] - at[d]) / extent;
+        if (before < least) least = before, along = d, is_low = true;
+        if (behind < least) least = behind, along = d, is_low = false;
+    }
+    if (is_low)
+        low[along] = at[along] + 1;
+    else
+        end[along] = at[along];
+}
+
+static double block_count(const uint32_t low[3], const uint32_t end[3])
+{
+    double count = 1;
+    for (int d = 0; d < 3; d++) count *= end[d] > low[d] ? end[d] - low[d] : 0;
+    return count;
+}
+
+/* Takes the outermost layer away on a side where it has none but edge blocks. */
+static bool peel(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3])
+{
+    for (int side = 0; side < 6; side++) {
+        int d = side / 2;
+        uint32_t first[3] = {low[0], low[1], low[2]}, last[3] = {end[0], end[1], end[2]};
+        if (side % 2)
+            first[d] = end[d] - 1;
+        else
+            last[d] = low[d] + 1;
+        isl_set *layer = blocks_of(first, last, isl_set_get_ctx(edges));
+        bool is_edge = isl_set_is_subset(layer, edges) == isl_bool_true;
+        isl_set_free(layer);
+        if (!is_edge) continue;
+        if (side % 2)
+            end[d]--;
+        else
+            low[d]++;
+        return true;
+    }
+    return false;
+}
+
+/* A box of blocks without those of the set, from the whole grid on; false: isl gave up, or too many cuts. */
+static bool leave_out(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3])
+{
+    for (int cut = 0; cut < MOST_CUTS && block_count(low, end) > 0; cut++) {
+        if (peel(edges, low, end)) continue;
+        isl_set *left = isl_set_intersect(isl_set_copy(edges), blocks_of(low, end, isl_set_get_ctx(edges)));
+        isl_bool is_done = isl_set_is_empty(left);
+        isl_point *block = is_done == isl_bool_false ? isl_set_sample_point(left) : NULL;
+        if (is_done != isl_bool_false) isl_set_free(left);
+        bool is_found = block && isl_point_is_void(block) == isl_bool_false;
+        if (is_found) cut_off(block, low, end);
+        isl_point_free(block);
+        if (is_done == isl_bool_true) return true;
+        if (!is_found) return false;
+    }
+    return false;
+}
+
+struct stage_version stage_version_general(const struct group *group, const struct group_stage *stage)
+{
+    struct stage_version version = {false, NULL, {0}, {group->grid[0], group->grid[1], group->grid[2]}};
+    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
+    version.cells = cells_of(group, stage, version.low, version.end, ctx);
+    return version;
+}
+
+bool stage_version_interior(const struct group *group, const struct group_stage *stage,
+                            struct stage_version *version)
+{
+    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
+    *version = (struct stage_version){true, NULL, {0}, {group->grid[0], group->grid[1], group->grid[2]}};
+    struct quota quota = quota_begin(ctx, VERSION_OPERATIONS);
+    isl_set *edges = edge_blocks(group, stage);
+    bool found =
+        edges && leave_out(edges, version->low, version->end) &&
+        LEAST_SHARE * block_count(version->low, version->end) >= block_count((uint32_t[3]){0}, group->grid);
+    isl_set_free(edges);
+    if (found) version->cells = cells_of(group, stage, version->low, version->end, ctx);
+    quota_end(&quota);
+    return version->cells;
+}
+
+void stage_version_clear(struct stage_version *version)
+{
+    isl_set_free(version->cells);
+    version->cells = NULL;
+}
+
+/* --- what a body need not ask ------------------------------------------------------------------------------------------ */
+
+/* The threads that a member runs in these blocks, as cells of its own launch. */
+static isl_set *threads_of(const struct stage_version *version, const struct body *body)
+{
+    const struct remap *remap = &body->group->remaps[body->member];
+    isl_set *cells =
+        isl_set_intersect(isl_set_copy(version->cells), running_cells(body->group, body->member));
+    if (!remap->coordinates) return cells;
+    isl_map *threads = isl_map_from_pw_multi_aff(isl_pw_multi_aff_copy(remap->coordinates));
+    threads = isl_map_reset_tuple_id(isl_map_reset_tuple_id(threads, isl_dim_in), isl_dim_out);
+    return isl_set_apply(cells, threads);
+}
+
+/* Threads of the launch, as its cells. */
+static isl_set *as_cells(const struct body *body, __isl_keep isl_set *threads)
+{
+    const struct access_summary *launch = group_launch_of(body->group, body->member);
+    const struct line_cut *cut = group_cut_of(body->group, body->member);
+    if (cut) return isl_set_reset_tuple_id(line_cut_threads(launch, cut, threads));
+    char text[256];
+    snprintf(text, sizeof text,
+             "{ [bz, by, bx, tz, ty, tx] -> [0, 0, 0, %u bz + tz, %u by + ty, %u bx + tx] }",
+             launch->block[2], launch->block[1], launch->block[0]);
+    isl_map *cells = isl_map_read_from_str(isl_set_get_ctx(threads), text);
+    return isl_set_apply(isl_set_reset_tuple_id(isl_set_copy(threads)), cells);
+}
+
+static bool none_goes(const struct body *body, __isl_keep isl_set *running, __isl_keep isl_set *way)
+{
+    isl_set *going = isl_set_intersect(isl_set_copy(running), as_cells(body, way));
+    bool is_empty = isl_set_is_empty(going) == isl_bool_true;
+    isl_set_free(going);
+    return is_empty;
+}
+
+static void choose_branches(const struct stage_version *version, struct body *body)
+{
+    const struct access_summary *launch = group_launch_of(body->group, body->member);
+    uint32_t count = body->function->instruction_count;
+    if (!body->branches || !launch->ways || body->expansion) return;
+    enum access_branch *branches = arena_calloc(body->arena, count + 1, sizeof *branches);
+    if (!branches) return;
+    memcpy(branches, body->branches, count * sizeof *branches);
+    struct quota quota = quota_begin(isl_set_get_ctx(version->cells), VERSION_OPERATIONS);
+    isl_set *running = threads_of(version, body);
+    for (uint32_t i = 0; running && i < count; i++) {
+        const struct access_ways *ways = &launch->ways[i];
+        if (!ways->taken || !ways->otherwise) continue;
+        if (none_goes(body, running, ways->taken))
+            branches[i] = ACCESS_BRANCH_NEVER;
+        else if (none_goes(body, running, ways->otherwise))
+            branches[i] = ACCESS_BRANCH_ALWAYS;
+    }
+    isl_set_free(running);
+    quota_end(&quota);
+    body->branches = branches;
+}
+
+static void choose_fetches(const struct stage_version *version, struct body *body)
+{
+    const struct group *group = body->group;
+    const struct group_stage *stage = group_stage_of(group, body->member);
+    for (uint32_t i = 0; i < body->fetch_count; i++) {
+        const struct group_fetch *own = body->fetches[i];
+        if (!own->covered)
+            body->served[i] = BODY_SERVED_ALWAYS;
+        else if (!version->is_interior)
+            body->served[i] = BODY_SERVED_ASKED;
+        else
+            body->served[i] = usual_fetch(group, stage, own) == own ? BODY_SERVED_ALWAYS : BODY_SERVED_NEVER;
+    }
+}
+
+void stage_version_choose(const struct stage_version *version, struct body *body)
+{
+    const struct access_summary *summary = group_launch_of(body->group, body->member);
+    body->version = version;
+    body->branches = body->is_specialized ? summary->branches : NULL;
+    if (!version) return;
+    choose_fetches(version, body);
+    choose_branches(version, body);
+}
