@@ -126,6 +126,7 @@ libfuser_la_SOURCES += \
 	fuser/codegen/tile_code.c fuser/codegen/tile_code.h \
 	fuser/codegen/stage_code.c fuser/codegen/stage_code.h \
 	fuser/codegen/stage_version.c fuser/codegen/stage_version.h \
+	fuser/codegen/issue.c fuser/codegen/issue.h \
 	fuser/codegen/iteration_code.c \
 	fuser/codegen/variables.c
 

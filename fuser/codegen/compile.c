@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Compiles a fused kernel and accepts it only when it does not spill and contracts as its members do. */
+#include "fuser/codegen/issue.h"
 #include "fuser/codegen/machine_code.h"
 #include "fuser/codegen/source.h"
 #include "fuser/kernel/product.h"
@@ -263,6 +264,9 @@ static void compile(const struct codegen_request *request, struct codegen_result
         return;
     }
     result->instructions = count_instructions(result);
+    if (result->has_interior)
+        result->stage_instructions =
+            issue_count(result->arena, result, result->has_interior, request->group->stage_count);
     if (result->spill_bytes)
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",

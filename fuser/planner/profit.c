@@ -28,14 +28,24 @@ static double computing_ns(const struct search *search, const struct access_summ
     return computing > 0 ? computing : 0;
 }
 
-/* Threads that the borders of tiles run again compute again; what they load again counts as traffic. */
+/* Most blocks of the member's stage run its interior version. */
+static bool is_mostly_interior(const struct search_group *planned, uint32_t member)
+{
+    const struct group *group = planned->group;
+    return planned->code.has_interior &&
+           planned->code.has_interior[group_stage_of(group, member) - group->stages];
+}
+
+/* Threads that the borders of tiles run again compute again; what they load again counts as traffic. What interior blocks
+ * compute is what they issue. */
 static double repeated_ns(const struct search *search, const struct search_group *planned,
                           const uint64_t *times)
 {
     double sum = 0;
     for (uint32_t m = 0; planned->group && m < planned->member_count; m++)
-        sum +=
-            traffic_repeated(planned->group, m) * computing_ns(search, planned->bound[m].summary, times[m]);
+        if (!is_mostly_interior(planned, m))
+            sum += traffic_repeated(planned->group, m) *
+                   computing_ns(search, planned->bound[m].summary, times[m]);
     return sum;
 }
 
@@ -86,12 +96,16 @@ static double waiting_ns(const struct search *search, const struct group *group,
     return sum;
 }
 
-/* Of members some of whose loads take what lies in a tile, or else in memory. */
-static double either_ns(const struct search *search, const struct group *group, const uint64_t *times)
+/* Of members some of whose loads take what lies in a tile, or else in memory. Where most blocks are interior, few look; until
+ * it is compiled, they are taken to be. */
+static double either_ns(const struct search *search, const struct search_group *planned,
+                        const uint64_t *times)
 {
+    const struct group *group = planned->group;
     double sum = 0;
-    for (uint32_t m = 0; m < group->member_count; m++) {
+    for (uint32_t m = 0; planned->code.has_interior && m < group->member_count; m++) {
         bool looks = false;
+        if (is_mostly_interior(planned, m)) continue;
         for (uint32_t i = 0; i < group->fetch_count; i++)
             looks |= group->fetches[i].to_member == m && group->fetches[i].covered;
         if (looks && (double)times[m] > search->projection.floor_ns)
@@ -194,22 +208,25 @@ double profit_copying_ns(const struct search *search, const struct group *group,
 /* Each stage of a halo fusion runs its part of the code for all of its cells. */
 static double issued_ns(const struct search *search, const struct search_group *planned)
 {
-    /* Some lies behind branches that few take, and integers take longer than they are issued. Six stencils of two dimensions on an
-     * H100, one to eight in a kernel, took 0.7 to 0.9 of this; with divisions 1.3. */
-    const double run = 0.9;
+    /* Of general code, some lies behind branches that few take. Six stencils of two dimensions on an H100, one to eight in a
+     * kernel, took 0.7 to 0.9 of this; with divisions 1.3. Of interior code all runs, and integers take twice as long as they are
+     * issued: one stencil, four to eight times in a kernel, took 1.4 to 1.5. */
+    const double run_general = 0.9, run_interior = 1.45;
     enum { WARP = 32 };
     const struct group *group = planned->group;
-    double warps = 0;
+    const double *counts = planned->code.stage_instructions;
+    double begun = 0;
     if (!group->stage_count || search->projection.warps_per_ns <= 0) return 0;
     for (uint32_t k = 0; k < group->stage_count; k++) {
         const struct group_stage *stage = &group->stages[k];
         uint64_t cells = 1;
         for (int d = 0; d < 3; d++) cells *= group->tile[d] + stage->dense_low[d] + stage->dense_high[d];
-        warps += (double)((cells + WARP - 1) / WARP);
+        double own = counts ? counts[k] : (double)planned->code.instructions / group->stage_count;
+        double run = counts && planned->code.has_interior[k] ? run_interior : run_general;
+        begun += (double)((cells + WARP - 1) / WARP) * own * run;
     }
     double blocks = (double)group->grid[0] * group->grid[1] * group->grid[2];
-    double begun = blocks * warps / group->stage_count * planned->code.instructions * run;
-    return begun / search->projection.warps_per_ns;
+    return blocks * begun / search->projection.warps_per_ns;
 }
 
 /* Of the sectors that an access of all its threads moves, in one multiprocessor. */
@@ -256,7 +273,7 @@ struct projected profit_project(struct search *search, const struct search_group
         kernel.threads = block[0] * block[1] * block[2];
         kernel.repeated_ns = repeated_ns(search, planned, times);
         kernel.waiting_ns = waiting_ns(search, planned->group, times);
-        kernel.either_ns = either_ns(search, planned->group, times);
+        kernel.either_ns = either_ns(search, planned, times);
         kernel.apart_ns = apart_ns(search, planned->group, times);
         kernel.issued_ns = issued_ns(search, planned);
     }
