@@ -195,6 +195,26 @@ static void two_dimensions(void **state)
     expect_border(scene, 0, (uint32_t[]){0, 1, 0}, (uint32_t[]){0, 1, 0});
 }
 
+/* The second stage has more cells than threads, and rows that are shorter than its source's and no part of a block. */
+static void across_and_down(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}},
+                           {"across", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(65)}},
+                           {"down", PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(65)}}},
+                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+    struct scene_run run;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    assert_int_equal(run.group->stage_count, 4);
+    assert_int_equal(run.group->stages[2].high[1], 1);
+    assert_int_equal(run.group->stages[1].high[0], 1);
+    assert_int_equal(run.group->stages[0].high[0], 2);
+    scene_close(&run);
+}
+
 static void several_arrays_around_a_corner(void **state)
 {
     (void)state;
@@ -393,6 +413,7 @@ int main(void)
         cmocka_unit_test(one_stage_for_those_that_follow),
         cmocka_unit_test(other_block_shapes),
         cmocka_unit_test(two_dimensions),
+        cmocka_unit_test(across_and_down),
         cmocka_unit_test(several_arrays_around_a_corner),
         cmocka_unit_test(three_dimensions),
         cmocka_unit_test(clamped_by_one),
