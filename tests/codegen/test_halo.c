@@ -321,6 +321,17 @@ static void edges_that_a_small_member_computes(void **state)
            3, 6);
 }
 
+/* Its branches are asked of the threads that its cells run, not of the cells' numbers. */
+static void edges_far_from_their_threads(void **state)
+{
+    (void)state;
+    expect((struct scene){{STENCIL("middle", 1, 0),
+                           {"edges_by_others", ROW(1, 128), {POINTER(1), INT(N)}},
+                           STENCIL("periodic", 2, 1)},
+                          SIX_FLOATS},
+           3, 6);
+}
+
 /* --- what is refused
  * ---------------------------------------------------------------------------------------------- */
 
@@ -425,6 +436,7 @@ int main(void)
         cmocka_unit_test(local_arrays_of_a_border),
         cmocka_unit_test(stores_of_both_branches),
         cmocka_unit_test(edges_that_a_small_member_computes),
+        cmocka_unit_test(edges_far_from_their_threads),
         cmocka_unit_test(no_bounded_distance_is_refused),
         cmocka_unit_test(a_store_that_data_decide_is_refused),
         cmocka_unit_test(a_store_over_another_is_refused),
