@@ -38,6 +38,7 @@ struct codegen_request {
         least_blocks;     /* that a multiprocessor's registers must have room for; 0: as the compiler likes */
     bool frees_registers; /* of the least that its members asked for themselves (.minnctapersm) */
     bool is_general;      /* written without what is known of its launches */
+    bool has_one_version; /* no stage is written twice */
     const struct codegen_alias *aliases;
     uint32_t alias_count;
     const struct codegen_reference *references; /* one a member, may be NULL */

@@ -71,16 +71,26 @@ static bool find_dead_stores(const struct group *group, uint32_t member, struct 
     return alone->drops;
 }
 
+/* How often the fused kernel has a member's code. */
+static uint32_t copies_of(const struct codegen_request *request, const struct codegen_result *result,
+                          uint32_t member)
+{
+    const struct group *group = request->group;
+    return result->has_interior && result->has_interior[group_stage_of(group, member) - group->stages] ? 2
+                                                                                                       : 1;
+}
+
 /* Fills alone, which has room for every member; the count, or 0 when memory is out. */
-static uint32_t distinct_members(const struct codegen_request *request, struct alone *alone,
-                                 struct arena *arena)
+static uint32_t distinct_members(const struct codegen_request *request, const struct codegen_result *result,
+                                 struct alone *alone, struct arena *arena)
 {
     const struct group *group = request->group;
     uint32_t count = 0;
     for (uint32_t member = 0; member < group->member_count; member++) {
         struct alone *own = &alone[count];
-        *own =
-            (struct alone){.function = group->members[member].summary->function, .uses = 1, .member = member};
+        *own = (struct alone){.function = group->members[member].summary->function,
+                              .uses = copies_of(request, result, member),
+                              .member = member};
         if (!find_dead_stores(group, member, own, arena)) return 0;
         const struct codegen_reference *reference = request->references ? &request->references[member] : NULL;
         if (reference && reference->cubin && !own->drop_count) own->reference = reference;
@@ -88,7 +98,7 @@ static uint32_t distinct_members(const struct codegen_request *request, struct a
         while (i < count && (alone[i].function != own->function || alone[i].drop_count || own->drop_count))
             i++;
         if (i < count) {
-            alone[i].uses++;
+            alone[i].uses += own->uses;
         } else {
             snprintf(own->name, sizeof own->name, "alone_%u", count);
             count++;
@@ -188,7 +198,7 @@ static const char *count_members(const struct codegen_request *request, struct c
     size_t length;
     FILE *out = alone ? open_memstream(&text, &length) : NULL;
     if (!out) return "out of memory";
-    uint32_t count = distinct_members(request, alone, arena), compiled = 0;
+    uint32_t count = distinct_members(request, result, alone, arena), compiled = 0;
     bool written = count > 0;
     for (uint32_t i = 0; i < count; i++) {
         if (alone[i].reference) continue;
@@ -275,17 +285,34 @@ static void compile(const struct codegen_request *request, struct codegen_result
         result->error = check_code(request, result);
 }
 
-/* A group that may have computed constants is written without what is known of its launches; where that is
- * not the reason, it has to be verified. */
+/* Again, with less of what may have been the reason for other approximations than the members'. */
+static void compile_again(const struct codegen_request *request, bool is_general,
+                          struct codegen_result *result)
+{
+    struct codegen_request other = *request;
+    other.is_general = is_general;
+    other.has_one_version = true;
+    codegen_result_clear(result);
+    compile(&other, result);
+}
+
+static bool has_interior(const struct codegen_request *request, const struct codegen_result *result)
+{
+    bool has = false;
+    for (uint32_t s = 0; result->has_interior && s < request->group->stage_count; s++)
+        has |= result->has_interior[s];
+    return has;
+}
+
+/* A group that may have computed constants is written without interior versions, which leave branches out, and then without
+ * what is known of its launches; where that is not the reason, it has to be verified. One that spills is written once, too. */
 static void compile_unfolded(const struct codegen_request *request, struct codegen_result *result)
 {
     compile(request, result);
-    if (!result->error && result->folds_functions && result->is_specialized) {
-        struct codegen_request general = *request;
-        general.is_general = true;
-        codegen_result_clear(result);
-        compile(&general, result);
-    }
+    if (has_interior(request, result) && (result->spill_bytes || (!result->error && result->folds_functions)))
+        compile_again(request, false, result);
+    if (!result->error && result->folds_functions && result->is_specialized)
+        compile_again(request, true, result);
     if (!result->error && result->folds_functions && !result->unproven)
         result->unproven = "the compiler may have computed approximations of constants in it, by other rules "
                            "than the device";

@@ -407,8 +407,8 @@ static void write_stage(struct source *source, uint32_t index, FILE *out)
     const struct group *group = source->request->group;
     struct stage_version general = stage_version_general(group, &group->stages[index]), interior;
     bool is_conditional = stage_code_open(group, index, out);
-    bool has_interior =
-        source->result->is_specialized && stage_version_interior(group, &group->stages[index], &interior);
+    bool has_interior = source->result->is_specialized && !source->request->has_one_version &&
+                        stage_version_interior(group, &group->stages[index], &interior);
     if (source->result->has_interior) source->result->has_interior[index] = has_interior;
     if (has_interior) {
         stage_code_version(group, &interior, out);
