@@ -572,7 +572,6 @@ static void decide_branches(struct analysis *analysis)
         arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *branches);
     struct access_ways *ways = arena_calloc(analysis->arena, function->instruction_count + 1, sizeof *ways);
 
-    affine_begin(analysis);
     for (uint32_t b = 0; branches && ways && is_pipeline && is_idle && b < analysis->cfg->block_count; b++) {
         const struct ptx_block *info = &analysis->cfg->blocks[b];
         uint32_t last = info->first + info->count - 1;
@@ -584,14 +583,15 @@ static void decide_branches(struct analysis *analysis)
             continue;
         if (is_idle[b] || decides_on_loop(analysis, b) || (loop != LOOPS_NONE && is_pipeline[loop])) continue;
         const struct instances *edges = analysis->blocks[b].edges;
+        affine_begin(analysis);
         branches[last] = is_never(&edges[TAKEN])       ? ACCESS_BRANCH_NEVER
                          : is_never(&edges[OTHERWISE]) ? ACCESS_BRANCH_ALWAYS
                                                        : ACCESS_BRANCH_OPEN;
         if (branches[last] == ACCESS_BRANCH_OPEN && loop == LOOPS_NONE)
             ways[last] = (struct access_ways){threads_in(analysis, &edges[TAKEN]),
                                               threads_in(analysis, &edges[OTHERWISE])};
+        affine_recover(analysis);
     }
-    affine_recover(analysis);
     analysis->summary->branches = branches;
     analysis->summary->ways = ways;
 }

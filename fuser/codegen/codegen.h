@@ -56,7 +56,8 @@ struct codegen_result {
     uint32_t instructions; /* of its machine code, each counted once; 0: not known */
     /* of a halo fusion, one a stage: the version of its code that most blocks run; NULL: not known */
     double *stage_instructions;
-    bool *has_interior;      /* one a stage: it is written twice (stage_version.h); NULL: no stages */
+    /* one a stage (stage_version.h): most blocks run an interior version; there is a general one beside it. NULL: no stages */
+    bool *has_interior, *is_twice;
     uint32_t dynamic_shared; /* that it must be launched with; above 48 KiB the function must be told first */
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;

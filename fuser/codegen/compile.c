@@ -274,9 +274,9 @@ static void compile(const struct codegen_request *request, struct codegen_result
         return;
     }
     result->instructions = count_instructions(result);
-    if (result->has_interior)
+    if (result->is_twice)
         result->stage_instructions =
-            issue_count(result->arena, result, result->has_interior, request->group->stage_count);
+            issue_count(result->arena, result, result->is_twice, request->group->stage_count);
     if (result->spill_bytes)
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",
@@ -296,12 +296,11 @@ static void compile_again(const struct codegen_request *request, bool is_general
     compile(&other, result);
 }
 
-static bool has_interior(const struct codegen_request *request, const struct codegen_result *result)
+static bool is_twice(const struct codegen_request *request, const struct codegen_result *result)
 {
-    bool has = false;
-    for (uint32_t s = 0; result->has_interior && s < request->group->stage_count; s++)
-        has |= result->has_interior[s];
-    return has;
+    bool is = false;
+    for (uint32_t s = 0; result->is_twice && s < request->group->stage_count; s++) is |= result->is_twice[s];
+    return is;
 }
 
 /* A group that may have computed constants is written without interior versions, which leave branches out, and then without
@@ -309,7 +308,8 @@ static bool has_interior(const struct codegen_request *request, const struct cod
 static void compile_unfolded(const struct codegen_request *request, struct codegen_result *result)
 {
     compile(request, result);
-    if (has_interior(request, result) && (result->spill_bytes || (!result->error && result->folds_functions)))
+    bool spills = result->spill_bytes && !request->least_blocks;
+    if (is_twice(request, result) && (spills || (!result->error && result->folds_functions)))
         compile_again(request, false, result);
     if (!result->error && result->folds_functions && result->is_specialized)
         compile_again(request, true, result);

@@ -68,7 +68,7 @@ static uint32_t outermost(const struct loop_forest *forest, uint32_t loop)
     return loop;
 }
 
-static bool fill(const struct issue *issue, const struct loop_forest *forest, const bool *has_interior,
+static bool fill(const struct issue *issue, const struct loop_forest *forest, const bool *is_twice,
                  uint32_t stage_count, double instructions, double *counts)
 {
     double all = live_of(issue, forest, LOOPS_NONE);
@@ -77,7 +77,7 @@ static bool fill(const struct issue *issue, const struct loop_forest *forest, co
         if (loop == forest->loop_count) return false;
         double live = live_of(issue, forest, (int32_t)loop);
         loop = outermost(forest, loop + 1);
-        if (has_interior[stage]) {
+        if (is_twice[stage]) {
             if (loop == forest->loop_count) return false;
             double other = live_of(issue, forest, (int32_t)loop);
             if (other < live) live = other;
@@ -88,7 +88,7 @@ static bool fill(const struct issue *issue, const struct loop_forest *forest, co
     return all > 0 && loop == forest->loop_count;
 }
 
-double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *has_interior,
+double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *is_twice,
                     uint32_t stage_count)
 {
     const char *error = NULL, *reason = NULL;
@@ -105,7 +105,7 @@ double *issue_count(struct arena *arena, const struct codegen_result *result, co
                               arena_calloc(arena, function->instruction_count + 1, sizeof(bool))};
         bool is_known = issue.is_used && issue.is_live;
         if (is_known) mark(&issue);
-        if (!is_known || !fill(&issue, forest, has_interior, stage_count, result->instructions, counts))
+        if (!is_known || !fill(&issue, forest, is_twice, stage_count, result->instructions, counts))
             counts = NULL;
     }
     ptx_module_free(module);

@@ -7,9 +7,9 @@
 
 #include "fuser/codegen/codegen.h"
 
-/* One a stage, of what most blocks run; in the arena. has_interior: one a stage, the stages that are written twice. NULL: the
+/* One a stage, of what most blocks run; in the arena. is_twice: one a stage, the stages that are written twice. NULL: the
  * PTX's loops are not those of the stages. */
-double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *has_interior,
+double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *is_twice,
                     uint32_t stage_count);
 
 #endif

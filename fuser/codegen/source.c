@@ -401,25 +401,39 @@ static void write_version(struct source *source, uint32_t index, const struct st
     stage_code_close_cells(group, source->result->arena, index, out);
 }
 
+static bool is_everywhere(const struct group *group, const struct stage_version *version)
+{
+    bool is = true;
+    for (int d = 0; d < 3; d++) is &= !version->low[d] && version->end[d] == group->grid[d];
+    return is;
+}
+
 /* Code of which sums and products are counted is written once. */
+static bool find_interior(struct source *source, uint32_t index, struct stage_version *interior)
+{
+    const struct group *group = source->request->group;
+    struct codegen_result *result = source->result;
+    bool may_have = result->is_specialized && !source->request->has_one_version && result->has_interior &&
+                    result->is_twice;
+    if (!may_have || !stage_version_interior(group, &group->stages[index], interior)) return false;
+    result->has_interior[index] = true;
+    result->is_twice[index] = !is_everywhere(group, interior);
+    return true;
+}
+
 static void write_stage(struct source *source, uint32_t index, FILE *out)
 {
     const struct group *group = source->request->group;
     struct stage_version general = stage_version_general(group, &group->stages[index]), interior;
     bool is_conditional = stage_code_open(group, index, out);
-    bool has_interior = source->result->is_specialized && !source->request->has_one_version &&
-                        stage_version_interior(group, &group->stages[index], &interior);
-    if (source->result->has_interior) source->result->has_interior[index] = has_interior;
-    if (has_interior) {
-        stage_code_version(group, &interior, out);
-        write_version(source, index, &interior, out);
-        fprintf(out, "    } else {\n");
-    }
-    write_version(source, index, &general, out);
-    if (has_interior) {
-        fprintf(out, "    }\n");
-        stage_version_clear(&interior);
-    }
+    bool has_interior = find_interior(source, index, &interior);
+    bool is_twice = has_interior && source->result->is_twice[index];
+    if (is_twice) stage_code_version(group, &interior, out);
+    if (has_interior) write_version(source, index, &interior, out);
+    if (is_twice) fprintf(out, "    } else {\n");
+    if (is_twice || !has_interior) write_version(source, index, &general, out);
+    if (is_twice) fprintf(out, "    }\n");
+    if (has_interior) stage_version_clear(&interior);
     stage_version_clear(&general);
     stage_code_close(group, index, is_conditional, out);
 }
@@ -433,8 +447,10 @@ static bool write_kernel(struct source *source, FILE *out)
         write_tables(&source->bodies[member], out);
     write_copy_types(source, out);
     write_signature(source, out);
-    if (group->stage_count)
+    if (group->stage_count) {
         source->result->has_interior = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
+        source->result->is_twice = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
+    }
     stage_code_tiles(group, out);
     if (!group->stage_count) write_members(source, 0, group->member_count, out);
     for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);

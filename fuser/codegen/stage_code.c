@@ -85,7 +85,7 @@ void stage_code_version(const struct group *group, const struct stage_version *v
         if (version->end[d] < group->grid[d])
             fprintf(out, "%sb%c < %u", separator, "xyz"[d], version -> end[d]), separator = " && ";
     }
-    fprintf(out, "%s) {\n", *separator ? "" : "1");
+    fprintf(out, ") {\n");
 }
 
 /* The stages whose tiles the stage loads from: a bit each. */

@@ -124,11 +124,12 @@ static isl_set *good_cells(const struct group *group, const struct group_stage *
 static isl_set *edge_blocks(const struct group *group, const struct group_stage *stage)
 {
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    isl_set *cells = cells_of(group, stage, (uint32_t[3]){0}, group->grid, ctx), *bad = NULL;
+    isl_set *cells = cells_of(group, stage, (uint32_t[3]){0}, group->grid, ctx);
+    isl_set *bad = isl_set_empty(isl_set_get_space(cells));
     for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++) {
         isl_set *good = good_cells(group, stage, m);
         isl_set *own = good ? isl_set_subtract(isl_set_copy(cells), good) : isl_set_copy(cells);
-        bad = bad ? isl_set_union(bad, own) : own;
+        bad = isl_set_union(bad, own);
     }
     isl_set_free(cells);
     isl_map *blocks = isl_map_reset_tuple_id(stage_version_blocks(group, stage, ctx), isl_dim_in);
@@ -294,6 +295,12 @@ static void choose_branches(const struct stage_version *version, struct body *bo
     body->branches = branches;
 }
 
+/* Where isl gives up, asking is right in any block. */
+static enum body_served served_in(const struct group_fetch *fetch, const struct group_fetch *usual)
+{
+    return !usual ? BODY_SERVED_ASKED : usual == fetch ? BODY_SERVED_ALWAYS : BODY_SERVED_NEVER;
+}
+
 static void choose_fetches(const struct stage_version *version, struct body *body)
 {
     const struct group *group = body->group;
@@ -305,7 +312,7 @@ static void choose_fetches(const struct stage_version *version, struct body *bod
         else if (!version->is_interior)
             body->served[i] = BODY_SERVED_ASKED;
         else
-            body->served[i] = usual_fetch(group, stage, own) == own ? BODY_SERVED_ALWAYS : BODY_SERVED_NEVER;
+            body->served[i] = served_in(own, usual_fetch(group, stage, own));
     }
 }
 
