@@ -87,7 +87,9 @@ static struct player {
     atomic_uint calls; /* of the host's function, so far */
     unsigned calls_asked;
     atomic_bool is_open;
-    unsigned char *pinned; /* SCRIPT_PUT_BYTES of the driver's */
+    /* SCRIPT_PUT_BYTES each of the driver's; a call that copies from the second has copied when it returns, which one from
+     * pageable memory need not have */
+    unsigned char *pinned, *settled;
 } player;
 
 static void check(CUresult result, const char *call)
@@ -285,6 +287,8 @@ static void put(const struct script_operation *operation)
         put_by_sets(operation, to);
     } else {
         unsigned char own[SCRIPT_PUT_BYTES], *bytes = operation->type == 'p' ? player.pinned : own;
+        /* what opens is not ordered behind the copy otherwise */
+        if (bytes == own && !operation->has_stream && !atomic_load(&player.is_open)) bytes = player.settled;
         memcpy(bytes, operation->data, sizeof own);
         if (operation->has_stream)
             TRY(cuMemcpyHtoDAsync, to, bytes, operation->bytes, player.streams[operation->stream]);
@@ -616,6 +620,7 @@ static void open_device(void)
     TRY(cuDevicePrimaryCtxRetain, &player.context, device);
     TRY(cuCtxSetCurrent, player.context);
     TRY(cuMemHostAlloc, (void **)&player.pinned, SCRIPT_PUT_BYTES, 0);
+    TRY(cuMemHostAlloc, (void **)&player.settled, SCRIPT_PUT_BYTES, 0);
     TRY(cuMemAlloc, &player.scratch, SCRIPT_PUT_BYTES * SCRIPT_STREAMS);
 }
 
