@@ -75,9 +75,8 @@ static bool find_dead_stores(const struct group *group, uint32_t member, struct 
 static uint32_t copies_of(const struct codegen_request *request, const struct codegen_result *result,
                           uint32_t member)
 {
-    const struct group *group = request->group;
-    return result->has_interior && result->has_interior[group_stage_of(group, member) - group->stages] ? 2
-                                                                                                       : 1;
+    if (!result->is_twice) return 1;
+    return 1 + result->is_twice[group_stage_of(request->group, member) - request->group->stages];
 }
 
 /* Fills alone, which has room for every member; the count, or 0 when memory is out. */

@@ -198,3 +198,19 @@ extern "C" __global__ void edges_by_others(float *y, int n)
     if (i == 5) y[0] = 0.25f;
     if (i == 6) y[n - 1] = 0.75f;
 }
+
+/* Away from the edges the device's approximation is of a constant, which an assembler may compute itself. */
+extern "C" __global__ void approximated(float *y, const float *x, const float *edge, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float factor = 0.3f, sum, power;
+    if (i < 1 || i >= n - 1) {
+        factor = edge[i];
+        sum = x[i];
+    } else {
+        sum = x[i - 1] + x[i + 1];
+    }
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(factor));
+    y[i] = sum * power;
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "fuser/codegen/machine_code.h"
 #include "tests/codegen/scene.h"
 
 #include <string.h>
@@ -411,6 +412,32 @@ static void counted_code_has_no_interior(void **state)
     expect_interior(scene, (const bool[]){false, false});
 }
 
+/* The interior version has constants where the general one approximates: fewer in all than twice what the members have, and as many
+ * as these have once. */
+static void approximations_are_counted_in_both_versions(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"approximated", ROW(8, 128), {POINTER(1), POINTER(0), POINTER(3), INT(N)}},
+                           {"approximated", ROW(8, 128), {POINTER(2), POINTER(1), POINTER(3), INT(N)}}},
+                          SIX_FLOATS};
+    struct scene_run run;
+    struct codegen_result result;
+    struct machine_code_counts counts;
+    scene.module = "stencils.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    struct codegen_request request = {.group = run.group, .name = "fused", .sm = 90};
+    codegen_compile(&request, &result);
+    assert_null(result.error);
+    assert_null(result.unproven);
+    assert_non_null(result.is_twice);
+    assert_false(result.is_twice[0] || result.is_twice[1]);
+    assert_true(machine_code_count(result.cubin, result.cubin_size, "fused", &counts));
+    assert_int_equal(counts.functions, 2);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +472,7 @@ int main(void)
         cmocka_unit_test(interior_blocks),
         cmocka_unit_test(no_interior),
         cmocka_unit_test(counted_code_has_no_interior),
+        cmocka_unit_test(approximations_are_counted_in_both_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
