@@ -170,6 +170,7 @@ struct access_summary {
  * isl_ctx_set_max_operations, where one is set): a value that runs into it is unknown, too many of them are a refusal.
  * The ctx's count of operations and last error are reset. */
 struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *input);
+/* Before the module of its function. */
 void access_summary_free(struct access_summary *summary);
 /* What product_of_store (kernel/product.h) says of one of its stores; asked once. */
 enum product_state access_product(const struct access_summary *summary, uint32_t store);

@@ -92,22 +92,26 @@ double *issue_count(struct arena *arena, const struct codegen_result *result, co
                     uint32_t stage_count)
 {
     const char *error = NULL, *reason = NULL;
+    struct arena *scratch = arena_create();
+    if (!scratch) return NULL;
     struct ptx_module *module = ptx_parse(result->entry, result->ptx, strlen(result->ptx), &error);
     const struct ptx_function *function = module ? ptx_find_function(module, result->entry) : NULL;
-    struct ptx_cfg *cfg = function && !function->unreadable ? ptx_cfg_build(arena, function, &reason) : NULL;
-    struct dominators *dominators = cfg ? dominators_build(arena, cfg) : NULL;
-    struct ssa *ssa = dominators ? ssa_build(arena, dominators) : NULL;
-    struct loop_forest *forest = ssa ? loops_build(arena, dominators, &reason) : NULL;
+    struct ptx_cfg *cfg =
+        function && !function->unreadable ? ptx_cfg_build(scratch, function, &reason) : NULL;
+    struct dominators *dominators = cfg ? dominators_build(scratch, cfg) : NULL;
+    struct ssa *ssa = dominators ? ssa_build(scratch, dominators) : NULL;
+    struct loop_forest *forest = ssa ? loops_build(scratch, dominators, &reason) : NULL;
     double *counts = forest ? arena_calloc(arena, stage_count + 1, sizeof *counts) : NULL;
     if (counts) {
         struct issue issue = {function, cfg, ssa,
-                              arena_calloc(arena, function->register_count + 1, sizeof(bool)),
-                              arena_calloc(arena, function->instruction_count + 1, sizeof(bool))};
+                              arena_calloc(scratch, function->register_count + 1, sizeof(bool)),
+                              arena_calloc(scratch, function->instruction_count + 1, sizeof(bool))};
         bool is_known = issue.is_used && issue.is_live;
         if (is_known) mark(&issue);
         if (!is_known || !fill(&issue, forest, is_twice, stage_count, result->instructions, counts))
             counts = NULL;
     }
     ptx_module_free(module);
+    arena_free(scratch);
     return counts;
 }
