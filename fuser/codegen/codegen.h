@@ -58,6 +58,7 @@ struct codegen_result {
     double *stage_instructions;
     /* one a stage (stage_version.h): most blocks run an interior version; there is a general one beside it. NULL: no stages */
     bool *has_interior, *is_twice;
+    bool *is_idle;           /* one a member: the interior version runs nothing of it */
     uint32_t dynamic_shared; /* that it must be launched with; above 48 KiB the function must be told first */
     struct codegen_parameter *parameters;
     uint32_t parameter_count, parameter_bytes;

@@ -76,7 +76,8 @@ static uint32_t copies_of(const struct codegen_request *request, const struct co
                           uint32_t member)
 {
     if (!result->is_twice) return 1;
-    return 1 + result->is_twice[group_stage_of(request->group, member) - request->group->stages];
+    bool is_twice = result->is_twice[group_stage_of(request->group, member) - request->group->stages];
+    return 1 + (is_twice && !result->is_idle[member]);
 }
 
 /* Fills alone, which has room for every member; the count, or 0 when memory is out. */
@@ -273,9 +274,7 @@ static void compile(const struct codegen_request *request, struct codegen_result
         return;
     }
     result->instructions = count_instructions(result);
-    if (result->is_twice)
-        result->stage_instructions =
-            issue_count(result->arena, result, result->is_twice, request->group->stage_count);
+    if (result->is_twice) result->stage_instructions = issue_count(result->arena, result, request->group);
     if (result->spill_bytes)
         result->error =
             arena_printf(result->arena, "the fused kernel needs more than %u registers and spills %u bytes",

@@ -68,28 +68,35 @@ static uint32_t outermost(const struct loop_forest *forest, uint32_t loop)
     return loop;
 }
 
-static bool fill(const struct issue *issue, const struct loop_forest *forest, const bool *is_twice,
-                 uint32_t stage_count, double instructions, double *counts)
+/* Most blocks run no member of the stage. */
+static bool is_idle(const struct codegen_result *result, const struct group_stage *stage)
+{
+    bool is = true;
+    for (uint32_t m = 0; m < stage->member_count; m++) is &= result->is_idle[stage->first_member + m];
+    return is;
+}
+
+static bool fill(const struct issue *issue, const struct loop_forest *forest,
+                 const struct codegen_result *result, const struct group *group, double *counts)
 {
     double all = live_of(issue, forest, LOOPS_NONE);
     uint32_t loop = outermost(forest, 0);
-    for (uint32_t stage = 0; stage < stage_count; stage++) {
+    for (uint32_t stage = 0; stage < group->stage_count; stage++) {
         if (loop == forest->loop_count) return false;
         double live = live_of(issue, forest, (int32_t)loop);
         loop = outermost(forest, loop + 1);
-        if (is_twice[stage]) {
+        if (result->is_twice[stage]) {
             if (loop == forest->loop_count) return false;
             double other = live_of(issue, forest, (int32_t)loop);
             if (other < live) live = other;
             loop = outermost(forest, loop + 1);
         }
-        counts[stage] = live / all * instructions;
+        counts[stage] = is_idle(result, &group->stages[stage]) ? 0 : live / all * result->instructions;
     }
     return all > 0 && loop == forest->loop_count;
 }
 
-double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *is_twice,
-                    uint32_t stage_count)
+double *issue_count(struct arena *arena, const struct codegen_result *result, const struct group *group)
 {
     const char *error = NULL, *reason = NULL;
     struct arena *scratch = arena_create();
@@ -101,15 +108,14 @@ double *issue_count(struct arena *arena, const struct codegen_result *result, co
     struct dominators *dominators = cfg ? dominators_build(scratch, cfg) : NULL;
     struct ssa *ssa = dominators ? ssa_build(scratch, dominators) : NULL;
     struct loop_forest *forest = ssa ? loops_build(scratch, dominators, &reason) : NULL;
-    double *counts = forest ? arena_calloc(arena, stage_count + 1, sizeof *counts) : NULL;
+    double *counts = forest ? arena_calloc(arena, group->stage_count + 1, sizeof *counts) : NULL;
     if (counts) {
         struct issue issue = {function, cfg, ssa,
                               arena_calloc(scratch, function->register_count + 1, sizeof(bool)),
                               arena_calloc(scratch, function->instruction_count + 1, sizeof(bool))};
         bool is_known = issue.is_used && issue.is_live;
         if (is_known) mark(&issue);
-        if (!is_known || !fill(&issue, forest, is_twice, stage_count, result->instructions, counts))
-            counts = NULL;
+        if (!is_known || !fill(&issue, forest, result, group, counts)) counts = NULL;
     }
     ptx_module_free(module);
     arena_free(scratch);

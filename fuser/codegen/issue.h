@@ -7,9 +7,7 @@
 
 #include "fuser/codegen/codegen.h"
 
-/* One a stage, of what most blocks run; in the arena. is_twice: one a stage, the stages that are written twice. NULL: the
- * PTX's loops are not those of the stages. */
-double *issue_count(struct arena *arena, const struct codegen_result *result, const bool *is_twice,
-                    uint32_t stage_count);
+/* One a stage, of what most blocks run; in the arena. NULL: the PTX's loops are not those of the stages. */
+double *issue_count(struct arena *arena, const struct codegen_result *result, const struct group *group);
 
 #endif

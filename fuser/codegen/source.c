@@ -375,7 +375,9 @@ static bool write_shared(struct source *source, FILE *out)
     return true;
 }
 
-static void write_members(struct source *source, uint32_t first, uint32_t end, FILE *out)
+/* version: of a stage; members that are idle in it have their variables alone. NULL: of the whole launch. */
+static void write_members(struct source *source, const struct stage_version *version, uint32_t first,
+                          uint32_t end, FILE *out)
 {
     const struct group *group = source->request->group;
     for (uint32_t member = first; member < end;) {
@@ -383,6 +385,8 @@ static void write_members(struct source *source, uint32_t first, uint32_t end, F
         if (group->barriers && group->barriers[member]) body_write_barrier(&source->bodies[member], out);
         if (join)
             write_join(source, join, out);
+        else if (version && version->is_interior && source->result->is_idle[member])
+            write_heading(&source->bodies[member], out);
         else
             write_member(source, &source->bodies[member], out);
         member += join ? join->member_count : 1;
@@ -396,9 +400,9 @@ static void write_version(struct source *source, uint32_t index, const struct st
     const struct group_stage *stage = &group->stages[index];
     uint32_t end = stage->first_member + stage->member_count;
     for (uint32_t m = stage->first_member; m < end; m++) stage_version_choose(version, &source->bodies[m]);
-    stage_code_open_cells(group, index, out);
-    write_members(source, stage->first_member, end, out);
-    stage_code_close_cells(group, source->result->arena, index, out);
+    stage_code_open_cells(group, version, index, out);
+    write_members(source, version, stage->first_member, end, out);
+    stage_code_close_cells(group, version, source->result->arena, index, out);
 }
 
 static bool is_everywhere(const struct group *group, const struct stage_version *version)
@@ -408,17 +412,34 @@ static bool is_everywhere(const struct group *group, const struct stage_version 
     return is;
 }
 
-/* Code of which sums and products are counted is written once. */
+/* Notes the members of which the interior version runs nothing; true: that is all of them. */
+static bool find_idle(struct source *source, const struct group_stage *stage,
+                      const struct stage_version *interior)
+{
+    bool are_all = true;
+    for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++) {
+        source->result->is_idle[m] = stage_version_is_idle(source->request->group, interior, m);
+        are_all &= source->result->is_idle[m];
+    }
+    return are_all;
+}
+
+/* Code of which sums and products are counted is written once, and what no block would run at all as if some did. */
 static bool find_interior(struct source *source, uint32_t index, struct stage_version *interior)
 {
     const struct group *group = source->request->group;
     struct codegen_result *result = source->result;
+    const struct group_stage *stage = &group->stages[index];
     bool may_have = result->is_specialized && !source->request->has_one_version && result->has_interior &&
-                    result->is_twice;
-    if (!may_have || !stage_version_interior(group, &group->stages[index], interior)) return false;
-    result->has_interior[index] = true;
-    result->is_twice[index] = !is_everywhere(group, interior);
-    return true;
+                    result->is_twice && result->is_idle;
+    if (!may_have || !stage_version_interior(group, stage, interior)) return false;
+    bool is_idle = find_idle(source, stage, interior), is_alone = is_everywhere(group, interior);
+    result->has_interior[index] = !is_idle || !is_alone;
+    result->is_twice[index] = !is_idle && !is_alone;
+    if (result->has_interior[index]) return true;
+    memset(&result->is_idle[stage->first_member], 0, stage->member_count * sizeof *result->is_idle);
+    stage_version_clear(interior);
+    return false;
 }
 
 static void write_stage(struct source *source, uint32_t index, FILE *out)
@@ -427,12 +448,13 @@ static void write_stage(struct source *source, uint32_t index, FILE *out)
     struct stage_version general = stage_version_general(group, &group->stages[index]), interior;
     bool is_conditional = stage_code_open(group, index, out);
     bool has_interior = find_interior(source, index, &interior);
-    bool is_twice = has_interior && source->result->is_twice[index];
-    if (is_twice) stage_code_version(group, &interior, out);
-    if (has_interior) write_version(source, index, &interior, out);
-    if (is_twice) fprintf(out, "    } else {\n");
-    if (is_twice || !has_interior) write_version(source, index, &general, out);
-    if (is_twice) fprintf(out, "    }\n");
+    bool has_both = has_interior && !is_everywhere(group, &interior);
+    if (has_both) stage_code_version(group, &interior, out);
+    if (has_interior && source->result->is_twice[index] == has_both)
+        write_version(source, index, &interior, out);
+    if (has_both) fprintf(out, "    } else {\n");
+    if (has_both || !has_interior) write_version(source, index, &general, out);
+    if (has_both) fprintf(out, "    }\n");
     if (has_interior) stage_version_clear(&interior);
     stage_version_clear(&general);
     stage_code_close(group, index, is_conditional, out);
@@ -450,9 +472,10 @@ static bool write_kernel(struct source *source, FILE *out)
     if (group->stage_count) {
         source->result->has_interior = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
         source->result->is_twice = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
+        source->result->is_idle = arena_calloc(source->result->arena, group->member_count, sizeof(bool));
     }
     stage_code_tiles(group, out);
-    if (!group->stage_count) write_members(source, 0, group->member_count, out);
+    if (!group->stage_count) write_members(source, NULL, 0, group->member_count, out);
     for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);
     fprintf(out, "}\n");
     return true;

@@ -43,7 +43,7 @@ static char *busy_blocks(const struct group *group, const struct group_stage *st
         cells = cells ? isl_set_union(cells, run) : run;
     }
     if (!cells) return NULL;
-    isl_map *blocks = stage_version_blocks(group, stage, isl_set_get_ctx(cells));
+    isl_map *blocks = stage_version_blocks(group, stage->low, stage->high, isl_set_get_ctx(cells));
     isl_set *grid = isl_map_range(isl_map_copy(blocks)), *busy = isl_set_apply(cells, blocks);
     isl_set *all = relation_text_set(grid);
     isl_set *named = isl_set_coalesce(isl_set_gist(relation_text_set(busy), isl_set_copy(all)));
@@ -88,82 +88,113 @@ void stage_code_version(const struct group *group, const struct stage_version *v
     fprintf(out, ") {\n");
 }
 
-/* The stages whose tiles the stage loads from: a bit each. */
-static uint64_t source_stages(const struct group *group, const struct group_stage *stage)
+/* The extents of a version's boxes. */
+static void version_box(const struct group *group, const struct stage_version *version, uint32_t extents[3])
 {
-    uint64_t sources = 0;
+    for (int d = 0; d < 3; d++)
+        extents[d] = version->border_low[d] + group->tile[d] + version->border_high[d];
+}
+
+/* All cells that the stage has a tile for run, in order. */
+static bool is_whole(const struct group *group, const struct group_stage *stage,
+                     const struct stage_version *version)
+{
+    uint32_t run[3];
+    version_box(group, version, run);
+    return run[0] == box(group, stage, 0) && run[1] == box(group, stage, 1) && run[2] == box(group, stage, 2);
+}
+
+/* The stages in whose tiles a place moves on with the cell, a bit each: those that the stage loads from, and its own. */
+static uint64_t moving_tiles(const struct group *group, const struct group_stage *stage,
+                             const struct stage_version *version)
+{
+    uint64_t moving = is_whole(group, stage, version) ? 0 : UINT64_C(1) << (stage - group->stages);
     for (uint32_t i = 0; i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];
         if (group_stage_of(group, fetch->to_member) != stage) continue;
-        sources |= UINT64_C(1) << (group_stage_of(group, group->tiles[fetch->tile].member) - group->stages);
+        moving |= UINT64_C(1) << (group_stage_of(group, group->tiles[fetch->tile].member) - group->stages);
     }
-    return sources;
+    return moving;
 }
 
-void stage_code_open_cells(const struct group *group, uint32_t index, FILE *out)
+void stage_code_open_cells(const struct group *group, const struct stage_version *version, uint32_t index,
+                           FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
-    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1),
-             z = box(group, stage, 2);
-    uint64_t sources = source_stages(group, stage);
-    fprintf(out, "    {\n    int lx = threadIdx.x %% %uu;\n", x);
-    fprintf(out, y * z > 1 ? "    int ly = threadIdx.x / %uu %% %uu;\n" : "    const int ly = 0;\n", x, y);
-    fprintf(out, z > 1 ? "    int lz = threadIdx.x / %uu;\n" : "    const int lz = 0;\n", x * y);
+    uint32_t threads = group->block[0], run[3], first[3];
+    uint64_t moving = moving_tiles(group, stage, version);
+    version_box(group, version, run);
+    for (int d = 0; d < 3; d++) first[d] = stage->low[d] - version->border_low[d];
+    fprintf(out, "    {\n    int lx = threadIdx.x %% %uu + %u;\n", run[0], first[0]);
+    if (run[1] * run[2] > 1)
+        fprintf(out, "    int ly = threadIdx.x / %uu %% %uu + %u;\n", run[0], run[1], first[1]);
+    else
+        fprintf(out, "    const int ly = %u;\n", first[1]);
+    if (run[2] > 1)
+        fprintf(out, "    int lz = threadIdx.x / %uu + %u;\n", run[0] * run[1], first[2]);
+    else
+        fprintf(out, "    const int lz = %u;\n", first[2]);
     for (uint32_t s = 0; s < group->stage_count; s++)
-        if (sources >> s & 1)
-            fprintf(out, "    unsigned int from_%u = (lz * %u + ly) * %u + lx;\n", s,
+        if (moving >> s & 1)
+            fprintf(out, "    unsigned int at_%u = (lz * %u + ly) * %u + lx;\n", s,
                     box(group, &group->stages[s], 1), box(group, &group->stages[s], 0));
     fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
-            box_cells(group, stage), threads);
+            run[0] * run[1] * run[2], threads);
     for (int d = 0; d < 3; d++)
         fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
                 group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
 }
 
-/* The place in a source's tile moves on with the cell: by whole cells, and from one row or layer of the stage to the next by
- * what the source's has more. */
-static void write_moves(const struct group *group, uint64_t sources, const uint32_t by[3], FILE *out)
+/* The place in a tile moves on with the cell: by whole cells, and from one row or layer of the box to the next by what the
+ * tile's has more. */
+static void write_moves(const struct group *group, uint64_t moving, const uint32_t by[3], FILE *out)
 {
     for (uint32_t s = 0; s < group->stage_count; s++) {
-        if (!(sources >> s & 1)) continue;
+        if (!(moving >> s & 1)) continue;
         uint32_t x = box(group, &group->stages[s], 0), y = box(group, &group->stages[s], 1);
-        fprintf(out, ", from_%u += %uu", s, (by[2] * y + by[1]) * x + by[0]);
+        fprintf(out, ", at_%u += %uu", s, (by[2] * y + by[1]) * x + by[0]);
     }
 }
 
 /* The cell so many behind this one as the block has threads, without a division. */
-static void write_next_cell(const struct group *group, const struct group_stage *stage, FILE *out)
+static void write_next_cell(const struct group *group, const struct group_stage *stage,
+                            const struct stage_version *version, FILE *out)
 {
-    uint32_t threads = group->block[0], x = box(group, stage, 0), y = box(group, stage, 1),
-             z = box(group, stage, 2);
-    uint64_t sources = source_stages(group, stage);
-    const uint32_t by[3] = {threads % x, y * z > 1 ? threads / x % y : 0, z > 1 ? threads / (x * y) : 0};
+    uint32_t threads = group->block[0], run[3], end[3];
+    uint64_t moving = moving_tiles(group, stage, version);
+    version_box(group, version, run);
+    for (int d = 0; d < 3; d++) end[d] = stage->low[d] - version->border_low[d] + run[d];
+    const uint32_t by[3] = {threads % run[0], run[1] * run[2] > 1 ? threads / run[0] % run[1] : 0,
+                            run[2] > 1 ? threads / (run[0] * run[1]) : 0};
     fprintf(out, "    lx += %u", by[0]);
     if (by[1]) fprintf(out, ", ly += %u", by[1]);
     if (by[2]) fprintf(out, ", lz += %u", by[2]);
-    write_moves(group, sources, by, out);
+    write_moves(group, moving, by, out);
     fprintf(out, ";\n");
-    if (y * z == 1) return;
-    fprintf(out, "    if (lx >= %u) lx -= %u, ly++", x, x);
-    write_moves(group, sources, (uint32_t[]){0u - x, 1, 0}, out);
+    if (run[1] * run[2] == 1) return;
+    fprintf(out, "    if (lx >= %u) lx -= %u, ly++", end[0], run[0]);
+    write_moves(group, moving, (uint32_t[]){0u - run[0], 1, 0}, out);
     fprintf(out, ";\n");
-    if (z == 1) return;
-    fprintf(out, "    if (ly >= %u) ly -= %u, lz++", y, y);
-    write_moves(group, sources, (uint32_t[]){0, 0u - y, 1}, out);
+    if (run[2] == 1) return;
+    fprintf(out, "    if (ly >= %u) ly -= %u, lz++", end[1], run[1]);
+    write_moves(group, moving, (uint32_t[]){0, 0u - run[1], 1}, out);
     fprintf(out, ";\n");
 }
 
-void stage_code_close_cells(const struct group *group, struct arena *arena, uint32_t index, FILE *out)
+void stage_code_close_cells(const struct group *group, const struct stage_version *version,
+                            struct arena *arena, uint32_t index, FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
+    char place[24] = "cell";
+    if (!is_whole(group, stage, version)) snprintf(place, sizeof place, "at_%u", index);
     for (uint32_t i = 0; i < group->tile_count; i++) {
         const struct group_tile *tile = &group->tiles[i];
         if (group_stage_of(group, tile->member) != stage) continue;
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
-        fprintf(out, "    tile_%u[cell] = %s;\n", i, body_value_name(arena, &value));
+        fprintf(out, "    tile_%u[%s] = %s;\n", i, place, body_value_name(arena, &value));
     }
-    write_next_cell(group, stage, out);
+    write_next_cell(group, stage, version, out);
     fprintf(out, "    }\n    }\n");
 }
 
@@ -226,25 +257,35 @@ static void write_sparse(const struct group *group, const struct remap *remap,
     free(condition);
 }
 
-/* By the relation: a recomputed member, or a small one. */
-static void write_related(const struct body *body, const struct group_stage *stage, FILE *out)
+/* Whether the cell runs; in interior blocks all do. */
+static void write_running(const struct body *body, const struct group_stage *stage, isl_ast_build *build,
+                          FILE *out)
 {
-    const struct group *group = body->group;
-    const struct remap *remap = &group->remaps[body->member];
-    isl_set *run = stage_version_running(group, body->member);
-    isl_ast_build *build = build_of(body);
+    const struct remap *remap = &body->group->remaps[body->member];
+    isl_set *run = stage_version_running(body->group, body->member);
     char *condition = condition_text(build, isl_set_coalesce(relation_text_set(run)));
     isl_set_free(run);
     fprintf(out, "        if ((%s)", condition ? condition : "#error");
-    if (remap->sparse) write_sparse(group, remap, stage, build, out);
+    if (remap->sparse) write_sparse(body->group, remap, stage, build, out);
     fprintf(out, ") {\n");
+    free(condition);
+}
+
+/* By the relation: a recomputed member, or a small one. */
+static void write_related(const struct body *body, const struct group_stage *stage, FILE *out)
+{
+    const struct remap *remap = &body->group->remaps[body->member];
+    isl_ast_build *build = build_of(body);
+    if (body->version->is_interior)
+        fprintf(out, "        {\n");
+    else
+        write_running(body, stage, build, out);
     for (int d = 0; d < 3; d++) {
         char *text = relation_text_value(build, remap->coordinates, 5 - d);
         fprintf(out, "        const int g%c = %s;\n", "xyz"[d], text ? text : "#error");
         free(text);
     }
-    if (remap->is_recomputed) write_own(group, remap, stage, build, out);
-    free(condition);
+    if (remap->is_recomputed) write_own(body->group, remap, stage, build, out);
     isl_ast_build_free(build);
 }
 
@@ -356,7 +397,7 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     if (body_is_first_fetch(body, index))
         fprintf(out,
                 "        const unsigned int %s =\n"
-                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[from_%u]);\n",
+                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[at_%u]);\n",
                 body_tile_name(body->arena, body, fetch->tile), fetch->tile,
                 (uint32_t)(from - group->stages));
     if (body->served[index] != BODY_SERVED_ASKED) return;

@@ -13,9 +13,11 @@ bool stage_code_open(const struct group *group, uint32_t stage, FILE *out);
 void stage_code_close(const struct group *group, uint32_t stage, bool is_conditional, FILE *out);
 /* `if (these blocks) {` */
 void stage_code_version(const struct group *group, const struct stage_version *version, FILE *out);
-/* The loop over the stage's cells, up to the first member; from behind the last one to its end. */
-void stage_code_open_cells(const struct group *group, uint32_t stage, FILE *out);
-void stage_code_close_cells(const struct group *group, struct arena *arena, uint32_t stage, FILE *out);
+/* The loop over the cells of a version's boxes, up to the first member; from behind the last one to its end. */
+void stage_code_open_cells(const struct group *group, const struct stage_version *version, uint32_t stage,
+                           FILE *out);
+void stage_code_close_cells(const struct group *group, const struct stage_version *version,
+                            struct arena *arena, uint32_t stage, FILE *out);
 /* What remap_code_open does, for REMAP_CELLS: the thread that the cell runs, loads that are served. */
 uint32_t stage_code_open_member(const struct body *body, FILE *out);
 /* From the cell's own place in the tile to the place that the load is served from, in bytes. */

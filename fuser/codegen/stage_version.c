@@ -4,6 +4,7 @@
 #include "fuser/access/line.h"
 #include "fuser/solver/quota.h"
 
+#include <isl/ilp.h>
 #include <isl/point.h>
 #include <isl/val.h>
 #include <string.h>
@@ -19,14 +20,14 @@ static isl_set *read_set(isl_ctx *ctx, const char *head, const int64_t from[3], 
     return isl_set_read_from_str(ctx, text);
 }
 
-/* In the boxes of the blocks from low to end. */
-static isl_set *cells_of(const struct group *group, const struct group_stage *stage, const uint32_t low[3],
-                         const uint32_t end[3], isl_ctx *ctx)
+/* In the version's boxes of the blocks from low to end. */
+static isl_set *cells_of(const struct group *group, const struct stage_version *version,
+                         const uint32_t low[3], const uint32_t end[3], isl_ctx *ctx)
 {
     int64_t from[3], to[3];
     for (int d = 0; d < 3; d++) {
-        from[d] = (int64_t)low[d] * group->tile[d] - stage->low[d];
-        to[d] = (int64_t)end[d] * group->tile[d] + stage->high[d];
+        from[d] = (int64_t)low[d] * group->tile[d] - version->border_low[d];
+        to[d] = (int64_t)end[d] * group->tile[d] + version->border_high[d];
     }
     return read_set(ctx, "[0, 0, 0, z, y, x]", from, to);
 }
@@ -37,7 +38,8 @@ static isl_set *blocks_of(const uint32_t low[3], const uint32_t end[3], isl_ctx 
     return read_set(ctx, "[z, y, x, 0, 0, 0]", from, to);
 }
 
-isl_map *stage_version_blocks(const struct group *group, const struct group_stage *stage, isl_ctx *ctx)
+isl_map *stage_version_blocks(const struct group *group, const uint32_t border_low[3],
+                              const uint32_t border_high[3], isl_ctx *ctx)
 {
     char text[512];
     int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
@@ -45,8 +47,8 @@ isl_map *stage_version_blocks(const struct group *group, const struct group_stag
         char axis = "xyz"[d];
         length += snprintf(text + length, sizeof text - (size_t)length,
                            "%s%u b%c - %u <= t%c < %u b%c + %u and 0 <= b%c < %u", d ? " and " : "",
-                           group->tile[d], axis, stage->low[d], axis, group->tile[d], axis,
-                           group->tile[d] + stage->high[d], axis, group->grid[d]);
+                           group->tile[d], axis, border_low[d], axis, group->tile[d], axis,
+                           group->tile[d] + border_high[d], axis, group->grid[d]);
     }
     snprintf(text + length, sizeof text - (size_t)length, " }");
     return isl_map_read_from_str(ctx, text);
@@ -71,6 +73,13 @@ static isl_set *running_cells(const struct group *group, uint32_t member)
     return read_set(isl_set_get_ctx(summary->threads), "[0, 0, 0, z, y, x]", zero, end);
 }
 
+static bool is_disjoint(__isl_keep isl_set *cells, __isl_take isl_set *running)
+{
+    bool is = isl_set_is_disjoint(cells, running) == isl_bool_true;
+    isl_set_free(running);
+    return is;
+}
+
 /* --- blocks that are interior ------------------------------------------------------------------------------------------ */
 
 static bool is_same_load(const struct group_fetch *a, const struct group_fetch *b)
@@ -78,18 +87,24 @@ static bool is_same_load(const struct group_fetch *a, const struct group_fetch *
     return a->to_member == b->to_member && a->to_instruction == b->to_instruction;
 }
 
-/* Of those of this one's load, the fetch that serves it in the middle of the launch; NULL: none does, there. */
-static const struct group_fetch *usual_fetch(const struct group *group, const struct group_stage *stage,
-                                             const struct group_fetch *own)
+/* Of the block in the middle of the launch: interior blocks are as this one is. */
+static isl_set *middle_cells(const struct group *group, const struct stage_version *version, isl_ctx *ctx)
 {
     uint32_t low[3], end[3];
     for (int d = 0; d < 3; d++) low[d] = group->grid[d] / 2, end[d] = low[d] + 1;
+    return cells_of(group, version, low, end, ctx);
+}
+
+/* Of those of this one's load, the fetch that serves it in the middle of the launch; NULL: none does, there. */
+static const struct group_fetch *usual_fetch(const struct group *group, const struct stage_version *version,
+                                             const struct group_fetch *own)
+{
     for (const struct group_fetch *fetch = group->fetches; fetch < group->fetches + group->fetch_count;
          fetch++) {
         if (!is_same_load(fetch, own)) continue;
         if (!fetch->covered) return fetch;
         isl_set *covered = isl_set_reset_tuple_id(isl_set_copy(fetch->covered));
-        isl_set *middle = cells_of(group, stage, low, end, isl_set_get_ctx(covered));
+        isl_set *middle = middle_cells(group, version, isl_set_get_ctx(covered));
         bool serves = isl_set_is_subset(middle, covered) == isl_bool_true;
         isl_set_free(middle);
         isl_set_free(covered);
@@ -105,14 +120,19 @@ static bool is_first_of_load(const struct group *group, const struct group_fetch
     return true;
 }
 
+bool stage_version_is_idle(const struct group *group, const struct stage_version *version, uint32_t member)
+{
+    return version->is_interior && is_disjoint(version->cells, running_cells(group, member));
+}
+
 /* The cells that run the member and have each of its loads served; NULL: not all are, anywhere. */
-static isl_set *good_cells(const struct group *group, const struct group_stage *stage, uint32_t member)
+static isl_set *good_cells(const struct group *group, const struct stage_version *version, uint32_t member)
 {
     isl_set *good = running_cells(group, member);
     for (uint32_t i = 0; good && i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];
         if (fetch->to_member != member || !is_first_of_load(group, fetch)) continue;
-        fetch = usual_fetch(group, stage, fetch);
+        fetch = usual_fetch(group, version, fetch);
         if (!fetch) return isl_set_free(good);
         if (fetch->covered)
             good = isl_set_intersect(good, isl_set_reset_tuple_id(isl_set_copy(fetch->covered)));
@@ -120,20 +140,50 @@ static isl_set *good_cells(const struct group *group, const struct group_stage *
     return good;
 }
 
-/* The blocks with a cell in their box that is not good for some member. */
-static isl_set *edge_blocks(const struct group *group, const struct group_stage *stage)
+/* The cells, of all boxes, that do not do what those of interior blocks do with the member. */
+static isl_set *bad_cells(const struct group *group, const struct stage_version *version, uint32_t member,
+                          __isl_keep isl_set *cells)
+{
+    isl_set *running = running_cells(group, member);
+    isl_set *middle = middle_cells(group, version, isl_set_get_ctx(cells));
+    bool is_idle = is_disjoint(middle, isl_set_copy(running));
+    isl_set_free(middle);
+    if (is_idle) return isl_set_intersect(running, isl_set_copy(cells));
+    isl_set_free(running);
+    isl_set *good = good_cells(group, version, member);
+    return good ? isl_set_subtract(isl_set_copy(cells), good) : isl_set_copy(cells);
+}
+
+/* The blocks with a cell beyond their dense border that runs. */
+static isl_set *blocks_of_sparse(const struct group *group, const struct group_stage *stage,
+                                 const struct stage_version *version)
+{
+    const struct remap *remap = &group->remaps[stage->first_member];
+    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
+    isl_map *beyond =
+        isl_map_subtract(stage_version_blocks(group, stage->low, stage->high, ctx),
+                         stage_version_blocks(group, version->border_low, version->border_high, ctx));
+    isl_set *cells =
+        isl_set_intersect(isl_set_copy(remap->sparse), stage_version_running(group, stage->first_member));
+    return isl_set_apply(isl_set_reset_tuple_id(cells), isl_map_reset_tuple_id(beyond, isl_dim_in));
+}
+
+/* The blocks with a bad cell in their box for some member. */
+static isl_set *edge_blocks(const struct group *group, const struct group_stage *stage,
+                            const struct stage_version *version)
 {
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    isl_set *cells = cells_of(group, stage, (uint32_t[3]){0}, group->grid, ctx);
+    isl_set *cells = cells_of(group, version, (uint32_t[3]){0}, group->grid, ctx);
     isl_set *bad = isl_set_empty(isl_set_get_space(cells));
-    for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++) {
-        isl_set *good = good_cells(group, stage, m);
-        isl_set *own = good ? isl_set_subtract(isl_set_copy(cells), good) : isl_set_copy(cells);
-        bad = isl_set_union(bad, own);
-    }
+    for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++)
+        bad = isl_set_union(bad, bad_cells(group, version, m, cells));
     isl_set_free(cells);
-    isl_map *blocks = isl_map_reset_tuple_id(stage_version_blocks(group, stage, ctx), isl_dim_in);
-    return isl_set_coalesce(isl_set_apply(isl_set_coalesce(bad), blocks));
+    isl_map *blocks = isl_map_reset_tuple_id(
+        stage_version_blocks(group, version->border_low, version->border_high, ctx), isl_dim_in);
+    isl_set *edges = isl_set_apply(isl_set_coalesce(bad), blocks);
+    if (group->remaps[stage->first_member].sparse)
+        edges = isl_set_union(edges, blocks_of_sparse(group, stage, version));
+    return isl_set_coalesce(edges);
 }
 
 /* Leaves the block out, on the side where that costs least. */
@@ -165,7 +215,34 @@ static double block_count(const uint32_t low[3], const uint32_t end[3])
     return count;
 }
 
-/* Takes the outermost layer away on a side where it has none but edge blocks. */
+/* From the first to the last along the dimension; 0: isl gave up. */
+static double span(__isl_keep isl_set *blocks, int d)
+{
+    isl_val *first = isl_set_dim_min_val(isl_set_copy(blocks), 2 - d),
+            *last = isl_set_dim_max_val(isl_set_copy(blocks), 2 - d);
+    bool is_known =
+        first && last && isl_val_is_int(first) == isl_bool_true && isl_val_is_int(last) == isl_bool_true;
+    double blocks_between = is_known ? isl_val_get_d(last) - isl_val_get_d(first) + 1 : 0;
+    isl_val_free(first);
+    isl_val_free(last);
+    return blocks_between;
+}
+
+/* What is no edge block of the layer, from low to end, lies in a small part of it. */
+static bool is_edge_layer(__isl_keep isl_set *edges, const uint32_t low[3], const uint32_t end[3])
+{
+    const double most = 0.25;
+    isl_set *rest = isl_set_subtract(blocks_of(low, end, isl_set_get_ctx(edges)), isl_set_copy(edges));
+    bool is_edge = isl_set_is_empty(rest) == isl_bool_true;
+    for (int d = 0; !is_edge && d < 3; d++) {
+        double extent = span(rest, d);
+        is_edge = extent > 0 && extent <= most * (end[d] - low[d]);
+    }
+    isl_set_free(rest);
+    return is_edge;
+}
+
+/* Takes the outermost layer away on a side where it has little but edge blocks. */
 static bool peel(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3])
 {
     for (int side = 0; side < 6; side++) {
@@ -175,10 +252,7 @@ static bool peel(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3])
             first[d] = end[d] - 1;
         else
             last[d] = low[d] + 1;
-        isl_set *layer = blocks_of(first, last, isl_set_get_ctx(edges));
-        bool is_edge = isl_set_is_subset(layer, edges) == isl_bool_true;
-        isl_set_free(layer);
-        if (!is_edge) continue;
+        if (!is_edge_layer(edges, first, last)) continue;
         if (side % 2)
             end[d]--;
         else
@@ -208,32 +282,40 @@ static bool leave_out(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3
 
 struct stage_version stage_version_general(const struct group *group, const struct group_stage *stage)
 {
-    struct stage_version version = {false, NULL, {0}, {group->grid[0], group->grid[1], group->grid[2]}};
+    struct stage_version version = {.end = {group->grid[0], group->grid[1], group->grid[2]}};
+    memcpy(version.border_low, stage->low, sizeof version.border_low);
+    memcpy(version.border_high, stage->high, sizeof version.border_high);
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    version.cells = cells_of(group, stage, version.low, version.end, ctx);
+    version.cells = cells_of(group, &version, version.low, version.end, ctx);
     return version;
-}
-
-bool stage_version_interior(const struct group *group, const struct group_stage *stage,
-                            struct stage_version *version)
-{
-    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    *version = (struct stage_version){true, NULL, {0}, {group->grid[0], group->grid[1], group->grid[2]}};
-    struct quota quota = quota_begin(ctx, VERSION_OPERATIONS);
-    isl_set *edges = edge_blocks(group, stage);
-    bool found =
-        edges && leave_out(edges, version->low, version->end) &&
-        LEAST_SHARE * block_count(version->low, version->end) >= block_count((uint32_t[3]){0}, group->grid);
-    isl_set_free(edges);
-    if (found) version->cells = cells_of(group, stage, version->low, version->end, ctx);
-    quota_end(&quota);
-    return version->cells;
 }
 
 void stage_version_clear(struct stage_version *version)
 {
     isl_set_free(version->cells);
     version->cells = NULL;
+}
+
+/* A member of which few cells run beyond the dense border has a stage of its own. */
+bool stage_version_interior(const struct group *group, const struct group_stage *stage,
+                            struct stage_version *version)
+{
+    isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
+    *version =
+        (struct stage_version){.is_interior = true, .end = {group->grid[0], group->grid[1], group->grid[2]}};
+    bool is_sparse = group->remaps[stage->first_member].sparse;
+    if (is_sparse && stage->member_count > 1) return false;
+    memcpy(version->border_low, is_sparse ? stage->dense_low : stage->low, sizeof version->border_low);
+    memcpy(version->border_high, is_sparse ? stage->dense_high : stage->high, sizeof version->border_high);
+    struct quota quota = quota_begin(ctx, VERSION_OPERATIONS);
+    isl_set *edges = edge_blocks(group, stage, version);
+    bool found =
+        edges && leave_out(edges, version->low, version->end) &&
+        LEAST_SHARE * block_count(version->low, version->end) >= block_count((uint32_t[3]){0}, group->grid);
+    isl_set_free(edges);
+    if (found) version->cells = cells_of(group, version, version->low, version->end, ctx);
+    quota_end(&quota);
+    return version->cells;
 }
 
 /* --- what a body need not ask ------------------------------------------------------------------------------------------ */
@@ -304,7 +386,6 @@ static enum body_served served_in(const struct group_fetch *fetch, const struct 
 static void choose_fetches(const struct stage_version *version, struct body *body)
 {
     const struct group *group = body->group;
-    const struct group_stage *stage = group_stage_of(group, body->member);
     for (uint32_t i = 0; i < body->fetch_count; i++) {
         const struct group_fetch *own = body->fetches[i];
         if (!own->covered)
@@ -312,7 +393,7 @@ static void choose_fetches(const struct stage_version *version, struct body *bod
         else if (!version->is_interior)
             body->served[i] = BODY_SERVED_ASKED;
         else
-            body->served[i] = served_in(own, usual_fetch(group, stage, own));
+            body->served[i] = served_in(own, usual_fetch(group, version, own));
     }
 }
 

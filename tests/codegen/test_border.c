@@ -114,6 +114,77 @@ static void a_whole_border(void **state)
            2, 1, 17);
 }
 
+enum { WIDE = 301, WIDE_BYTES = 4 * (WIDE + 2) * (NY + 2) };
+
+/* Every stage has an interior; sparse: so many of them have cells beyond their dense border that run. */
+static void expect_interior(struct scene scene, uint32_t sparse)
+{
+    struct scene_run run;
+    scene.module = "borders.ptx";
+    scene_open(&run, &scene);
+    assert_true(scene_compare(&run, &scene));
+    struct codegen_request request = {.group = run.group, .name = "fused", .sm = 90};
+    struct codegen_result result;
+    codegen_write(&request, &result);
+    assert_non_null(result.source);
+    for (uint32_t s = 0; s < run.group->stage_count; s++) assert_true(result.has_interior[s]);
+    for (uint32_t m = 0; m < run.group->member_count; m++) sparse -= run.group->remaps[m].sparse != NULL;
+    assert_int_equal(sparse, 0);
+    codegen_result_clear(&result);
+    scene_close(&run);
+}
+
+/* What rows and columns at the launch's edges need are few cells: most blocks have none of them. */
+static void interior_blocks(void **state)
+{
+    (void)state;
+    expect_interior(
+        (struct scene){{LARGE("inside_sum", 1, 0), SMALL("rows", 1), LARGE("around_sum", 2, 1)}, FOUR_FLOATS},
+        0);
+    expect_interior(
+        (struct scene){{LARGE("inside_sum", 1, 0), SMALL("columns", 1), LARGE("around_sum", 2, 1)},
+                       FOUR_FLOATS},
+        0);
+    expect_interior((struct scene){{LARGE("inside_sum", 1, 0), SMALL("rows", 1), SMALL("columns", 1),
+                                    LARGE("around_sum", 2, 1), LARGE("around_sum", 3, 2)},
+                                   FOUR_FLOATS},
+                    0);
+}
+
+#define WIDE_LARGE(kernel, to, from)                                                                         \
+    {                                                                                                        \
+        kernel, .grid = {10, 22, 1}, .block = {32, 4, 1},                                                    \
+        {                                                                                                    \
+            POINTER(to), POINTER(from), INT(WIDE), INT(NY)                                                   \
+        }                                                                                                    \
+    }
+#define WIDE_SMALL(kernel, array)                                                                            \
+    {                                                                                                        \
+        kernel, .grid = {3, 1, 1}, .block = {128, 1, 1},                                                     \
+        {                                                                                                    \
+            POINTER(array), INT(WIDE), INT(NY)                                                               \
+        }                                                                                                    \
+    }
+#define FOUR_WIDE                                                                                            \
+    {                                                                                                        \
+        {WIDE_BYTES, 'f'}, {WIDE_BYTES, 'f'}, {WIDE_BYTES, 'f'},                                             \
+        {                                                                                                    \
+            WIDE_BYTES, 'f'                                                                                  \
+        }                                                                                                    \
+    }
+
+/* Blocks that have cells beyond the dense border are at edges, and those of the others end with it. */
+static void interior_blocks_of_sparse_borders(void **state)
+{
+    (void)state;
+    expect_interior((struct scene){{WIDE_LARGE("inside_sum", 1, 0), WIDE_SMALL("rows", 1)}, FOUR_WIDE}, 1);
+    expect_interior((struct scene){{WIDE_LARGE("inside_sum", 1, 0), WIDE_SMALL("columns", 1)}, FOUR_WIDE}, 1);
+    expect_interior((struct scene){{WIDE_LARGE("inside_sum", 1, 0), WIDE_LARGE("around_sum", 2, 1),
+                                    WIDE_SMALL("rows", 2), WIDE_SMALL("columns", 2)},
+                                   FOUR_WIDE},
+                    2);
+}
+
 /* A member none of whose threads does anything. */
 static void a_border_of_nothing(void **state)
 {
@@ -285,6 +356,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_border_alone),
+        cmocka_unit_test(interior_blocks),
+        cmocka_unit_test(interior_blocks_of_sparse_borders),
         cmocka_unit_test(periodic_rows),
         cmocka_unit_test(periodic_columns),
         cmocka_unit_test(rows_and_columns),
