@@ -17,10 +17,13 @@ enum {
     SHARE = 16,       /* of a sample in a mean */
     DOUBT_SHARE = 64, /* of a mean, by which it falls where nothing can measure it again */
     MAKING = 8,       /* launches that a graph's making costs beside its own */
+    ALLOWANCE = 128,  /* of the time so far, the part that graphs may cost before they have saved it */
     REFUSALS = 16     /* by a driver that makes no graph at all */
 };
 /* What is assumed of the host until it is known. */
 static const int64_t DIRECT_NS = 4000, LAUNCH_NS = 3000, UPDATE_NS = 500, MAKING_NS = 10000;
+/* What a process's first graph takes: 300 to 600 us on an H100. */
+static const int64_t FIRST_NS = 500000;
 
 struct node {
     CUgraphNode handle;
@@ -53,6 +56,8 @@ static struct graphs {
     uint32_t refusals;      /* since one was made */
     bool is_full;           /* there was no room for one: all begin anew */
     struct costs costs;
+    /* making all graphs so far, and what they have saved; since the first launch */
+    int64_t spent_ns, saved_ns, begun_ns;
 } graphs;
 
 /* --- what it costs --- */
@@ -73,6 +78,7 @@ static int64_t known(int64_t mean, int64_t assumed)
 
 void chain_graph_note_direct(int64_t took_ns)
 {
+    if (!graphs.begun_ns) graphs.begun_ns = shim_now_ns();
     note(&graphs.costs.direct_ns, took_ns, DIRECT_NS);
 }
 
@@ -99,13 +105,17 @@ bool chain_graph_is_vain(void)
     return saving(CHAIN_LONGEST, CHAIN_LONGEST) <= 0 || graphs.refusals >= REFUSALS;
 }
 
-/* A graph is made when its sequence would have saved what making it costs: so never much more is lost than was to be gained. */
+/* A graph is made when its sequence would have saved what making it costs, so that never much more is lost than was to be gained;
+ * and when all of them, if none were used again, would have cost no more than a small part of the time so far. */
 static bool is_due(struct sequence *sequence)
 {
     uint32_t count = (uint32_t)sequence->key.count;
-    int64_t saved_ns = saving(count, count / 2);
+    int64_t saved_ns = saving(count, count / 2),
+            cost_ns = known(graphs.costs.making_ns, MAKING_NS) * (count + MAKING);
     if (saved_ns > 0) sequence->missed_ns += saved_ns;
-    return sequence->missed_ns > known(graphs.costs.making_ns, MAKING_NS) * (count + MAKING);
+    if (sequence->missed_ns <= cost_ns) return false;
+    int64_t spared_ns = graphs.saved_ns + (shim_now_ns() - graphs.begun_ns) / ALLOWANCE;
+    return graphs.spent_ns + (graphs.spent_ns ? cost_ns : FIRST_NS) <= spared_ns;
 }
 
 /* --- graphs --- */
@@ -213,9 +223,11 @@ static bool make(struct sequence *sequence, const struct chain_launch *launches)
         make_nodes(sequence, launches) &&
         REAL(cuGraphInstantiateWithFlags)(&sequence->executable, sequence->graph, 0) == CUDA_SUCCESS;
     relaxed_end(mode);
+    int64_t took_ns = shim_now_ns() - begun_ns;
     if (is_made) {
-        note(&graphs.costs.making_ns, (shim_now_ns() - begun_ns) / ((int64_t)sequence->key.count + MAKING),
-             MAKING_NS);
+        if (graphs.spent_ns)
+            note(&graphs.costs.making_ns, took_ns / ((int64_t)sequence->key.count + MAKING), MAKING_NS);
+        graphs.spent_ns += took_ns;
         graphs.count++;
         graphs.refusals = 0;
         return true;
@@ -275,7 +287,12 @@ static bool launch(struct sequence *sequence, const struct chain_launch *launche
     }
     if (sequence->is_uploaded && updates)
         note(&graphs.costs.update_ns, (updated_ns - begun_ns) / updates, UPDATE_NS);
-    if (sequence->is_uploaded) note(&graphs.costs.launch_ns, shim_now_ns() - updated_ns, LAUNCH_NS);
+    if (sequence->is_uploaded) {
+        note(&graphs.costs.launch_ns, shim_now_ns() - updated_ns, LAUNCH_NS);
+        graphs.saved_ns += saving((uint32_t)sequence->key.count, updates);
+    } else {
+        graphs.spent_ns += shim_now_ns() - updated_ns;
+    }
     sequence->is_uploaded = true;
     return true;
 }

@@ -132,6 +132,27 @@ static void ends_with_the_period(void)
     CHECK(count_lines("cuGraphInstantiate") == 1);
 }
 
+static void plan_by_measure(void)
+{
+    plan_chains();
+    unsetenv("KFUSE_CHAINS");
+}
+
+/* A graph would have paid for itself long ago, but not for a first graph within a small part of so short a run. */
+static void makes_none_in_short_runs(void)
+{
+    start_known();
+    fake_slow_launch(20);
+    for (int i = 0; i < 60; i++) {
+        OK(launch_c(0x5000, NULL));
+        OK(cuCtxSynchronize());
+    }
+    CHECK(count_lines("cuGraphInstantiate") == 0);
+    usleep(100000);
+    OK(launch_c(0x5000, NULL));
+    CHECK(count_lines("cuGraphInstantiate") == 1);
+}
+
 /* --- the driver refuses --- */
 
 static void goes_by_itself(enum fake_graph_call call)
@@ -721,6 +742,7 @@ int main(int argc, char **argv)
         {"an unknown shape goes by itself", unknown_goes_alone, plan_chains, NULL},
         {"arguments are updated where they changed", updates_what_changed, plan_chains, NULL},
         {"chains end where the period does", ends_with_the_period, plan_chains, NULL},
+        {"a short run", makes_none_in_short_runs, plan_by_measure, NULL},
         {"no graph can be made", without_graphs, plan_chains, NULL},
         {"no node can be added", without_nodes, plan_chains, NULL},
         {"no graph can be instantiated", without_executables, plan_chains, NULL},
