@@ -16,7 +16,8 @@
  * arguments is updated before the launch, and concerns no launch that is under way (cuGraphExecKernelNodeSetParams). For sequences to
  * come again, a long chain ends where the kernel comes that one began with. A sequence gets a graph when it has come so often that one
  * would have saved what making it costs; until then, its launches go to the driver one by one. What graphs cost beyond what they have
- * saved stays below a small part of the time so far: a program that ends after a hundred launches has none.
+ * saved stays below a small part of the time so far, or of what they would have saved: a program that ends after some hundred launches
+ * has none.
  *
  * Whether it pays is measured, as machines differ: what launches cost the host by themselves, in a graph, and updated.
  *

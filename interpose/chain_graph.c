@@ -17,8 +17,10 @@ enum {
     SHARE = 16,       /* of a sample in a mean */
     DOUBT_SHARE = 64, /* of a mean, by which it falls where nothing can measure it again */
     MAKING = 8,       /* launches that a graph's making costs beside its own */
-    ALLOWANCE = 128,  /* of the time so far, the part that graphs may cost before they have saved it */
-    REFUSALS = 16     /* by a driver that makes no graph at all */
+    /* The part that graphs may cost before they have saved it: of the time so far, or of what they would have saved. */
+    OF_TIME = 128,
+    OF_MISSED = 8,
+    REFUSALS = 16 /* by a driver that makes no graph at all */
 };
 /* What is assumed of the host until it is known. */
 static const int64_t DIRECT_NS = 4000, LAUNCH_NS = 3000, UPDATE_NS = 500, MAKING_NS = 10000;
@@ -57,7 +59,7 @@ static struct graphs {
     bool is_full;           /* there was no room for one: all begin anew */
     struct costs costs;
     /* making all graphs so far, and what they have saved; since the first launch */
-    int64_t spent_ns, saved_ns, begun_ns;
+    int64_t spent_ns, saved_ns, missed_ns, begun_ns;
 } graphs;
 
 /* --- what it costs --- */
@@ -106,15 +108,17 @@ bool chain_graph_is_vain(void)
 }
 
 /* A graph is made when its sequence would have saved what making it costs, so that never much more is lost than was to be gained;
- * and when all of them, if none were used again, would have cost no more than a small part of the time so far. */
+ * and when all of them, if none were used again, would have cost no more than a small part of the time so far, or of what graphs would
+ * have saved in it. */
 static bool is_due(struct sequence *sequence)
 {
     uint32_t count = (uint32_t)sequence->key.count;
     int64_t saved_ns = saving(count, count / 2),
             cost_ns = known(graphs.costs.making_ns, MAKING_NS) * (count + MAKING);
-    if (saved_ns > 0) sequence->missed_ns += saved_ns;
+    if (saved_ns > 0) sequence->missed_ns += saved_ns, graphs.missed_ns += saved_ns;
     if (sequence->missed_ns <= cost_ns) return false;
-    int64_t spared_ns = graphs.saved_ns + (shim_now_ns() - graphs.begun_ns) / ALLOWANCE;
+    int64_t of_time = (shim_now_ns() - graphs.begun_ns) / OF_TIME, of_missed = graphs.missed_ns / OF_MISSED;
+    int64_t spared_ns = graphs.saved_ns + (of_time > of_missed ? of_time : of_missed);
     return graphs.spent_ns + (graphs.spent_ns ? cost_ns : FIRST_NS) <= spared_ns;
 }
 
