@@ -412,16 +412,19 @@ static bool is_everywhere(const struct group *group, const struct stage_version 
     return is;
 }
 
-/* Notes the members of which the interior version runs nothing; true: that is all of them. */
-static bool find_idle(struct source *source, const struct group_stage *stage,
-                      const struct stage_version *interior)
+/* Notes the members of which the interior version runs nothing, and counts them; more than there are: of some it is not known. */
+static uint32_t find_idle(struct source *source, const struct group_stage *stage,
+                          const struct stage_version *interior)
 {
-    bool are_all = true;
+    uint32_t count = 0;
+    bool is_known = true;
     for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++) {
-        source->result->is_idle[m] = stage_version_is_idle(source->request->group, interior, m);
-        are_all &= source->result->is_idle[m];
+        enum stage_version_use use = stage_version_use(source->request->group, interior, m);
+        source->result->is_idle[m] = use == STAGE_VERSION_IDLE;
+        count += use == STAGE_VERSION_IDLE;
+        is_known &= use != STAGE_VERSION_OTHER;
     }
-    return are_all;
+    return is_known ? count : stage->member_count + 1;
 }
 
 /* Code of which sums and products are counted is written once, and what no block would run at all as if some did. */
@@ -433,9 +436,10 @@ static bool find_interior(struct source *source, uint32_t index, struct stage_ve
     bool may_have = result->is_specialized && !source->request->has_one_version && result->has_interior &&
                     result->is_twice && result->is_idle;
     if (!may_have || !stage_version_interior(group, stage, interior)) return false;
-    bool is_idle = find_idle(source, stage, interior), is_alone = is_everywhere(group, interior);
-    result->has_interior[index] = !is_idle || !is_alone;
-    result->is_twice[index] = !is_idle && !is_alone;
+    uint32_t idle = find_idle(source, stage, interior);
+    bool is_idle = idle == stage->member_count, is_alone = is_everywhere(group, interior);
+    result->has_interior[index] = idle <= stage->member_count && (!is_idle || !is_alone);
+    result->is_twice[index] = result->has_interior[index] && !is_idle && !is_alone;
     if (result->has_interior[index]) return true;
     memset(&result->is_idle[stage->first_member], 0, stage->member_count * sizeof *result->is_idle);
     stage_version_clear(interior);

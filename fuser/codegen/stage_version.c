@@ -120,9 +120,13 @@ static bool is_first_of_load(const struct group *group, const struct group_fetch
     return true;
 }
 
-bool stage_version_is_idle(const struct group *group, const struct stage_version *version, uint32_t member)
+enum stage_version_use stage_version_use(const struct group *group, const struct stage_version *version,
+                                         uint32_t member)
 {
-    return version->is_interior && is_disjoint(version->cells, running_cells(group, member));
+    isl_set *running = running_cells(group, member);
+    bool all_run = isl_set_is_subset(version->cells, running) == isl_bool_true;
+    if (is_disjoint(version->cells, running)) return STAGE_VERSION_IDLE;
+    return all_run ? STAGE_VERSION_ALL_RUN : STAGE_VERSION_OTHER;
 }
 
 /* The cells that run the member and have each of its loads served; NULL: not all are, anywhere. */

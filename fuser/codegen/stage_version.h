@@ -31,8 +31,10 @@ __isl_give isl_map *stage_version_blocks(const struct group *group, const uint32
                                          const uint32_t border_high[3], isl_ctx *ctx);
 /* The cells that run the member; NULL: all whose coordinates are a thread's. */
 __isl_give isl_set *stage_version_running(const struct group *group, uint32_t member);
-/* No cell of the version runs the member. */
-bool stage_version_is_idle(const struct group *group, const struct stage_version *version, uint32_t member);
+/* What the cells of an interior version do with the member. OTHER: neither is known for certain, and the version is none. */
+enum stage_version_use { STAGE_VERSION_OTHER, STAGE_VERSION_ALL_RUN, STAGE_VERSION_IDLE };
+enum stage_version_use stage_version_use(const struct group *group, const struct stage_version *version,
+                                         uint32_t member);
 /* Sets what the body says of its fetches and branches in this version. NULL: in none. */
 void stage_version_choose(const struct stage_version *version, struct body *body);
 
