@@ -59,7 +59,7 @@
     CALL(cuEventSynchronize, cuEventSynchronize, 2000)                                                       \
     CALL(cuLaunchKernel, cuLaunchKernel, 4000)
 
-enum { POLLS_MOST = 100000 };
+enum { POLLS_MOST = 100000, HOLD_TURNS_MOST = 20000 };
 
 struct calls {
 #define CALL(name, symbol, version) __typeof__(&symbol) name;
@@ -86,10 +86,11 @@ static struct player {
     unsigned stream_flags[SCRIPT_STREAMS];
     atomic_uint calls; /* of the host's function, so far */
     unsigned calls_asked;
-    atomic_bool is_open;
+    atomic_bool is_open, is_late;
     /* SCRIPT_PUT_BYTES each of the driver's; a call that copies from the second has copied when it returns, which one from
      * pageable memory need not have */
     unsigned char *pinned, *settled;
+    const struct script_operation *held_put; /* from the first, while a stream was held; or NULL */
 } player;
 
 static void check(CUresult result, const char *call)
@@ -287,6 +288,7 @@ static void put(const struct script_operation *operation)
         put_by_sets(operation, to);
     } else {
         unsigned char own[SCRIPT_PUT_BYTES], *bytes = operation->type == 'p' ? player.pinned : own;
+        if (bytes != own && operation->has_stream) player.held_put = operation;
         /* what opens is not ordered behind the copy otherwise */
         if (bytes == own && !operation->has_stream && !atomic_load(&player.is_open)) bytes = player.settled;
         memcpy(bytes, operation->data, sizeof own);
@@ -346,15 +348,28 @@ static void CUDA_CB count_call(void *count)
     atomic_fetch_add((atomic_uint *)count, 1);
 }
 
+/* A device may let a call of the host wait for what is held in a stream that is nothing to it. */
 static void CUDA_CB await_open(void *is_open)
 {
-    while (!atomic_load((atomic_bool *)is_open)) usleep(50);
+    uint32_t turn = 0;
+    while (!atomic_load((atomic_bool *)is_open) && turn++ < HOLD_TURNS_MOST) usleep(50);
+    if (turn > HOLD_TURNS_MOST) atomic_store(&player.is_late, true);
 }
 
 static void hold(CUstream stream)
 {
     atomic_store(&player.is_open, false);
+    player.held_put = NULL;
     TRY(cuLaunchHostFunc, stream, await_open, &player.is_open);
+}
+
+/* What was held came before what the host wrote meanwhile: it is written again. */
+static void open_all(void)
+{
+    atomic_store(&player.is_open, true);
+    if (!atomic_exchange(&player.is_late, false) || !player.held_put) return;
+    TRY(cuCtxSynchronize);
+    put(player.held_put);
 }
 
 static void call(CUstream stream)
@@ -530,7 +545,7 @@ static void perform(const struct script_operation *operation)
         hold(stream);
         break;
     case SCRIPT_OPEN:
-        atomic_store(&player.is_open, true);
+        open_all();
         break;
     case SCRIPT_AWAIT:
         await_calls();
