@@ -23,7 +23,7 @@ void queue_account(int32_t gain)
     atomic_store_explicit(&queue.paused, queue.pause, memory_order_relaxed);
     log_write(LOG_INFO, "queue", "patterns begin and do not end: nothing is held for %u launches",
               queue.pause);
-    measure_break();
+    measure_break("holding pauses");
 }
 
 /* A launch that finds the queue empty. */

@@ -31,11 +31,13 @@ void blocked_watch(bool is_wanted)
         shim_attention_clear(ATTENTION_MEASURE);
 }
 
-void blocked_end_slowly(int64_t begun_ns, uint32_t kind)
+void blocked_end_slowly(int64_t begun_ns, uint32_t kind, uint32_t launches)
 {
     int64_t took_ns = shim_now_ns() - begun_ns, shortest_ns = atomic_load(&blocked.shortest_ns[kind]);
+    int64_t alone_ns = launches * atomic_load(&blocked.shortest_ns[BLOCKED_LAUNCH]);
     if (!shortest_ns || took_ns < shortest_ns)
         atomic_store(&blocked.shortest_ns[kind], shortest_ns = took_ns);
+    if (alone_ns && alone_ns < shortest_ns) shortest_ns = alone_ns;
     if (took_ns > SHORTEST_TIMES * shortest_ns + WAIT_NS)
         atomic_fetch_add(&blocked.total_ns, took_ns - shortest_ns);
     if (atomic_fetch_add(&blocked.calls, 1) + 1 == FIRST_CALLS && !atomic_load(&blocked.is_wanted))

@@ -244,7 +244,7 @@ static void end_turn(void)
     blocked_watch(false);
 }
 
-void measure_break(void)
+void measure_break(const char *reason)
 {
     if (measure_turn.phase == MEASURE_IDLE) return;
     if (measure_turn.phase == MEASURE_WAITING) {
@@ -253,6 +253,9 @@ void measure_break(void)
     }
     struct group *own = &measure.groups[measure_turn.target];
     if (++own->broken == BROKEN_MOST && !measure.is_always) own->is_over = true;
+    log_write(LOG_DEBUG, "measure", "group %s: round broken in stretch %u, %u uses before its end: %s%s",
+              measure.plan->strings + measure.plan->groups[measure_turn.target].name, measure.marks / 2,
+              measure_turn.left, reason, own->is_over ? "; measured no more" : "");
     end_turn();
 }
 
@@ -270,7 +273,7 @@ static bool mark(CUstream stream)
 {
     struct group *own = &measure.groups[measure_turn.target];
     if (!may_mark(stream)) {
-        measure_break();
+        measure_break("no event may be recorded in the stream");
         return false;
     }
     chain_cut();
@@ -394,14 +397,15 @@ static void look_whether_idle(void)
 {
     if (measure_turn.left != measure.idle_left) measure.idle_looks = 0;
     measure.idle_left = measure_turn.left;
-    if (++measure.idle_looks == (measure.is_always ? ALWAYS_LOOKS : IDLE_LOOKS)) measure_break();
+    if (++measure.idle_looks == (measure.is_always ? ALWAYS_LOOKS : IDLE_LOOKS))
+        measure_break("the group is not used any more");
 }
 
 void measure_used(uint32_t group, uint64_t uses, CUstream stream)
 {
     if (group == measure_turn.target) {
         if (measure_watches() || !queue.groups[group].is_on)
-            measure_break();
+            measure_break("a use came fused among originals");
         else
             bound_stretch(stream);
         return;
@@ -443,7 +447,7 @@ bool measure_is_late(int64_t begun_ns, uint32_t launches)
 {
     int64_t limit = TWICE_HOLD * timer_period_ns() + (int64_t)launches * LAUNCH_NS;
     if (blocked_clock_ns() - begun_ns <= limit) return false;
-    if (++measure.late > measure.length) measure_break();
+    if (++measure.late > measure.length) measure_break("uses take longer than launches are held");
     return true;
 }
 

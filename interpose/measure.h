@@ -116,7 +116,7 @@ static inline void measure_note_wait(void)
     atomic_store_explicit(&measure_has_waited, true, memory_order_relaxed);
 }
 /* The program is not the same in this round: it does not count. */
-void measure_break(void);
+void measure_break(const char *reason);
 /* A group that loses, and is to be switched off; MEASURE_NONE: there is none. */
 uint32_t measure_next_loser(void);
 

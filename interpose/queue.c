@@ -176,7 +176,8 @@ static bool end_watched(bool is_new)
 {
     const struct held *last = &queue.held[queue.state.group_depth - 1];
     if ((uint32_t)queue.state.group != measure_turn.target) {
-        if (!queue_is_bystander((uint32_t)queue.state.group)) measure_break();
+        if (!queue_is_bystander((uint32_t)queue.state.group))
+            measure_break("another group took its launches");
         return false;
     }
     if (!measure_watches() || measure_is_late(queue.watched_ns, queue.state.group_depth)) return false;

@@ -200,18 +200,35 @@ static void device_is_waited_for(void)
 
 /* The driver's queue fills up: a launch waits until the device has done one of those before, so that two launches wait
  * longer than one. */
-static void queue_is_full(void)
+static void fill_queue(unsigned uses_before)
 {
     start_program();
     fake_set_time("ab", 300000);
     fake_set_time("a:", 100000);
     fake_set_time("b:", 100000);
-    uses_ab(40);
+    uses_ab(uses_before);
     fake_slow_launch(300);
     for (int i = 0; i < 1000; i++) {
         use_ab();
         if (i % 64 == 0) fake_clear();
     }
+}
+
+static void queue_is_full(void)
+{
+    fill_queue(40);
+}
+
+/* Before the first graph of originals. */
+static void queue_is_full_early(void)
+{
+    fill_queue(2);
+}
+
+static void plan_measured_in_chains(void)
+{
+    plan_measured();
+    setenv("KFUSE_CHAINS", "always", 1);
 }
 
 static void after_host(int status)
@@ -583,6 +600,7 @@ int main(int argc, char **argv)
         {"originals whose launches take long", host_is_behind, plan_measured, after_host},
         {"the same where the program waits", device_is_waited_for, plan_measured, after_waits},
         {"a queue of the driver that is full", queue_is_full, plan_measured, after_waits},
+        {"the same, and originals go as graphs", queue_is_full_early, plan_measured_in_chains, after_waits},
         {"a known loser is off from the start", is_off_from_the_start, plan_loser, NULL},
         {"a known winner is on", is_on, plan_winner, NULL},
         {"a loser in another plan is on, and its rounds stay", loses, plan_other, after_written},
