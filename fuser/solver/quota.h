@@ -8,7 +8,7 @@
 #include <isl/ctx.h>
 #include <stdbool.h>
 
-enum { QUOTA_QUESTION = 500000 }; /* operations for a question that a memo keeps (memo.h) */
+enum { QUOTA_QUESTION = 100000 }; /* operations for a question that a memo keeps (memo.h) */
 
 struct quota {
     isl_ctx *ctx;
