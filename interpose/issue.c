@@ -3,6 +3,7 @@
 #include "interpose/issue.h"
 
 #include "common/log.h"
+#include "interpose/chain.h"
 #include "interpose/measure.h"
 #include "interpose/queue_parts.h"
 #include "interpose/shim.h"
@@ -228,6 +229,16 @@ void issue_group(void)
                      queue.held[0].stream);
         issue_disable_losers();
     }
+}
+
+/* The same, as it would be without the group. Chains begin with it, as where launches go ahead. */
+void issue_apart(void)
+{
+    const struct plan_group *group = &queue.plan->groups[queue.state.group];
+    chain_cut();
+    for (uint32_t i = 0; i < group->step_count; i++) issue_original(&queue.held[i]);
+    measure_watched(queue.held[0].stream);
+    issue_disable_losers();
 }
 
 /* --- bystanders --- */

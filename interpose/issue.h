@@ -17,6 +17,8 @@ static inline void issue_restore(void)
 void issue_original(const struct held *held);
 /* The group whose pattern the first launches complete; no bystander. */
 void issue_group(void);
+/* The same, as originals, while that is measured. */
+void issue_apart(void);
 /* Before the first launch goes to the driver by itself; known: it is a bystander. */
 void issue_meet_alone(bool is_known);
 /* The first launch, a bystander. */

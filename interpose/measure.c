@@ -47,6 +47,7 @@ struct group {
     uint64_t fused;                 /* its other uses, at the last look */
     uint32_t broken;                /* rounds since the last that was not */
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
+    bool has_rivals;                /* groups that begin with the same launches */
     struct gain gain;               /* of earlier runs and this one, in ns */
     struct measured_group all, own; /* rounds of earlier runs and this one; of this one */
 };
@@ -259,6 +260,14 @@ void measure_break(const char *reason)
     end_turn();
 }
 
+void measure_met_rival(void)
+{
+    struct group *own = &measure.groups[measure_turn.target];
+    if (measure_turn.phase == MEASURE_IDLE) return;
+    own->has_rivals = true;
+    measure_break("another group began with the same launches");
+}
+
 /* At the begin and at the end of a stretch. */
 static void note_host_time(void)
 {
@@ -387,6 +396,7 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
     if (!measure.has_events && !make_events()) return;
     measure.marks = measure.idle_looks = 0;
     measure_turn.target = group;
+    measure_turn.has_rivals = measure.groups[group].has_rivals;
     blocked_watch(true);
     begin_stretch(MEASURE_FUSED);
     bound_stretch(stream);

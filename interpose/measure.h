@@ -9,7 +9,9 @@
  * materialised. They are matched all the same (queue.c, watch), so that uses are counted by the same rules.
  * Events are recorded in the stream behind the first and the last use of a stretch; the time between them,
  * over the uses, is the period of a use. Whatever a use brings lies in it: holding, rematerialisations,
- * copies back, what the program does in between. What the change from one stretch to the other brings (a copy
+ * copies back, what the program does in between. (Of two groups that begin alike, neither launch goes ahead before it is known whose
+ * it is: once launches of the one have been taken for the other's, both are held in ORIGINAL stretches, too, and go to the driver as
+ * soon as the pattern is complete.) What the change from one stretch to the other brings (a copy
  * back that the program did not cause) lies before the end of a first use, and is not counted.
  *
  * Launches of either stretch go to the driver in chains (chain.h). In an ORIGINAL one these begin with each use; else few would come
@@ -24,8 +26,7 @@
  * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
  * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used
  * as always in each of the three, and their uses between this one's uses are time of the program. A stretch
- * in which the program is not the same is no measure, and ends the round: another group with the same first
- * launches completed as originals, a use of the group came fused in an ORIGINAL stretch, holding paused, a
+ * in which the program is not the same is no measure, and ends the round: another group's use came as originals, a use of the group came fused in an ORIGINAL stretch, holding paused, a
  * capture. A group whose rounds end so time and again is measured no more in this run.
  *
  * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
@@ -78,6 +79,7 @@ struct measure_turn {
     uint32_t target; /* the group that is measured, or MEASURE_NONE */
     uint32_t left;   /* uses of it until something is to be done */
     uint32_t skip;   /* uses of others until then */
+    bool has_rivals; /* the target: its launches are held in ORIGINAL stretches, too */
 };
 extern struct measure_turn measure_turn;
 extern atomic_bool measure_has_waited; /* the program, in this stretch */
@@ -87,11 +89,21 @@ bool measure_start(const struct plan *plan, const char *directory);
 /* Earlier runs have found that the group loses. */
 bool measure_is_loser(uint32_t group);
 
-/* Launches of the target's pattern go to the driver at once. */
+/* Uses of the target run as originals. */
 static inline bool measure_watches(void)
 {
     return __builtin_expect(measure_turn.phase == MEASURE_ORIGINAL || measure_turn.phase == MEASURE_WAITING,
                             0);
+}
+/* Launches of the target's pattern go to the driver at once. */
+static inline bool measure_goes_ahead(void)
+{
+    return measure_watches() && !measure_turn.has_rivals;
+}
+/* This use, whose launches are all held, is to run as originals. */
+static inline bool measure_keeps_apart(uint32_t group)
+{
+    return measure_watches() && measure_turn.has_rivals && group == measure_turn.target;
 }
 /* A use of the group has been issued fused: something is to be done. */
 static inline bool measure_is_due(uint32_t group)
@@ -115,6 +127,8 @@ static inline void measure_note_wait(void)
 {
     atomic_store_explicit(&measure_has_waited, true, memory_order_relaxed);
 }
+/* What has gone to the driver as the target's was another group's: this round does not count, and later ones hold. */
+void measure_met_rival(void);
 /* The program is not the same in this round: it does not count. */
 void measure_break(const char *reason);
 /* A group that loses, and is to be switched off; MEASURE_NONE: there is none. */

@@ -148,7 +148,7 @@ static bool issue_matched(bool has_new)
         bool is_known = queue.state.group >= 0 && queue_is_bystander((uint32_t)queue.state.group);
         if (queue.state.group >= 0 && !is_known) {
             uint32_t depth = queue.state.group_depth;
-            issue_group();
+            measure_keeps_apart((uint32_t)queue.state.group) ? issue_apart() : issue_group();
             drop(depth);
         } else if (has_new && queue.count == 1) {
             issue_meet_alone(is_known);
@@ -176,8 +176,7 @@ static bool end_watched(bool is_new)
 {
     const struct held *last = &queue.held[queue.state.group_depth - 1];
     if ((uint32_t)queue.state.group != measure_turn.target) {
-        if (!queue_is_bystander((uint32_t)queue.state.group))
-            measure_break("another group took its launches");
+        if (!queue_is_bystander((uint32_t)queue.state.group)) measure_met_rival();
         return false;
     }
     if (!measure_watches() || measure_is_late(queue.watched_ns, queue.state.group_depth)) return false;
@@ -437,7 +436,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         give_way();
         return false;
     }
-    if (measure_watches() && queue.count == 1 &&
+    if (measure_goes_ahead() && queue.count == 1 &&
         match_follows(queue.match, &queue.state, measure_turn.target)) {
         begin_watching();
         queue.is_known = true;

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 enum {
-    SHARE_OPERATIONS = 40000,  /* of isl, for one member */
-    SHARE_POINTS = 1 << 18,    /* instances that are looked at, for one array */
-    SHARE_ARRAYS = 4,          /* that are tried */
+    SHARE_OPERATIONS = 40000, /* of isl, for one member */
+    SHARE_POINTS = 1 << 18,   /* instances that are looked at, for one array */
+    SHARE_ARRAYS = 4,         /* that are tried */
 };
 
 static const uint32_t one[3] = {1, 1, 1}; /* block */

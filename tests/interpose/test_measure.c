@@ -584,6 +584,72 @@ static void at_random(void)
     CHECK(lines(0, "cuEventRecord") > 50);
 }
 
+/* Two groups in turns, and it takes the whole of one to tell it from the other. */
+static void begin_alike(void)
+{
+    start_program();
+    fake_set_time("ab:", 5000000);
+    fake_set_time("abc:", 2000000); /* no gain costs nothing */
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
+    for (int i = 0; i < 5000; i++) {
+        use_ab();
+        use_ab();
+        OK(launch_c(0x3000, NULL));
+        usleep(20);
+        if (i % 64 == 0) fake_clear();
+    }
+}
+
+static void plan_alike(void)
+{
+    use_measured(FIXTURE_AB | FIXTURE_ABC, "1");
+}
+
+static void after_alike(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 1);
+    EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
+}
+
+/* The number behind the array: a's own. */
+static int value_of(const char *line)
+{
+    unsigned long long array;
+    int value;
+    const char *arguments = strstr(line, " 0 0 ");
+    return arguments && sscanf(arguments, " 0 0 %llx %x", &array, &value) == 2 ? value : -1;
+}
+
+/* Held originals come behind what the use before has left stale: it is a's, with its own number. */
+static void settles_before_held_originals(void)
+{
+    CUdeviceptr array;
+    int apart = 0, last = -1;
+    start_program();
+    OK(cuMemAlloc_v2(&array, 256));
+    for (int i = 0; i < 200; i++) {
+        OK(launch_a(array, i, NULL));
+        OK(launch_b(array, 0x2000, NULL));
+        if (i % 5 == 4) OK(launch_c(0x3000, NULL));
+    }
+    for (size_t i = 0; i < fake_count(); i++) {
+        const char *line = fake_line(i);
+        if (!strncmp(line, "launch lazy", 11)) last = value_of(line);
+        if (strncmp(line, "launch a ", 9)) continue;
+        CHECK(last < 0 || value_of(line) == last);
+        apart += last < 0;
+        last = -1;
+    }
+    CHECK(apart > STRETCH);
+}
+
+static void plan_lazy_alike(void)
+{
+    use_measured(FIXTURE_LAZY | FIXTURE_ABC, "always");
+}
+
 static void plan_several(void)
 {
     use_measured(FIXTURE_AB | FIXTURE_ABC | FIXTURE_CC, "always");
@@ -596,6 +662,7 @@ int main(int argc, char **argv)
         {"a pattern that is interrupted is no use", interrupted, plan_always, NULL},
         {"nothing is measured where that is off", off, plan_off, NULL},
         {"a loser is switched off", loses, plan_measured, after_loser},
+        {"a loser among groups that begin alike", begin_alike, plan_alike, after_alike},
         {"a winner keeps its uses", wins, plan_measured, after_winner},
         {"originals whose launches take long", host_is_behind, plan_measured, after_host},
         {"the same where the program waits", device_is_waited_for, plan_measured, after_waits},
@@ -613,6 +680,7 @@ int main(int argc, char **argv)
         {"launches that come late", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},
         {"what is pending is materialised first", materialises_what_is_pending, plan_lazy, NULL},
+        {"the same before originals that are held", settles_before_held_originals, plan_lazy_alike, NULL},
         {"a second thread", a_second_thread, plan_always, NULL},
         {"the context goes", the_context_goes, plan_always, NULL},
         {"a fork in the middle of a pattern", forks, plan_always, NULL},
