@@ -465,7 +465,8 @@ uint32_t measure_next_loser(void)
 {
     for (uint32_t i = 0; measure.losers && i < measure.plan->header->groups.count; i++) {
         if (!measure.groups[i].is_losing || !queue.groups[i].is_on) continue;
-        if (measure_turn.target == i) end_turn();
+        if (measure_turn.phase != MEASURE_IDLE)
+            end_turn(); /* without it others may be used at other launches, or not at all */
         measure.losers--;
         return i;
     }
