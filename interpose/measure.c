@@ -64,6 +64,7 @@ atomic_bool measure_has_waited;
 
 static struct measure {
     bool is_on, is_always;
+    bool has_rivals; /* every group is taken to have some */
     const struct plan *plan;
     char directory[PATH_MAX];
     struct group *groups;
@@ -396,7 +397,7 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
     if (!measure.has_events && !make_events()) return;
     measure.marks = measure.idle_looks = 0;
     measure_turn.target = group;
-    measure_turn.has_rivals = measure.groups[group].has_rivals;
+    measure_turn.has_rivals = measure.has_rivals || measure.groups[group].has_rivals;
     blocked_watch(true);
     begin_stretch(MEASURE_FUSED);
     bound_stretch(stream);
@@ -516,7 +517,8 @@ bool measure_start(const struct plan *plan, const char *directory)
         free(measured);
         return false;
     }
-    measure.is_always = setting && !strcmp(setting, "always");
+    measure.has_rivals = setting && !strcmp(setting, "held");
+    measure.is_always = measure.has_rivals || (setting && !strcmp(setting, "always"));
     measure.plan = plan;
     if (!realpath(directory, measure.directory))
         measure.directory[0] = 0; /* the program may change its folder */

@@ -9,10 +9,12 @@
  * materialised. They are matched all the same (queue.c, watch), so that uses are counted by the same rules.
  * Events are recorded in the stream behind the first and the last use of a stretch; the time between them,
  * over the uses, is the period of a use. Whatever a use brings lies in it: holding, rematerialisations,
- * copies back, what the program does in between. (Of two groups that begin alike, neither launch goes ahead before it is known whose
- * it is: once launches of the one have been taken for the other's, both are held in ORIGINAL stretches, too, and go to the driver as
- * soon as the pattern is complete.) What the change from one stretch to the other brings (a copy
+ * copies back, what the program does in between. What the change from one stretch to the other brings (a copy
  * back that the program did not cause) lies before the end of a first use, and is not counted.
+ *
+ * Groups may begin with the same launches. Once launches that went ahead as the target's have turned out to be
+ * another group's, the target's are held in ORIGINAL stretches, too, until it is known whose they are; then
+ * they go to the driver, as originals. The other group is fused as always.
  *
  * Launches of either stretch go to the driver in chains (chain.h). In an ORIGINAL one these begin with each use; else few would come
  * again in so short a stretch, and have graphs.
@@ -26,8 +28,9 @@
  * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
  * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used
  * as always in each of the three, and their uses between this one's uses are time of the program. A stretch
- * in which the program is not the same is no measure, and ends the round: another group's use came as originals, a use of the group came fused in an ORIGINAL stretch, holding paused, a
- * capture. A group whose rounds end so time and again is measured no more in this run.
+ * in which the program is not the same is no measure, and ends the round: another group's use came as
+ * originals, a use of the group came fused in an ORIGINAL stretch, another group was switched off, holding
+ * paused, a capture. A group whose rounds end so time and again is measured no more in this run.
  *
  * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
  * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows. What
@@ -56,7 +59,8 @@
  * measures nothing.
  *
  * KFUSE_MEASURE: 0: nothing is measured, read or written. always: round after round, in stretches of 4 uses,
- * whatever it costs; nothing is written and no group is switched off (for tests). Nothing is measured where
+ * whatever it costs; nothing is written and no group is switched off (for tests). held: the same, and
+ * originals are held. Nothing is measured where
  * groups are verified (KFUSE_VERIFY).
  *
  * All with the queue's lock, but for what the start and the loading of code ask. */
@@ -127,7 +131,8 @@ static inline void measure_note_wait(void)
 {
     atomic_store_explicit(&measure_has_waited, true, memory_order_relaxed);
 }
-/* What has gone to the driver as the target's was another group's: this round does not count, and later ones hold. */
+/* What has gone to the driver as the target's was another group's: this round does not count, and later ones
+ * hold. */
 void measure_met_rival(void);
 /* The program is not the same in this round: it does not count. */
 void measure_break(const char *reason);

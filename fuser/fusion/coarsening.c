@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    SHARE_OPERATIONS = 40000, /* of isl, for one member */
+    SHARE_OPERATIONS = 40000, /* of isl, for one member: twice what it took where it ended, or more */
     SHARE_POINTS = 1 << 18,   /* instances that are looked at, for one array */
     SHARE_ARRAYS = 4,         /* that are tried */
 };

@@ -364,7 +364,8 @@ static const char *through(const struct batch *batch)
 static void run_planned(const struct judge *judge, struct batch *batch, const char *plan, const char **whole)
 {
     const char *stats = arena_printf(batch->arena, "%s/stats", judge->folder);
-    bool is_measured = batch->programs[0].number / 16 % 2 == 0; /* uses in turns with their originals */
+    /* Uses in turns with their originals, which go ahead or are held. */
+    static const char *const measuring[] = {"always", "0", "held", "0"};
     for (uint32_t number = 0; number < judge->schedules; number++) {
         struct pass replay = {.kind = "replay", .is_replay = true, .has_kfuse = true};
         /* The second one lets go of what is held at once, or verifies. */
@@ -378,7 +379,7 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         /* Readers of stale memory whom nobody has seen find what is surely wrong; in the replay that holds
          * long. */
         pass_set(&replay, "KFUSE_SPOIL_STALE", is_other != has_hurried ? "1" : NULL);
-        pass_set(&replay, "KFUSE_MEASURE", is_measured ? "always" : "0");
+        pass_set(&replay, "KFUSE_MEASURE", measuring[batch->programs[0].number / 16 % 4]);
         pass_set(&replay, "KFUSE_THROUGH_SYNC", through(batch));
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
