@@ -234,10 +234,11 @@ void issue_group(void)
 /* The same, as it would be without the group. Chains begin with it, as where launches go ahead. */
 void issue_apart(void)
 {
-    const struct plan_group *group = &queue.plan->groups[queue.state.group];
+    uint32_t index = (uint32_t)queue.state.group;
     chain_cut();
-    for (uint32_t i = 0; i < group->step_count; i++) issue_original(&queue.held[i]);
-    measure_watched(queue.held[0].stream);
+    for (uint32_t i = 0; i < queue.plan->groups[index].step_count; i++) issue_original(&queue.held[i]);
+    measure_kept_apart(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
+                       queue.held[0].stream);
     issue_disable_losers();
 }
 

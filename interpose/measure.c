@@ -43,8 +43,9 @@ enum {
 struct group {
     int64_t begun_ns;               /* its first use, or 0 */
     uint64_t marks;                 /* recorded */
-    uint64_t originals;             /* uses in ORIGINAL stretches */
-    uint64_t fused;                 /* its other uses, at the last look */
+    uint64_t originals;             /* uses as originals */
+    uint64_t tries;                 /* fused uses of rounds of a group that rests */
+    uint64_t fused;                 /* its uses that are not originals, at the last look */
     uint32_t broken;                /* rounds since the last that was not */
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     bool has_rivals;                /* groups that begin with the same launches */
@@ -61,6 +62,7 @@ struct round {
 
 struct measure_turn measure_turn = {.target = MEASURE_NONE, .skip = UINT32_MAX};
 atomic_bool measure_has_waited;
+bool *measure_rests;
 
 static struct measure {
     bool is_on, is_always;
@@ -94,17 +96,28 @@ static double projected_ns(uint32_t group)
 }
 
 /* One round says more than a projection. */
-static double estimated_ns(uint32_t group)
+static double expected_ns(uint32_t group)
 {
     const struct gain *gain = &measure.groups[group].gain;
-    double estimate = gain->count ? gain->mean : projected_ns(group);
-    return estimate > 0 ? estimate : 0;
+    return gain->count ? gain->mean : projected_ns(group);
+}
+
+/* What so many uses cost that do not run as is expected to be faster. */
+static double price_ns(uint32_t group, uint64_t originals, uint64_t tries)
+{
+    double expected = expected_ns(group);
+    return expected > 0 ? (double)originals * expected : (double)tries * -expected;
 }
 
 static double spent_ns(uint32_t group)
 {
     const struct group *own = &measure.groups[group];
-    return (double)own->marks * MARK_NS + (double)own->originals * estimated_ns(group);
+    return (double)own->marks * MARK_NS + price_ns(group, own->originals, own->tries);
+}
+
+static void decide_rest(uint32_t group)
+{
+    measure_rests[group] = !measure.is_always && expected_ns(group) <= 0;
 }
 
 static void append_round(struct measured_group *rounds, const struct measured_round *round)
@@ -118,6 +131,7 @@ static void judge(uint32_t group)
 {
     struct group *own = &measure.groups[group];
     own->gain = measured_gain(&own->all);
+    decide_rest(group);
     if (!gain_loses(&own->gain) || measure.is_always || own->is_losing) return;
     own->is_losing = own->is_over = true;
     measure.losers++;
@@ -332,7 +346,7 @@ static bool may_wait(uint32_t group, int64_t now)
     const struct group *own = &measure.groups[group];
     if (!measure.is_on || !measure.pending || own->is_over || own->gain.count + measure.pending < GAIN_LEAST)
         return false;
-    return measure.is_always || (!gain_wins(&own->gain) && stays_within(group, estimated_ns(group), now));
+    return measure.is_always || (!gain_wins(&own->gain) && stays_within(group, price_ns(group, 1, 0), now));
 }
 
 /* The round's events lie in the stream. */
@@ -366,6 +380,12 @@ static void bound_stretch(CUstream stream)
     }
 }
 
+/* Fused uses that a round brings. */
+static uint32_t tries_of(uint32_t group, uint32_t length)
+{
+    return measure_rests[group] ? (STRETCHES - 1) * length : 0;
+}
+
 /* The next round of the group would stay within the bounds. */
 static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_t now)
 {
@@ -375,12 +395,27 @@ static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_
     if (!measure.begun_ns) measure.begun_ns = now;
     if (measure.is_always) return true;
     if (gain_wins(&own->gain) && (own->originals + length) * WINNER_SHARE > uses) return false;
-    return stays_within(group, MARKS * MARK_NS + length * estimated_ns(group), now);
+    return stays_within(group, MARKS * MARK_NS + price_ns(group, length, tries_of(group, length)), now);
 }
 
 static uint32_t next_length(void)
 {
     return measure.is_always ? ALWAYS_USES : LEAST_USES + any_below(USES_MORE);
+}
+
+/* A use has just been issued: fused, where the group does not rest. */
+static void begin_round(uint32_t group, CUstream stream)
+{
+    struct group *own = &measure.groups[group];
+    double before = spent_ns(group);
+    own->tries += tries_of(group, measure.length);
+    measure.spent_ns += spent_ns(group) - before;
+    measure.marks = measure.idle_looks = 0;
+    measure_turn.target = group;
+    measure_turn.has_rivals = measure.has_rivals || own->has_rivals;
+    blocked_watch(true);
+    begin_stretch(MEASURE_FUSED);
+    if (!measure_rests[group]) bound_stretch(stream);
 }
 
 static void try_round(uint32_t group, uint64_t uses, CUstream stream)
@@ -390,17 +425,12 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
     measure.looked_ns = now;
     read_rounds(now);
     if (!measure.is_on || measure.groups[group].is_over || !queue.groups[group].is_on ||
-        measure.pending == ROUNDS_PENDING)
+        measure.pending >= (measure_rests[group] ? 1 : ROUNDS_PENDING))
         return;
     measure.length = next_length();
     if (!is_affordable(group, uses, measure.length, now) || !may_mark(stream)) return;
     if (!measure.has_events && !make_events()) return;
-    measure.marks = measure.idle_looks = 0;
-    measure_turn.target = group;
-    measure_turn.has_rivals = measure.has_rivals || measure.groups[group].has_rivals;
-    blocked_watch(true);
-    begin_stretch(MEASURE_FUSED);
-    bound_stretch(stream);
+    begin_round(group, stream);
 }
 
 /* Others are used, and the target is not. */
@@ -442,16 +472,30 @@ static void wait_on(uint32_t group)
     if (!--measure_turn.left || !may_wait(group, now)) end_turn();
 }
 
+static void count_original(uint32_t group)
+{
+    double before = spent_ns(group);
+    measure.groups[group].originals++;
+    measure.spent_ns += spent_ns(group) - before;
+}
+
 void measure_watched(CUstream stream)
 {
-    struct group *own = &measure.groups[measure_turn.target];
-    double before = spent_ns(measure_turn.target);
-    own->originals++;
-    measure.spent_ns += spent_ns(measure_turn.target) - before;
+    count_original(measure_turn.target);
     if (measure_turn.phase == MEASURE_WAITING)
         wait_on(measure_turn.target);
     else if (!--measure_turn.left)
         bound_stretch(stream);
+}
+
+void measure_kept_apart(uint32_t group, uint64_t uses, CUstream stream)
+{
+    if (group == measure_turn.target) {
+        measure_watched(stream);
+        return;
+    }
+    count_original(group);
+    if (!--measure_turn.skip) measure_used(group, uses, stream);
 }
 
 bool measure_is_late(int64_t begun_ns, uint32_t launches)
@@ -513,7 +557,8 @@ bool measure_start(const struct plan *plan, const char *directory)
     if ((setting && !setting_is_on("KFUSE_MEASURE")) || verify_is_asked()) return true;
     struct measured *measured = malloc(sizeof *measured);
     measure.groups = calloc((size_t)plan->header->groups.count + 1, sizeof *measure.groups);
-    if (!measured || !measure.groups) {
+    measure_rests = calloc((size_t)plan->header->groups.count + 1, sizeof *measure_rests);
+    if (!measured || !measure.groups || !measure_rests) {
         free(measured);
         return false;
     }
@@ -531,6 +576,7 @@ bool measure_start(const struct plan *plan, const char *directory)
     read_files(measured);
     take_earlier(measured);
     free(measured);
+    for (uint32_t i = 0; i < plan->header->groups.count; i++) decide_rest(i);
     measure.is_on = true;
     blocked_start();
     measure_turn.skip = 1;

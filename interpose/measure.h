@@ -32,16 +32,19 @@
  * originals, a use of the group came fused in an ORIGINAL stretch, another group was switched off, holding
  * paused, a capture. A group whose rounds end so time and again is measured no more in this run.
  *
+ * A group rests while it is expected to gain nothing, by its rounds so far or, before the first, as projected.
+ * Its launches are held, and go to the driver as originals when a use is complete; in FUSED stretches it is
+ * tried, one round at a time.
+ *
  * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
- * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows. What
- * is not expected to gain costs nothing meanwhile, and what loses no more.
+ * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows.
  *
  * The verdict (common/gain.h): a trimmed mean of the rounds' gains with its interval of 95% by Student's t.
  * Below zero, with 3 rounds at least: the group loses, and is off for the rest of the run, and in later runs
  * with the same plan. The rounds of earlier runs count (common/measured.h).
  *
- * The price: what is recorded, and the uses in ORIGINAL stretches times what the group gains: as projected,
- * until a round has said better; a group that gains nothing costs nothing there. A round begins only
+ * The price: what is recorded, and the uses that do not run as is expected to be faster, times the difference:
+ * originals of a group that gains, and fused ones of a group that rests. A round begins only
  * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
  * group below 0.5% of the time since its own first. (That time is the host's, or what the uses so far take the
  * device as projected, where that is more: a host may be ahead by all of it.) Of a group that is known to gain, no more than one use in
@@ -87,6 +90,7 @@ struct measure_turn {
 };
 extern struct measure_turn measure_turn;
 extern atomic_bool measure_has_waited; /* the program, in this stretch */
+extern bool *measure_rests;            /* by group; NULL: nothing is measured */
 
 /* Reads what earlier runs have measured. The plan must stay. False when memory is out. */
 bool measure_start(const struct plan *plan, const char *directory);
@@ -107,7 +111,8 @@ static inline bool measure_goes_ahead(void)
 /* This use, whose launches are all held, is to run as originals. */
 static inline bool measure_keeps_apart(uint32_t group)
 {
-    return measure_watches() && measure_turn.has_rivals && group == measure_turn.target;
+    if (group == measure_turn.target) return measure_watches() && measure_turn.has_rivals;
+    return measure_rests && measure_rests[group];
 }
 /* A use of the group has been issued fused: something is to be done. */
 static inline bool measure_is_due(uint32_t group)
@@ -122,6 +127,8 @@ void measure_used(uint32_t group, uint64_t uses, CUstream stream);
 bool measure_wants_mark(void);
 /* A use of the target has run as originals. */
 void measure_watched(CUstream stream);
+/* The same of any group, all of whose launches have been held. uses: as above. */
+void measure_kept_apart(uint32_t group, uint64_t uses, CUstream stream);
 /* The last of so many launches of the target's pattern comes so late that holding would have ended: no use.
  */
 bool measure_is_late(int64_t begun_ns, uint32_t launches);
