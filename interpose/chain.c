@@ -104,7 +104,7 @@ static bool is_like_default(CUstream stream)
 static bool is_plain_stream(CUstream stream)
 {
     if (!stream || stream == CU_STREAM_LEGACY) return true;
-    if (stream == CU_STREAM_PER_THREAD) return false;
+    if (stream == CU_STREAM_PER_THREAD) return !queue_bars(stream);
     for (uint32_t i = 0; i < chain.stream_count; i++)
         if (chain.streams[i] == stream) return true;
     if (chain.stream_count == STREAMS || !is_like_default(stream)) return false;

@@ -28,7 +28,8 @@
  * forgotten when the program unloads a module, or destroys a stream that had chains. So it is when a kernel's attributes are set, or
  * a limit. A graph's kernels have no priority, no attributes of streams and the context of the chains: streams that have a
  * priority, another context or a part of the device are left alone, and attributes of streams end chains. Captures, cooperative
- * launches, launches with attributes and the per-thread default stream are not taken. There are no chains in a second context,
+ * launches and launches with attributes are not taken. A thread's own default stream has chains where its launches may be held
+ * (queue_parts.h, queue_bars). There are no chains in a second context,
  * with verification, which needs launches one by one, and where CUDA_LAUNCH_BLOCKING makes launches wait: the host may look at
  * memory behind each.
  * How it could hang. A launch that waits for room in the driver's queue does so with the lock, perhaps behind a kernel that waits for

@@ -6,6 +6,7 @@
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
 #include "interpose/memop.h"
+#include "interpose/queue.h"
 #include "interpose/shim.h"
 
 CUresult held_launch_directly(const struct chain_launch *launch)
@@ -18,7 +19,7 @@ CUresult held_launch_directly(const struct chain_launch *launch)
     int64_t begun_ns = blocked_begin(), chain_ns = chain_on() ? shim_now_ns() : 0;
     CUresult result =
         REAL(cuLaunchKernel)(launch->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                             launch->shared, launch->stream, NULL, size ? extra : NULL);
+                             launch->shared, queue_stream_here(launch->stream), NULL, size ? extra : NULL);
     blocked_end(begun_ns);
     if (chain_ns && result == CUDA_SUCCESS) chain_note(launch, shim_now_ns() - chain_ns);
     return result;
@@ -27,9 +28,13 @@ CUresult held_launch_directly(const struct chain_launch *launch)
 CUresult held_launch_packed(CUfunction function, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared, CUstream stream, void *arguments, size_t size)
 {
-    const struct chain_launch launch = {
-        function, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, arguments,
-        size};
+    const struct chain_launch launch = {.function = function,
+                                        .grid = {grid[0], grid[1], grid[2]},
+                                        .block = {block[0], block[1], block[2]},
+                                        .shared = shared,
+                                        .stream = stream,
+                                        .arguments = arguments,
+                                        .size = size};
     if (chain_take(&launch)) return CUDA_SUCCESS;
     chain_submit();
     return held_launch_directly(&launch);

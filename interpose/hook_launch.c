@@ -77,7 +77,7 @@ static inline void count_plain(void)
     shim_count_in(slot, COUNT_ISSUED);
 }
 
-#define LAUNCH(symbol, per_thread)                                                                           \
+#define LAUNCH(symbol)                                                                                       \
     static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \
     {                                                                                                        \
         (void)rest;                                                                                          \
@@ -91,16 +91,16 @@ static inline void count_plain(void)
                            CUstream stream, void **parameters, void **extra)                                 \
     {                                                                                                        \
         shim_count(COUNT_LAUNCHES);                                                                          \
-        bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
+        CUstream on = hook_stream(#symbol, stream);                                                          \
         struct record_shape shape = {function,                                                               \
                                      {grid_x, grid_y, grid_z},                                               \
                                      {block_x, block_y, block_z},                                            \
                                      shared,                                                                 \
-                                     stream,                                                                 \
+                                     on,                                                                     \
                                      parameters,                                                             \
                                      extra,                                                                  \
-                                     is_default ? TRACE_LAUNCH_PER_THREAD : 0};                              \
-        return launch_slowly(issue_##symbol, &shape, NULL, !is_default && !per_thread);                      \
+                                     on == CU_STREAM_PER_THREAD ? TRACE_LAUNCH_PER_THREAD : 0};              \
+        return launch_slowly(issue_##symbol, &shape, NULL, true);                                            \
     }                                                                                                        \
     HOOK(symbol, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
          unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **parameters,            \
@@ -113,10 +113,10 @@ static inline void count_plain(void)
         return REAL(symbol)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,     \
                             parameters, extra);                                                              \
     }
-LAUNCH(cuLaunchKernel, false)
-LAUNCH(cuLaunchKernel_ptsz, true)
+LAUNCH(cuLaunchKernel)
+LAUNCH(cuLaunchKernel_ptsz)
 
-#define LAUNCH_EX(symbol, per_thread)                                                                        \
+#define LAUNCH_EX(symbol)                                                                                    \
     static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \
     {                                                                                                        \
         return REAL(symbol)(rest, shape->function, shape->parameters, shape->extra);                         \
@@ -125,18 +125,17 @@ LAUNCH(cuLaunchKernel_ptsz, true)
         const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)                  \
     {                                                                                                        \
         shim_count(COUNT_LAUNCHES);                                                                          \
-        CUstream stream = config->hStream;                                                                   \
-        bool is_default = (per_thread && !stream) || stream == CU_STREAM_PER_THREAD;                         \
+        CUstream on = hook_stream(#symbol, config->hStream);                                                 \
         struct record_shape shape = {function,                                                               \
                                      {config->gridDimX, config->gridDimY, config->gridDimZ},                 \
                                      {config->blockDimX, config->blockDimY, config->blockDimZ},              \
                                      config->sharedMemBytes,                                                 \
-                                     stream,                                                                 \
+                                     on,                                                                     \
                                      parameters,                                                             \
                                      extra,                                                                  \
-                                     (is_default ? TRACE_LAUNCH_PER_THREAD : 0) |                            \
+                                     (on == CU_STREAM_PER_THREAD ? TRACE_LAUNCH_PER_THREAD : 0) |            \
                                          (config->numAttrs ? TRACE_LAUNCH_ATTRIBUTES : 0)};                  \
-        return launch_slowly(issue_##symbol, &shape, config, !shape.flags && !per_thread);                   \
+        return launch_slowly(issue_##symbol, &shape, config, !config->numAttrs);                             \
     }                                                                                                        \
     HOOK(symbol, const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)         \
     {                                                                                                        \
@@ -152,8 +151,8 @@ LAUNCH(cuLaunchKernel_ptsz, true)
         count_plain();                                                                                       \
         return REAL(symbol)(config, function, parameters, extra);                                            \
     }
-LAUNCH_EX(cuLaunchKernelEx, false)
-LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
+LAUNCH_EX(cuLaunchKernelEx)
+LAUNCH_EX(cuLaunchKernelEx_ptsz)
 
 #define LAUNCH_COOPERATIVE(symbol)                                                                           \
     static CUresult issue_##symbol(const struct record_shape *shape, const void *rest)                       \

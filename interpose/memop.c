@@ -87,7 +87,7 @@ static const struct known *find(const struct memop_call *call)
     struct memop_key key = {call->kind, call->bytes};
     struct known *known;
     HASH_FIND(hh, known_memops, &key, sizeof key, known);
-    if (!known || call->stream == CU_STREAM_PER_THREAD || !is_plain(call->to, call->bytes)) return NULL;
+    if (!known || !is_plain(call->to, call->bytes)) return NULL;
     if (call->to % known->width) return NULL;
     if (call->kind == MEMOP_SET) return memop_repeats(call->from, known->width) ? known : NULL;
     if (call->from % known->width || !is_plain(call->from, call->bytes)) return NULL;
@@ -129,6 +129,7 @@ CUresult memop_issue(const struct held *held)
         (uint64_t)arguments.extent[0] * arguments.extent[1] * arguments.extent[2] * held->memop_width;
     shim_count(COUNT_ISSUED);
     chain_cut();
-    if (held->memop == MEMOP_SET) return set(&arguments, bytes, held->stream);
-    return REAL(cuMemcpyDtoDAsync_v2)(arguments.to, arguments.from, bytes, held->stream);
+    CUstream stream = queue_stream_here(held->stream);
+    if (held->memop == MEMOP_SET) return set(&arguments, bytes, stream);
+    return REAL(cuMemcpyDtoDAsync_v2)(arguments.to, arguments.from, bytes, stream);
 }

@@ -3,8 +3,7 @@
  *
  * A call is one of these where a step of the plan has its kind and its bytes, all bytes lie in one plain allocation at
  * each end, these do not overlap, elements are aligned, and a set has one value for all of them. Then the queue takes
- * it as any launch: it is held, or is the caller's to make. Whatever else it is (rows with gaps, other memory, a
- * per-thread stream, a capture) is a copy or a set as before. One that was held, and is issued by itself, is made by
+ * it as any launch: it is held, or is the caller's to make. Whatever else it is (rows with gaps, other memory, a capture) is a copy or a set as before. One that was held, and is issued by itself, is made by
  * the driver's call for it, not by a kernel.
  *
  * Who could tell? A set or a copy of plain device memory returns before it is done, as a launch does (CUDA Runtime

@@ -182,7 +182,7 @@ static bool end_watched(bool is_new)
     if (!measure_watches() || measure_is_late(queue.watched_ns, queue.state.group_depth)) return false;
     is_new = is_new && measure_wants_mark();
     if (is_new) held_launch(last);
-    measure_watched(last->stream);
+    measure_watched(queue_stream_here(last->stream));
     issue_disable_losers();
     return is_new;
 }
@@ -258,6 +258,11 @@ static bool is_alone(void)
     return queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden();
 }
 
+bool queue_bars(CUstream stream)
+{
+    return stream == CU_STREAM_PER_THREAD && (!is_alone() || through_on());
+}
+
 /* The wait that was passed is made up for. */
 static void settle(void)
 {
@@ -287,11 +292,17 @@ void queue_drain_and_materialise(bool others)
 
 /* --- holding --- */
 
+/* Each context has such a stream. */
+static bool is_of_context(CUstream stream)
+{
+    return queue_same_stream(stream, NULL) || stream == CU_STREAM_PER_THREAD;
+}
+
 /* Nothing that is held belongs to another context or to a capture: both can change only by calls that flush,
  * except that the default stream is that of the current context. */
 static bool is_holdable(CUstream stream, bool is_first)
 {
-    bool is_default = queue_same_stream(stream, NULL);
+    bool is_default = is_of_context(stream);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!is_first && !is_default) return true;
     if (track_current_context() != queue.context) {
@@ -406,6 +417,11 @@ static void give_way(void)
 /* With the lock. False: the launch is the caller's to make, and all is ready for it. */
 static bool hold(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
+    if (queue_bars(shape->stream)) {
+        queue.is_known = false;
+        give_way();
+        return false;
+    }
     if (is_watching()) {
         queue.is_known = true;
         enum watch_outcome outcome = watch(shape, kernel, index);
@@ -450,8 +466,9 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
 static bool follow(const struct record_shape *shape, const struct track_kernel *kernel, uint32_t index)
 {
     if (queue.state.only == MATCH_NONE || queue.state.depth != queue.count) return false;
-    if (queue.held[0].stream != shape->stream || !append(shape, kernel, index)) return false;
-    bool is_default = queue_same_stream(shape->stream, NULL);
+    if (queue.held[0].stream != shape->stream || queue_bars(shape->stream) || !append(shape, kernel, index))
+        return false;
+    bool is_default = is_of_context(shape->stream);
     if ((!is_default || track_current_context() == queue.context) && take_by(match_take_only)) return true;
     queue.count--;
     return false;
@@ -460,7 +477,8 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
 static void pass_by(void);
 static bool may_hold(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
-    if (index < 0 || shape->flags || shim_is_latched() || track_is_capturing()) return false;
+    if (index < 0 || (shape->flags & ~TRACE_LAUNCH_PER_THREAD) || shim_is_latched() || track_is_capturing())
+        return false;
     if (!atomic_load_explicit(&queue.groups_on, memory_order_acquire)) return false;
     if (shape->dynamic_shared + (uint64_t)kernel->record.static_shared > QUEUE_PLAIN_SHARED) return false;
     return oldest() || deferred_is_pending() || is_watching() || queue_may_start(shape, (uint32_t)index);
@@ -690,48 +708,24 @@ void queue_defer_nothing(const char *reason)
     queue_leave();
 }
 
-__thread bool queue_knows_thread;
+__thread bool queue_knows_thread, queue_is_first_thread;
 void queue_new_thread(void)
 {
     static atomic_flag has_one = ATOMIC_FLAG_INIT;
     queue_knows_thread = true;
-    if (!atomic_flag_test_and_set(&has_one)) return;
+    queue_is_first_thread = !atomic_flag_test_and_set(&has_one);
+    if (queue_is_first_thread) return;
     atomic_store(&queue.has_threads, true);
     queue_defer_nothing("a second thread works with the device");
 }
 
 /* --- start --- */
 
-static bool reserve(const struct plan *plan)
-{
-    uint32_t steps = 0, groups = plan->header->groups.count;
-    for (uint32_t i = 0; i < groups; i++)
-        if (plan->groups[i].step_count > steps) steps = plan->groups[i].step_count;
-    for (uint32_t i = 0; i < plan->header->steps.count; i++)
-        if (plan_words_size(plan, &plan->steps[i]) > queue.buffer_size)
-            queue.buffer_size = plan_words_size(plan, &plan->steps[i]);
-    for (uint32_t i = 0; i < plan->header->variants.count; i++)
-        if (plan->variants[i].parameter_bytes > queue.parameters_size)
-            queue.parameters_size = plan->variants[i].parameter_bytes;
-    queue.capacity = steps + 2;
-    queue.held = calloc(queue.capacity, sizeof *queue.held);
-    queue.arguments = calloc(queue.capacity, sizeof *queue.arguments);
-    queue.sizes = calloc(queue.capacity, sizeof *queue.sizes);
-    queue.groups = calloc((size_t)groups + 1, sizeof *queue.groups);
-    queue.parameters = malloc(queue.parameters_size + 1);
-    unsigned char *buffers = malloc((size_t)queue.capacity * (queue.buffer_size + 8));
-    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.parameters || !buffers)
-        return false;
-    for (uint32_t i = 0; i < queue.capacity; i++)
-        queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
-    return true;
-}
-
 bool queue_start(const struct plan *plan)
 {
     static const struct timer_source source = {oldest, release};
     queue.match = match_create(plan);
-    if (!queue.match || !reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
+    if (!queue.match || !queue_reserve(plan) || !starts_create(plan) || !variables_start(plan) ||
         !deferred_start(plan) || !memop_start(plan))
         return false;
     if (!chain_start()) return false;

@@ -11,8 +11,8 @@ bool queue_may_chain(const struct record_shape *shape, const struct track_kernel
 {
     if (queue_has_threads() || (shape->parameters && shape->extra))
         return false; /* the latter the driver refuses */
-    return chain_on() && kernel && !shape->flags && !shim_is_latched() && !track_is_capturing() &&
-           kernel->record.parameter_bytes <= CHAIN_ARGUMENTS &&
+    return chain_on() && kernel && !(shape->flags & ~TRACE_LAUNCH_PER_THREAD) && !shim_is_latched() &&
+           !track_is_capturing() && kernel->record.parameter_bytes <= CHAIN_ARGUMENTS &&
            shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
 }
 

@@ -8,6 +8,33 @@
 #include "interpose/shadow.h"
 #include "interpose/verify.h"
 
+#include <stdlib.h>
+
+bool queue_reserve(const struct plan *plan)
+{
+    uint32_t steps = 0, groups = plan->header->groups.count;
+    for (uint32_t i = 0; i < groups; i++)
+        if (plan->groups[i].step_count > steps) steps = plan->groups[i].step_count;
+    for (uint32_t i = 0; i < plan->header->steps.count; i++)
+        if (plan_words_size(plan, &plan->steps[i]) > queue.buffer_size)
+            queue.buffer_size = plan_words_size(plan, &plan->steps[i]);
+    for (uint32_t i = 0; i < plan->header->variants.count; i++)
+        if (plan->variants[i].parameter_bytes > queue.parameters_size)
+            queue.parameters_size = plan->variants[i].parameter_bytes;
+    queue.capacity = steps + 2;
+    queue.held = calloc(queue.capacity, sizeof *queue.held);
+    queue.arguments = calloc(queue.capacity, sizeof *queue.arguments);
+    queue.sizes = calloc(queue.capacity, sizeof *queue.sizes);
+    queue.groups = calloc((size_t)groups + 1, sizeof *queue.groups);
+    queue.parameters = malloc(queue.parameters_size + 1);
+    unsigned char *buffers = malloc((size_t)queue.capacity * (queue.buffer_size + 8));
+    if (!queue.held || !queue.arguments || !queue.sizes || !queue.groups || !queue.parameters || !buffers)
+        return false;
+    for (uint32_t i = 0; i < queue.capacity; i++)
+        queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
+    return true;
+}
+
 static bool renames_anything(const struct plan_group *group)
 {
     for (uint32_t i = 0; i < group->variant_count; i++)

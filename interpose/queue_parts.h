@@ -79,6 +79,8 @@ static inline void queue_pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
+/* All memory for what will be held; false where there is none. */
+bool queue_reserve(const struct plan *plan);
 /* The queue's lock, and what others are told of the queue before it is given up. */
 void queue_enter(void);
 void queue_leave(void);
@@ -89,6 +91,9 @@ void queue_drain_and_materialise(bool others);
 /* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */
 bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
 bool queue_append_sums(struct held *held, uint32_t index);
+/* A launch in the thread's own default stream is not held, nor in a chain, where another thread or stream may wait for what it
+ * does: then no other stream may take its place (queue_stream_here). Nor where waits are passed through. */
+bool queue_bars(CUstream stream);
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);
 /* Of a launch that finds the queue empty: whether it may begin a pattern. */

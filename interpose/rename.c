@@ -3,6 +3,7 @@
 #include "interpose/rename.h"
 
 #include "interpose/chain.h"
+#include "interpose/queue.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
@@ -28,6 +29,11 @@ uint32_t rename_ranges;
 CUstream rename_stream(void)
 {
     return renames.stream;
+}
+
+static CUstream stream_here(void)
+{
+    return queue_stream_here(renames.stream);
 }
 
 /* --- ranges --- */
@@ -100,7 +106,7 @@ static bool make_equal(const struct range *range)
 {
     if (!(range->rename->flags & PLAN_RENAME_PARTIAL)) return true;
     chain_cut();
-    return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, renames.stream) ==
+    return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, stream_here()) ==
            CUDA_SUCCESS;
 }
 
@@ -152,7 +158,7 @@ static CUresult copy_rows(const struct plan_box *box, CUdeviceptr to, CUdevicept
     for (uint32_t layer = 0; layer < box->layers; layer++)
         for (uint32_t row = 0; row < box->rows && result == CUDA_SUCCESS; row++) {
             uint64_t at = ((uint64_t)layer * box->layer_rows + row) * box->row_pitch;
-            result = REAL(cuMemcpyDtoDAsync_v2)(to + at, from + at, box->width, renames.stream);
+            result = REAL(cuMemcpyDtoDAsync_v2)(to + at, from + at, box->width, stream_here());
         }
     return result;
 }
@@ -172,7 +178,7 @@ static CUresult copy_box(const struct plan_box *box, CUdeviceptr to, CUdeviceptr
                                 .Height = box->rows,
                                 .Depth = box->layers};
     bool is_one = box->rows == 1 && box->layers == 1;
-    if (!is_one && REAL(cuMemcpy3DAsync_v2)(&copy, renames.stream) == CUDA_SUCCESS) return CUDA_SUCCESS;
+    if (!is_one && REAL(cuMemcpy3DAsync_v2)(&copy, stream_here()) == CUDA_SUCCESS) return CUDA_SUCCESS;
     return copy_rows(box, to, from);
 }
 
@@ -184,7 +190,7 @@ static void copy_back(const struct range *range)
     if (range->rename->flags & PLAN_RENAME_PARTIAL)
         result = copy_box(box, range->address + box->from, range->shadow + box->from);
     else
-        result = REAL(cuMemcpyDtoDAsync_v2)(range->address, range->shadow, range->bytes, renames.stream);
+        result = REAL(cuMemcpyDtoDAsync_v2)(range->address, range->shadow, range->bytes, stream_here());
     shim_count(COUNT_RESTORES);
     shim_remember_error(result);
     if (result != CUDA_SUCCESS) shim_latch("a renamed array could not be copied back");

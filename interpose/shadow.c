@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/setting.h"
+#include "interpose/queue.h"
 #include "interpose/track.h"
 
 #include <limits.h>
@@ -37,6 +38,7 @@ static bool is_free_for(const struct buffer *buffer, CUstream stream)
     if (!buffer->gone && buffer->stream == stream) return true;
     if (track_is_capturing()) return false; /* asking might end the capture */
     if (buffer->gone) return REAL(cuEventQuery)(buffer->gone) == CUDA_SUCCESS;
+    if (queue_stream_here(buffer->stream) != buffer->stream) return false; /* another thread's own */
     return REAL(cuStreamQuery)(buffer->stream) == CUDA_SUCCESS;
 }
 

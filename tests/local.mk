@@ -13,6 +13,8 @@ long_tests =
 KFUSE_TEST_LONG = 0
 # Programs of tests/ that a GPU user would build with nvcc, one .cu file each; with the shared runtime, for the emulator.
 cuda_tests =
+# Some of them once more, with a default stream of each thread's own.
+own_stream_tests =
 cuda_test_headers = bench/bench.h tests/bench/driver_call.h tests/bench/modes.h tests/bench/scale_shift.h
 include tests/common/local.mk
 include tests/ptx/local.mk
@@ -39,10 +41,13 @@ endif
 endif
 if BENCH
 dist_check_SCRIPTS += $(nvcc_scripts)
-cuda_programs += $(cuda_tests)
+cuda_programs += $(cuda_tests) $(own_stream_tests:=-own)
 endif
 check_PROGRAMS += $(c_tests)
 EXTRA_DIST += $(cuda_tests:=.cu) $(cuda_test_headers)
+tests/%-own: tests/%.cu $(cuda_test_headers)
+	@$(MKDIR_P) $(@D)
+	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -default-stream per-thread -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<
 tests/%: tests/%.cu $(cuda_test_headers)
 	@$(MKDIR_P) $(@D)
 	$(nvcc_verbose)$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -cudart shared -Xlinker -z,lazy -o $@ $<

@@ -60,7 +60,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     const struct program_launch *launch = class->example;
     const struct trace_launch *record = launch->record;
     struct program_kernel *kernel = &program->kernels[class->kernel];
-    class->refusal = program_special_launch(record);
+    class->refusal = program_special_launch(program, record);
     if (!class->refusal && deadline_is_over(classes->deadline)) class->refusal = classes->too_late;
     if (!class->refusal) class->refusal = kernel->takes_too_long;
     const struct ptx_function *function = class->refusal ? NULL : program_function(program, kernel);
@@ -168,7 +168,8 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     for (uint32_t i = 0; i < bucket->count; i++) {
         struct launch_class *class = classes->classes[bucket->classes[i]];
         if (words_agree(classes->program, class, launch) &&
-            !program_special_launch(class->example->record) == !program_special_launch(launch->record))
+            !program_special_launch(classes->program, class->example->record) ==
+                !program_special_launch(classes->program, launch->record))
             return class;
     }
     if (bucket->count == bucket->capacity) {
@@ -246,7 +247,7 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     bool with = has_dynamic_shared(launch);
     const struct launch_class *first = kernel->first[with];
     if (is_between || first->refusal || may_be_member_elsewhere(first) ||
-        program_special_launch(launch->record))
+        program_special_launch(classes->program, launch->record))
         return classify(classes, launch);
     struct launch_class **spared = &kernel->spared[with];
     if (!*spared && (*spared = append_class(classes, launch))) {

@@ -33,6 +33,7 @@ struct reading { /* what the pass over the trace carries along */
     const struct trace_copy *copy;       /* the record before, or NULL */
     const char *boundary;                /* NULL: what has ended it */
     uint32_t context, thread;            /* of the last launch */
+    uint32_t first_thread;               /* that launched; 0: none yet */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
     bool out_of_memory;
@@ -206,7 +207,13 @@ static void resolve_pointers(struct reading *reading, struct program_launch *lau
     launch->pointers = pointers;
 }
 
-const char *program_special_launch(const struct trace_launch *record)
+/* Which launches of a thread's own default stream are held (interpose/queue.c). */
+static bool is_other_than_own(const struct program *program, const struct trace_launch *record)
+{
+    return (record->flags & TRACE_LAUNCH_PER_THREAD) && program->has_others;
+}
+
+const char *program_special_launch(const struct program *program, const struct trace_launch *record)
 {
     static const struct {
         uint32_t flag;
@@ -215,12 +222,13 @@ const char *program_special_launch(const struct trace_launch *record)
         {TRACE_LAUNCH_ATTRIBUTES, "it was launched with attributes (cuLaunchKernelEx)"},
         {TRACE_LAUNCH_COOPERATIVE, "it was launched cooperatively"},
         {TRACE_LAUNCH_CAPTURED, "it was launched into a stream capture"},
-        {TRACE_LAUNCH_PER_THREAD, "it was launched on a per-thread default stream"},
         {TRACE_LAUNCH_UNREADABLE, "its arguments could not be read"},
     };
     if (record->result) return "the launch failed";
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (record->flags & reasons[i].flag) return reasons[i].reason;
+    if (is_other_than_own(program, record))
+        return "it was launched on a per-thread default stream, and there are other threads or streams";
     return NULL;
 }
 
@@ -237,7 +245,16 @@ static const char *why_window_ends(const struct reading *reading, const struct t
     if (!previous) return reading->boundary ? reading->boundary : "the program begins";
     if (previous->stream != record->stream) return "they are on two streams";
     if (previous->context != record->context) return "they are in two contexts";
-    return previous->thread != record->thread ? "two threads make them" : program_special_launch(record);
+    return previous->thread != record->thread ? "two threads make them"
+                                              : program_special_launch(reading->program, record);
+}
+
+/* Another thread than the first, or a stream that is not a default one. */
+static void note_others(struct reading *reading, const struct trace_launch *record)
+{
+    if (!reading->first_thread) reading->first_thread = record->thread;
+    bool is_default = !record->stream || (record->flags & TRACE_LAUNCH_PER_THREAD);
+    if (record->thread != reading->first_thread || !is_default) reading->program->has_others = true;
 }
 
 /* The launch's record and arguments are there. */
@@ -245,7 +262,7 @@ static void add_launch(struct reading *reading, struct program_launch *launch)
 {
     struct program *program = reading->program;
     const struct trace_launch *record = launch->record, *previous = reading->previous;
-    const char *special = program_special_launch(record);
+    const char *special = program_special_launch(program, record);
     if (!make_room(reading, &program->launches, program->launch_count, &reading->launch_capacity, 1024,
                    sizeof *program->launches))
         return;
@@ -276,6 +293,7 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     if (record->kernel < program->kernel_count) program->kernels[record->kernel].launches++;
     reading->context = record->context;
     reading->thread = record->thread;
+    note_others(reading, record);
     add_launch(reading, &launch);
 }
 

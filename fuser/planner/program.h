@@ -111,6 +111,7 @@ struct program {
     uint32_t variable_count;
     uint64_t contents_bytes; /* of all their versions */
     bool has_streams;        /* more than the default one is used */
+    bool has_others;         /* launches in streams that are no default ones, or by a second thread */
     uint64_t record_count;   /* of the trace, of all kinds */
     bool is_whole_run;       /* the recording ended because the program did */
     uint64_t damaged_bytes;
@@ -121,7 +122,7 @@ struct program {
 struct program *program_read(struct trace_reader *reader, char *error, size_t error_size);
 void program_free(struct program *program);
 /* Why this launch must stay as it is, whatever its kernel, or NULL. */
-const char *program_special_launch(const struct trace_launch *record);
+const char *program_special_launch(const struct program *program, const struct trace_launch *record);
 /* The kernel's PTX function, or NULL; kernel->refusal then says why, with the next step where there is one.
  */
 const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel);

@@ -116,6 +116,18 @@ static void second_context(void)
     CHECK_LINE(3, A_LINE("1000 3"));
 }
 
+/* A thread has a default stream of its own in each. */
+static void second_context_own_stream(void)
+{
+    CUcontext other;
+    start_program();
+    OK(launch_a(0x1000, 1, CU_STREAM_PER_THREAD));
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(launch_b(0x1000, 2, CU_STREAM_PER_THREAD));
+    CHECK_LINE(1, "launch a 4,1,1 32,1,1 0 2 1000 1");
+    CHECK_LINE(2, "launch b 4,1,1 32,1,1 0 2 1000 2");
+}
+
 /* The runtime's tables are known; the functions of others could launch unseen. */
 static void export_tables(void)
 {
@@ -416,6 +428,7 @@ int main(int argc, char **argv)
         {"load_fails", load_fails, plan_ab, says_load},
         {"loads_ahead", loads_ahead, plan_ab, NULL},
         {"second_context", second_context, plan_ab, NULL},
+        {"second_context_own_stream", second_context_own_stream, plan_ab, NULL},
         {"second_driver", second_driver, plan_ab, says_other},
         {"profilers_driver", profilers_driver, plan_profiled, NULL},
         {"export_tables", export_tables, plan_ab, says_table},

@@ -168,9 +168,38 @@ static void other_launches(void)
     NEXT("launch a 5,1,1 32,1,1 0 0 9000 3");
     use();
     NEXT(USED(FORTH));
-    OK(launch_a(array, 1, CU_STREAM_PER_THREAD)); /* never held */
+    OK(launch_a(array, 1, CU_STREAM_PER_THREAD));
     NEXT(RESTORE);
+    NO_MORE; /* held */
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
     NEXT("launch a 4,1,1 32,1,1 0 2 10000 1");
+    NEXT("cuStreamSynchronize");
+    NO_MORE;
+}
+
+static void *wait_elsewhere(void *unused)
+{
+    OK(cuCtxSetCurrent(context));
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return unused;
+}
+
+/* What is away in a thread's own default stream: another thread copies it back in the legacy one. */
+static void own_stream(void)
+{
+    pthread_t thread;
+    start();
+    use_in(CU_STREAM_PER_THREAD);
+    NEXT(GET_BUFFER);
+    NEXT("launch renamed 4,1,1 32,1,1 0 2 " ARRAY " 5 " FORTH);
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    NEXT("cuMemcpyDtoDAsync_v2 " ARRAY " " BUFFER " 256 2");
+    NEXT("cuStreamSynchronize");
+    use_in(CU_STREAM_PER_THREAD);
+    NEXT("launch renamed 4,1,1 32,1,1 0 2 " ARRAY " 5 " FORTH);
+    CHECK(!pthread_create(&thread, NULL, wait_elsewhere, NULL) && !pthread_join(thread, NULL));
+    NEXT("cuMemcpyDtoDAsync_v2 " ARRAY " " BUFFER " 256 1");
+    NEXT("cuStreamSynchronize");
     NO_MORE;
 }
 
@@ -715,6 +744,7 @@ int main(int argc, char **argv)
         {"boxes", boxes, plan_box, NULL},
         {"another_box", another_box, plan_two_boxes, NULL},
         {"other_launches", other_launches, plan_renamed, NULL},
+        {"own_stream", own_stream, plan_renamed, NULL},
         {"other_groups", other_groups, plan_two, NULL},
         {"calls", calls, plan_renamed, NULL},
         {"captures", captures, plan_renamed, NULL},

@@ -160,8 +160,10 @@ static void draw_streams(struct generator *generator)
     if (is_streamless(generator)) generator->stream_count = 1;
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
+    bool is_own = random_chance(random, is_streamless(generator) ? 25 : 10);
+    if (is_own) say(generator, "stream s0 1\n"); /* no other stream but the null stream waits for it */
     for (uint32_t s = 1; s < generator->stream_count; s++) {
-        generator->is_blocking[s] = random_chance(random, 40);
+        generator->is_blocking[s] = !is_own && random_chance(random, 40);
         say(generator, "stream s%u %d\n", s, !generator->is_blocking[s]);
     }
     say(generator, "sync\n"); /* the arrays' first contents came in the null stream */

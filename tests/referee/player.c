@@ -486,7 +486,10 @@ static void perform(const struct script_operation *operation)
         break;
     case SCRIPT_STREAM:
         player.stream_flags[operation->stream] = operation->seed ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-        if (operation->stream) create_stream(operation->stream);
+        if (operation->stream)
+            create_stream(operation->stream);
+        else if (operation->seed)
+            player.streams[0] = CU_STREAM_PER_THREAD;
         break;
     case SCRIPT_LAUNCH:
         launch(operation);
@@ -598,6 +601,7 @@ static void finish(void)
         if (player.events[event]) TRY(cuEventDestroy, player.events[event]);
         player.events[event] = NULL;
     }
+    player.streams[0] = NULL;
     for (uint32_t stream = 1; stream < SCRIPT_STREAMS; stream++) {
         if (player.streams[stream]) TRY(cuStreamDestroy, player.streams[stream]);
         player.streams[stream] = NULL;

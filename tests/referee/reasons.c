@@ -10,10 +10,12 @@
 
 struct state { /* of the arrays, when a launch is made */
     uint64_t sizes[SCRIPT_ARRAYS];
+    bool is_own; /* s0: the thread's own default stream */
 };
 struct neighbour {
     const struct script_operation *operation;
     bool uses_other_memory; /* one of its pointers is not into a plain allocation */
+    bool is_in_own_stream;
 };
 
 /* --- what stands between --- */
@@ -58,6 +60,8 @@ static bool stands_between(const struct neighbour pair[2], uint64_t between, con
     const struct script_operation *first = pair[0].operation, *second = pair[1].operation;
     if (strcmp(what, "they are on two streams") == 0)
         return first->stream != second->stream || (between & BIT(RENEW));
+    if (strstr(what, "per-thread default stream"))
+        return pair[0].is_in_own_stream || pair[1].is_in_own_stream;
     if (strcmp(what, "the launch failed") == 0)
         return first->kind == SCRIPT_BAD || second->kind == SCRIPT_BAD;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -97,6 +101,7 @@ static bool uses_other_memory(const struct state *state, const struct script_lau
 static void follow(struct state *state, const struct script_operation *operation)
 {
     uint32_t array = operation->place.array;
+    if (operation->kind == SCRIPT_STREAM && !operation->stream) state->is_own = operation->seed;
     if (operation->kind == SCRIPT_FREE) state->sizes[array] = 0;
     if (operation->kind != SCRIPT_ALLOC) return;
     state->sizes[array] = operation->bytes;
@@ -132,7 +137,8 @@ enum reasons_verdict reasons_check(const struct script *script, const struct rea
             continue;
         }
         pair[0] = pair[1];
-        pair[1] = (struct neighbour){operation, uses_other_memory(&state, operation->launch)};
+        pair[1] = (struct neighbour){operation, uses_other_memory(&state, operation->launch),
+                                     state.is_own && !operation->stream};
         found += pair[0].operation && is_launch_of(pair[0].operation, first) &&
                  is_launch_of(operation, second) && is_true(pair, between, reason);
         between = 0;

@@ -12,7 +12,8 @@
  *
  * A kernel named bare or debug is not of that module but of one that every program has (script_library).
  * Arguments: a3+16 (address in array 3), c5, h5, i-5, l7 (8, 16, 32 and 64 bits), f3f800000,
- * d3ff0000000000000 (bits of a float or double), { ... } (a struct by value). Streams: s0 is the null stream.
+ * d3ff0000000000000 (bits of a float or double), { ... } (a struct by value). Streams: s0 is the null stream, or as
+ * the operation stream says.
  * Lines that begin with # are comments. */
 #ifndef KFUSE_TESTS_REFEREE_SCRIPT_H
 #define KFUSE_TESTS_REFEREE_SCRIPT_H
@@ -27,9 +28,10 @@ enum { SCRIPT_ARRAYS = 64, SCRIPT_STREAMS = 8, SCRIPT_EVENTS = 256, SCRIPT_ARGUM
 enum { SCRIPT_PUT_BYTES = 32, SCRIPT_PARAMETERS = 32, SCRIPT_POINTERS = 32 };
 
 enum script_operation_kind {
-    SCRIPT_ALLOC,  /* alloc aN BYTES [managed|async|unprinted]: unprinted: what ends up in it is not told */
-    SCRIPT_FREE,   /* free aN */
-    SCRIPT_STREAM, /* stream sN 0|1: 1 is one that the null stream does not wait for */
+    SCRIPT_ALLOC, /* alloc aN BYTES [managed|async|unprinted]: unprinted: what ends up in it is not told */
+    SCRIPT_FREE,  /* free aN */
+    SCRIPT_STREAM, /* stream sN 0|1: 1 is one that the null stream does not wait for; s0 1: the thread's own default
+                    * stream takes the place of the null stream */
     SCRIPT_LAUNCH,
     SCRIPT_FILL,     /* fill aN+OFFSET BYTES TYPE SEED [sM]: from the host; with a stream asynchronously */
     SCRIPT_SET,      /* set aN+OFFSET BYTES VALUE [sM]: bytes of one value */
