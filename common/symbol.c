@@ -2,6 +2,7 @@
  * See symbol.h. */
 #include "common/symbol.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,28 @@ const char *symbol_name(const char *symbol, char *text, size_t size)
     for (const char *name; used < size && (name = walk_next(&walk, &length));)
         used += (size_t)snprintf(text + used, size - used, "%s%.*s", used ? "::" : "", (int)length, name);
     return text;
+}
+
+static bool is_part_of_name(char letter)
+{
+    return letter == '_' || letter == '$' || isalnum((unsigned char)letter);
+}
+
+const char *symbol_names_in(const char *text, char *out, size_t size)
+{
+    char symbol[1024], name[1024];
+    size_t used = 0;
+    for (size_t length; *text && used + 1 < size; text += length) {
+        for (length = 0; is_part_of_name(text[length]);) length++;
+        bool is_symbol = !strncmp(text, "_Z", 2) && length < sizeof symbol;
+        if (!length) length = 1;
+        snprintf(symbol, sizeof symbol, "%.*s", (int)length, text);
+        const char *shown = is_symbol ? symbol_name(symbol, name, sizeof name) : text;
+        used += (size_t)snprintf(out + used, size - used, "%.*s",
+                                 is_symbol ? (int)strlen(shown) : (int)length, shown);
+    }
+    out[used < size ? used : size - 1] = 0;
+    return out;
 }
 
 const char *symbol_last_name(const char *symbol, size_t *length)

@@ -11,6 +11,9 @@
  * step. */
 void explain_pairs(const json_t *plan, bool in_full);
 
+/* What keeps the two kernels of this pair apart, in a line without its end. */
+void explain_reason(const json_t *pair, const char *first, const char *second);
+
 /* Groups and kernels as C, or the one of this name. Returns the command's status. */
 int explain_source(const json_t *plan, const char *folder, const char *wanted);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What became of neighbouring launches: the rows that fuser/planner/neighbours.c wrote. */
 #include "tools/explain.h"
+#include "common/symbol.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,19 +67,25 @@ static void print_fused(const json_t *pair)
     print_count(count_values(values, " stores nothing"), "store left out", "stores left out");
 }
 
+void explain_reason(const json_t *pair, const char *first, const char *second)
+{
+    char text[4096];
+    const json_t *conflict = json_object_get(pair, "conflict");
+    if (json_is_object(conflict) && json_object_get(conflict, "byte"))
+        print_conflict(conflict, first, second);
+    else
+        printf("%s", symbol_names_in(plan_file_text(pair, "reason"), text, sizeof text));
+}
+
 static void print_line(const json_t *pair, const char *first, const char *second)
 {
     const char *outcome = plan_file_text(pair, "outcome");
-    const json_t *conflict = json_object_get(pair, "conflict");
-    bool has_threads = json_is_object(conflict) && json_object_get(conflict, "byte");
     const char *title = !strcmp(outcome, "fused") || !strcmp(outcome, "passed over") ? outcome : "apart";
     printf("%s: %s, then %s (%lld times): ", title, first, second, plan_file_number(pair, "count"));
     if (!strcmp(outcome, "fused"))
         print_fused(pair);
-    else if (has_threads)
-        print_conflict(conflict, first, second);
     else
-        printf("%s", plan_file_text(pair, "reason"));
+        explain_reason(pair, first, second);
     printf("\n");
 }
 
@@ -97,7 +104,10 @@ static void print_details(const json_t *pair, const char *first, const char *sec
     json_t *value;
     json_array_foreach(json_object_get(pair, "values"), i, value)
         printf("    %s\n", json_is_string(value) ? json_string_value(value) : "?");
-    if (json_is_object(json_object_get(pair, "conflict"))) printf("    %s\n", plan_file_text(pair, "reason"));
+    if (json_is_object(json_object_get(pair, "conflict"))) {
+        char text[4096];
+        printf("    %s\n", symbol_names_in(plan_file_text(pair, "reason"), text, sizeof text));
+    }
     if (json_is_string(json_object_get(pair, "next_step")))
         printf("    next step: %s\n", plan_file_text(pair, "next_step"));
 }

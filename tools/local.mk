@@ -9,7 +9,7 @@ tools_kfuse_SOURCES = \
 	tools/preload.c tools/preload.h \
 	tools/ptx.c \
 	tools/record.c \
-	tools/report.c tools/report.h tools/report_measured.c tools/report_plan.c tools/report_verified.c \
+	tools/report.c tools/report.h tools/report_apart.c tools/report_measured.c tools/report_plan.c tools/report_verified.c \
 	tools/run.c \
 	tools/trace_summary.c tools/trace_summary.h \
 	tools/trace_text.c tools/trace_text.h

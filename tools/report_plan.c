@@ -124,7 +124,9 @@ static void print_apart(const json_t *plan)
     json_array_foreach(apart, i, row)
     {
         if (i == MOST_SHOWN) break;
-        printf("%8lld  %s\n", plan_file_number(row, "launches"), plan_file_text(row, "reason"));
+        char text[4096];
+        printf("%8lld  %s\n", plan_file_number(row, "launches"),
+               symbol_names_in(plan_file_text(row, "reason"), text, sizeof text));
     }
     if (i < json_array_size(apart))
         printf("          and %zu more reasons: see plan.json\n", json_array_size(apart) - i);
@@ -165,6 +167,7 @@ int report_plan(const char *directory, const char *stats_path)
         report_measured(directory, &binary);
         print_exactness(plan);
         print_apart(plan);
+        report_apart(plan);
     }
     if (stats) print_run(plan, stats);
     if (stats)

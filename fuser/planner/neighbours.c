@@ -321,8 +321,9 @@ static json_t *pair_json(const struct neighbours *pair)
         [CONFLICT_RENAMED] = "renamed", [CONFLICT_BLOCK] = "block",   [CONFLICT_OTHER] = "other",
         [CONFLICT_UNKNOWN] = "possible"};
     bool is_together = pair->group != NULL;
-    json_t *json = json_pack("{s:o,s:o,s:i,s:s}", "first", kernel_json(pair, 0), "second",
-                             kernel_json(pair, 1), "count", 0, "outcome", kinds[pair->kind].name);
+    json_t *json =
+        json_pack("{s:o,s:o,s:i,s:i,s:s}", "first", kernel_json(pair, 0), "second", kernel_json(pair, 1),
+                  "count", 0, "time_ns", 0, "outcome", kinds[pair->kind].name);
     json_object_set_new(json, "class",
                         pair->conflict ? json_string(classes[pair->conflict->class]) : json_null());
     json_object_set_new(json, "group", is_together ? json_string(pair->group->name) : json_null());
@@ -426,6 +427,19 @@ static struct neighbours *find_pairs(struct search *search)
     return pairs;
 }
 
+static void add_to(json_t *json, const char *key, uint64_t more)
+{
+    json_int_t so_far = json_integer_value(json_object_get(json, key));
+    json_object_set_new(json, key, json_integer(so_far + (json_int_t)more));
+}
+
+/* What the shorter of the launch and the next one takes. */
+static uint64_t shorter_ns(struct search *search, uint32_t launch)
+{
+    uint64_t first = search_launch_time(search, launch), second = search_launch_time(search, launch + 1);
+    return first < second ? first : second;
+}
+
 json_t *neighbours_json(struct search *search)
 {
     struct neighbours_row *rows = NULL, *row, *next;
@@ -439,8 +453,8 @@ json_t *neighbours_json(struct search *search)
         HASH_FIND(hh, rows, &situation, sizeof situation, row);
         if (!row) row = find_row(&pair, &rows, &situation, list);
         if (!row) break;
-        json_int_t count = json_integer_value(json_object_get(row->json, "count"));
-        json_object_set_new(row->json, "count", json_integer(count + 1));
+        add_to(row->json, "count", 1);
+        add_to(row->json, "time_ns", shorter_ns(search, i));
     }
     ahead_end(search);
     HASH_ITER(hh, rows, row, next) HASH_DEL(rows, row);

@@ -18,7 +18,7 @@
  * text ], to_be_verified, registers, original_ns, projected_ns, bytes_saved, bytes_cached, forwards: [ text
  * ], served: [ text ], drops: [ text ], guards: [ text ] ] loops: what became of them (or null); exactness is
  * the argument of exactness.h; to_be_verified a text (why), or null pairs:   [ first: { kernel (id), grid,
- * block }, second (likewise), count, outcome (of neighbours.def), class (of their conflicts: none, thread,
+ * block }, second (likewise), count, time_ns (device time of the shorter launches), outcome (of neighbours.def), class (of their conflicts: none, thread,
  * halo, block, other, possible; or null: not asked for), group, fusion (null: apart), values: [ text ] (that
  * pass from the first to the second), reason (null: fused), conflict, next_step (or null) ] neighbouring
  * launches, one row a situation conflict: null, or { array (number), byte, first: { line, access (reads,

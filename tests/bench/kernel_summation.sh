@@ -15,7 +15,7 @@ tiles fused squares, squares: inner-thread
 tiles handed array 5, 128 rows of 512 bytes: 8 loads take what 64 stores leave, 0 of which go nowhere else
 tiles group gemm+evaluate+gemv_tiles
 tiles group squares+squares
-rows apart evaluate, gemv: kernel _Z11gemmiiiPKfS0_Pf writes the array of its argument at byte 32, kernel _Z11gemviifPKfS0_fPf reads it from another thread
+rows apart evaluate, gemv: kernel gemm writes the array of its argument at byte 32, kernel gemv reads it from another thread
 rows apart squares, gemm: blocks stay whole, of other shapes: a warp collective
 rows fused gemm, evaluate: inner-thread, 64 values in registers, 64 stores left out
 rows fused squares, squares: inner-thread

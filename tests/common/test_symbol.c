@@ -49,10 +49,23 @@ static void names_are_cut_to_size(void **state)
     assert_string_equal(symbol_name("much_too_long", text, sizeof text), "much_to");
 }
 
+static void names_in_a_text(void **state)
+{
+    char text[64];
+    (void)state;
+    assert_string_equal(
+        symbol_names_in("kernel _ZN3app4fluxEPf, then _Z4stepPfi: a_Z4stepv", text, sizeof text),
+        "kernel app::flux, then step: a_Z4stepv");
+    assert_string_equal(symbol_names_in("_Z4stepPfi", text, 4), "ste");
+    assert_string_equal(symbol_names_in("a text that is cut", text, 7), "a text");
+    assert_string_equal(symbol_names_in("", text, sizeof text), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_in_the_source),
+        cmocka_unit_test(names_in_a_text),
         cmocka_unit_test(names_are_cut_to_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,4 +33,4 @@ for mode in passed_before passed_after needed_between two_streams host_read inde
     why "$top_builddir/tests/bench/patterns" --mode $mode
 done
 # Every thread may compute what one thread wrote, but not from where another thread wrote.
-grep -q 'no halo fusion: kernel _Z5shiftPffi line [0-9]* and kernel _Z7last_ofPfPKfi line [0-9]*: ' "$work/pairs" || fail "$(cat "$work/pairs")"
+grep -q 'no halo fusion: kernel shift line [0-9]* and kernel last_of line [0-9]*: ' "$work/pairs" || fail "$(cat "$work/pairs")"
