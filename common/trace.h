@@ -101,6 +101,7 @@ enum trace_launch_flags {
     TRACE_LAUNCH_PER_THREAD = 8,  /* per-thread default stream */
     TRACE_LAUNCH_EXTRA = 16,      /* arguments came packed through CU_LAUNCH_PARAM_BUFFER_POINTER */
     TRACE_LAUNCH_UNREADABLE = 32, /* arguments could not be read: arguments_size is 0 */
+    TRACE_LAUNCH_OWN_STREAM = 64, /* recorded with KFUSE_OWN_STREAM */
 };
 struct trace_launch {
     uint64_t sequence;   /* one count over everything that has a sequence */

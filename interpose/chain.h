@@ -29,7 +29,7 @@
  * a limit. A graph's kernels have no priority, no attributes of streams and the context of the chains: streams that have a
  * priority, another context or a part of the device are left alone, and attributes of streams end chains. Captures, cooperative
  * launches and launches with attributes are not taken. A thread's own default stream has chains where its launches may be held
- * (queue_parts.h, queue_bars). There are no chains in a second context,
+ * (own_stream.h). There are no chains in a second context,
  * with verification, which needs launches one by one, and where CUDA_LAUNCH_BLOCKING makes launches wait: the host may look at
  * memory behind each.
  * How it could hang. A launch that waits for room in the driver's queue does so with the lock, perhaps behind a kernel that waits for

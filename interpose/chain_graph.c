@@ -3,7 +3,7 @@
 #include "interpose/chain_graph.h"
 
 #include "interpose/blocked.h"
-#include "interpose/queue.h"
+#include "interpose/own_stream.h"
 #include "interpose/relaxed.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
@@ -283,7 +283,7 @@ static bool launch(struct sequence *sequence, const struct chain_launch *launche
     int64_t begun_ns = shim_now_ns();
     bool is_done = !updates || update(sequence, launches);
     int64_t updated_ns = shim_now_ns(), waited_ns = blocked_begin();
-    is_done = is_done && REAL(cuGraphLaunch)(sequence->executable, queue_stream_here(sequence->key.stream)) ==
+    is_done = is_done && REAL(cuGraphLaunch)(sequence->executable, own_stream_here(sequence->key.stream)) ==
                              CUDA_SUCCESS;
     blocked_end_graph(waited_ns, (uint32_t)sequence->key.count);
     if (!is_done) {

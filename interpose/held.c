@@ -6,7 +6,7 @@
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
 #include "interpose/memop.h"
-#include "interpose/queue.h"
+#include "interpose/own_stream.h"
 #include "interpose/shim.h"
 
 CUresult held_launch_directly(const struct chain_launch *launch)
@@ -19,7 +19,7 @@ CUresult held_launch_directly(const struct chain_launch *launch)
     int64_t begun_ns = blocked_begin(), chain_ns = chain_on() ? shim_now_ns() : 0;
     CUresult result =
         REAL(cuLaunchKernel)(launch->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                             launch->shared, queue_stream_here(launch->stream), NULL, size ? extra : NULL);
+                             launch->shared, own_stream_here(launch->stream), NULL, size ? extra : NULL);
     blocked_end(begun_ns);
     if (chain_ns && result == CUDA_SUCCESS) chain_note(launch, shim_now_ns() - chain_ns);
     return result;

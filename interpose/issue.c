@@ -226,7 +226,7 @@ void issue_group(void)
     if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
     if (measure_is_due(index)) {
         measure_used(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
-                     queue_stream_here(queue.held[0].stream));
+                     queue.held[0].stream);
         issue_disable_losers();
     }
 }
@@ -238,7 +238,7 @@ void issue_apart(void)
     chain_cut();
     for (uint32_t i = 0; i < queue.plan->groups[index].step_count; i++) issue_original(&queue.held[i]);
     measure_kept_apart(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
-                       queue_stream_here(queue.held[0].stream));
+                       queue.held[0].stream);
     issue_disable_losers();
 }
 

@@ -35,7 +35,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/shim.c interpose/shim.h \
 	interpose/starts.c interpose/starts.h \
 	interpose/stubs.S \
-	interpose/through.c interpose/through.h \
+	interpose/own_stream.c interpose/own_stream.h interpose/through.c interpose/through.h \
 	interpose/timer.c interpose/timer.h \
 	interpose/queue_lock.h \
 	interpose/track.h \

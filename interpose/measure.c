@@ -7,6 +7,7 @@
 #include "common/setting.h"
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
+#include "interpose/own_stream.h"
 #include "interpose/queue_parts.h"
 #include "interpose/relaxed.h"
 #include "interpose/shim.h"
@@ -19,6 +20,7 @@
 
 enum {
     LEAST_USES = 8,  /* of a stretch */
+    REST_LEAST = 2,  /* rounds that say so, of a group that was projected to gain, until it rests */
     ALWAYS_USES = 4, /* the same with KFUSE_MEASURE=always */
     ALWAYS_LOOKS = 16,
     USES_MORE = 8, /* a stretch has fewer than so many more */
@@ -102,11 +104,24 @@ static double expected_ns(uint32_t group)
     return gain->count ? gain->mean : projected_ns(group);
 }
 
+/* The best round says how little a group may lose: a pause of the host makes others worse. */
+static double best_ns(uint32_t group)
+{
+    const struct measured_group *all = &measure.groups[group].all;
+    double best = projected_ns(group);
+    for (uint32_t i = 0; i < all->round_count; i++) {
+        double gain = ((double)all->rounds[i].original_ps - (double)all->rounds[i].fused_ps) / 1e3;
+        if (!i || gain > best) best = gain;
+    }
+    return best;
+}
+
 /* What so many uses cost that do not run as is expected to be faster. */
 static double price_ns(uint32_t group, uint64_t originals, uint64_t tries)
 {
+    if (measure_rests[group]) return (double)tries * -best_ns(group);
     double expected = expected_ns(group);
-    return expected > 0 ? (double)originals * expected : (double)tries * -expected;
+    return expected > 0 ? (double)originals * expected : 0;
 }
 
 static double spent_ns(uint32_t group)
@@ -115,9 +130,11 @@ static double spent_ns(uint32_t group)
     return (double)own->marks * MARK_NS + price_ns(group, own->originals, own->tries);
 }
 
+/* One round alone may be a pause of the host: it ends a rest, and begins none. */
 static void decide_rest(uint32_t group)
 {
-    measure_rests[group] = !measure.is_always && expected_ns(group) <= 0;
+    bool is_known = measure.groups[group].all.round_count >= REST_LEAST || projected_ns(group) <= 0;
+    measure_rests[group] = !measure.is_always && is_known && best_ns(group) <= 0;
 }
 
 static void append_round(struct measured_group *rounds, const struct measured_round *round)
@@ -231,6 +248,7 @@ static bool may_mark(CUstream stream)
 {
     CUstreamCaptureStatus status;
     if (queue_has_threads() && queue_same_stream(stream, NULL)) return false;
+    if (stream == CU_STREAM_PER_THREAD && !own_stream_is_here) return false;
     return !track_is_capturing() && REAL(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }

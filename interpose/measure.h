@@ -32,7 +32,7 @@
  * originals, a use of the group came fused in an ORIGINAL stretch, another group was switched off, holding
  * paused, a capture. A group whose rounds end so time and again is measured no more in this run.
  *
- * A group rests while it is expected to gain nothing, by its rounds so far or, before the first, as projected.
+ * A group rests while it is expected to gain nothing: as projected, or by each of two rounds or more.
  * Its launches are held, and go to the driver as originals when a use is complete; in FUSED stretches it is
  * tried, one round at a time.
  *

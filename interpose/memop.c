@@ -4,7 +4,7 @@
 
 #include "common/plan.h"
 #include "interpose/chain.h"
-#include "interpose/queue.h"
+#include "interpose/own_stream.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
 
@@ -129,7 +129,7 @@ CUresult memop_issue(const struct held *held)
         (uint64_t)arguments.extent[0] * arguments.extent[1] * arguments.extent[2] * held->memop_width;
     shim_count(COUNT_ISSUED);
     chain_cut();
-    CUstream stream = queue_stream_here(held->stream);
+    CUstream stream = own_stream_here(held->stream);
     if (held->memop == MEMOP_SET) return set(&arguments, bytes, stream);
     return REAL(cuMemcpyDtoDAsync_v2)(arguments.to, arguments.from, bytes, stream);
 }

@@ -10,6 +10,7 @@
 #include "interpose/gate.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
+#include "interpose/own_stream.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
@@ -182,7 +183,7 @@ static bool end_watched(bool is_new)
     if (!measure_watches() || measure_is_late(queue.watched_ns, queue.state.group_depth)) return false;
     is_new = is_new && measure_wants_mark();
     if (is_new) held_launch(last);
-    measure_watched(queue_stream_here(last->stream));
+    measure_watched(last->stream);
     issue_disable_losers();
     return is_new;
 }
@@ -260,7 +261,7 @@ static bool is_alone(void)
 
 bool queue_bars(CUstream stream)
 {
-    return stream == CU_STREAM_PER_THREAD && (!is_alone() || through_on());
+    return stream == CU_STREAM_PER_THREAD && (!own_stream_on() || !is_alone() || through_on());
 }
 
 /* The wait that was passed is made up for. */
@@ -481,6 +482,7 @@ static bool may_hold(const struct record_shape *shape, const struct track_kernel
         return false;
     if (!atomic_load_explicit(&queue.groups_on, memory_order_acquire)) return false;
     if (shape->dynamic_shared + (uint64_t)kernel->record.static_shared > QUEUE_PLAIN_SHARED) return false;
+    if (queue_bars(shape->stream)) return false;
     return oldest() || deferred_is_pending() || is_watching() || queue_may_start(shape, (uint32_t)index);
 }
 
@@ -549,7 +551,8 @@ static void forget_attention(void)
     if (queue_lock_try(&queue.lock)) {
         end_watching();
         if (!announced()) chain_submit(); /* it begins with short ones again */
-        if (!announced() && !deferred_is_pending() && !through_on()) shim_attention_clear(ATTENTION_QUEUE);
+        if (!announced() && !deferred_is_pending() && !queue_wants_calls())
+            shim_attention_clear(ATTENTION_QUEUE);
         queue_lock_give(&queue.lock);
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -560,7 +563,8 @@ static void forget_attention(void)
 static bool is_idle(void)
 {
     if (has_lock) return true;
-    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending() || through_owes())
+    if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending() ||
+        through_owes() || own_stream_has_lent())
         return false;
     forget_attention();
     return true;
@@ -573,6 +577,7 @@ static void pass_by(void)
     if (!is_idle()) {
         queue_enter();
         queue_drain_and_materialise(false);
+        own_stream_join();
         settle();
         queue_publish();
         queue_leave();
@@ -583,16 +588,17 @@ static void pass_by(void)
 
 void queue_flush(void)
 {
-    if (through_on()) queue_meet_thread();
+    if (through_on() || own_stream_on()) queue_meet_thread();
     pass_by();
 }
 
 /* Before a call that waits, asks or marks. */
 static void look_on(bool waits)
 {
-    if (is_idle() || (!oldest() && !through_owes())) return;
+    if (is_idle() || (!oldest() && !through_owes() && !own_stream_has_lent())) return;
     queue_enter();
     drain();
+    own_stream_join();
     if (waits)
         settle();
     else
@@ -604,7 +610,7 @@ static void look_on(bool waits)
 
 void queue_mark(void)
 {
-    if (through_on()) queue_meet_thread();
+    if (through_on() || own_stream_on()) queue_meet_thread();
     look_on(false);
     through_meet_unknown();
 }
@@ -670,6 +676,7 @@ void queue_touch(const struct deferred_touch *touches, uint32_t count)
     if (is_idle()) return;
     queue_enter();
     drain();
+    own_stream_join();
     bool is_pushed = queue_push_context(), has_materialised = false;
     for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
     if (has_materialised && is_pushed) await_materialised();
@@ -703,18 +710,20 @@ void queue_defer_nothing(const char *reason)
     queue_enter();
     deferred_forbid(reason);
     if (deferred_is_pending()) queue_drain_and_materialise(true);
+    if (own_stream_on()) drain(); /* into the own stream, where this is its thread */
+    own_stream_end(reason);
     settle();
     queue_publish();
     queue_leave();
 }
 
-__thread bool queue_knows_thread, queue_is_first_thread;
+__thread bool queue_knows_thread;
 void queue_new_thread(void)
 {
     static atomic_flag has_one = ATOMIC_FLAG_INIT;
     queue_knows_thread = true;
-    queue_is_first_thread = !atomic_flag_test_and_set(&has_one);
-    if (queue_is_first_thread) return;
+    own_stream_is_here = !atomic_flag_test_and_set(&has_one);
+    if (own_stream_is_here) return;
     atomic_store(&queue.has_threads, true);
     queue_defer_nothing("a second thread works with the device");
 }
@@ -730,6 +739,7 @@ bool queue_start(const struct plan *plan)
         return false;
     if (!chain_start()) return false;
     through_start();
+    own_stream_start();
     contents_start(plan);
     queue.plan = plan;
     /* Where launches wait for the device, the host may look at managed memory behind each. */
@@ -769,11 +779,6 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
     return true;
 }
 
-uint64_t queue_group_uses(uint32_t group)
-{
-    return queue.groups ? atomic_load(&queue.groups[group].uses) : 0;
-}
-
 void queue_fork_child(void)
 {
     atomic_store(&queue.lock, QUEUE_LOCK_FREE);
@@ -784,6 +789,7 @@ void queue_fork_child(void)
     chain_fork_child();
     measure_fork_child();
     through_fork_child();
+    own_stream_is_on = own_stream_is_lent = false;
     rename_forget();
     shadow_forget();
     deferred_forget();

@@ -92,18 +92,11 @@ void queue_defer_nothing(const char *reason);
 void queue_new_stream(CUstream stream);
 /* At launches, and before calls that read or write memory: two threads' calls are in no order, and one may be
  * in the middle of its call while the other's launches defer what it touches. So no two threads defer stores. */
-extern __thread bool queue_knows_thread, queue_is_first_thread;
+extern __thread bool queue_knows_thread;
 void queue_new_thread(void);
 static inline void queue_meet_thread(void)
 {
     if (__builtin_expect(!queue_knows_thread, 0)) queue_new_thread();
-}
-/* Where this thread gives the device what was held, or is away, in the stream. What is held in a thread's own default stream
- * is the first thread's; others (the timer, the exit handler, a second thread) give it to the legacy stream, which waits for
- * that stream, and for which that stream waits. */
-static inline CUstream queue_stream_here(CUstream stream)
-{
-    return stream == CU_STREAM_PER_THREAD && !queue_is_first_thread ? CU_STREAM_LEGACY : stream;
 }
 /* The program's allocation has failed: true when memory was given back, and it may be tried again. */
 bool queue_give_back(void);

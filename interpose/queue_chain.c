@@ -11,6 +11,7 @@ bool queue_may_chain(const struct record_shape *shape, const struct track_kernel
 {
     if (queue_has_threads() || (shape->parameters && shape->extra))
         return false; /* the latter the driver refuses */
+    if (queue_bars(shape->stream)) return false;
     return chain_on() && kernel && !(shape->flags & ~TRACE_LAUNCH_PER_THREAD) && !shim_is_latched() &&
            !track_is_capturing() && kernel->record.parameter_bytes <= CHAIN_ARGUMENTS &&
            shape->dynamic_shared + (uint64_t)kernel->record.static_shared <= QUEUE_PLAIN_SHARED;
@@ -40,7 +41,9 @@ void queue_note_launch(const struct record_shape *shape, int64_t took_ns)
 {
     const struct chain_launch launch = chain_form(shape);
     struct track_kernel *kernel = track_kernel_find(shape->function);
-    if (queue_has_lock() || queue_has_threads() || !kernel || !track_kernel_describe(kernel)) return;
+    if (queue_has_lock() || queue_has_threads() || queue_bars(shape->stream) || !kernel ||
+        !track_kernel_describe(kernel))
+        return;
     queue_enter();
     chain_note(&launch, took_ns);
     queue_leave();

@@ -35,6 +35,11 @@ bool queue_reserve(const struct plan *plan)
     return true;
 }
 
+uint64_t queue_group_uses(uint32_t group)
+{
+    return queue.groups ? atomic_load(&queue.groups[group].uses) : 0;
+}
+
 static bool renames_anything(const struct plan_group *group)
 {
     for (uint32_t i = 0; i < group->variant_count; i++)

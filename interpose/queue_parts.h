@@ -6,7 +6,9 @@
 
 #include "common/plan.h"
 #include "interpose/held.h"
+#include "interpose/own_stream.h"
 #include "interpose/queue.h"
+#include "interpose/through.h"
 #include "interpose/track.h"
 
 #include <stdatomic.h>
@@ -67,6 +69,12 @@ static inline bool queue_has_threads(void)
     return atomic_load_explicit(&queue.has_threads, memory_order_relaxed);
 }
 
+/* Calls come to the queue though nothing is held. */
+static inline bool queue_wants_calls(void)
+{
+    return through_on() || own_stream_on() || own_stream_has_lent();
+}
+
 static inline bool queue_push_context(void)
 {
     return track_current_context() != queue.context &&
@@ -92,7 +100,7 @@ void queue_drain_and_materialise(bool others);
 bool queue_append_variables(struct held *held, const struct track_kernel *kernel, uint32_t index);
 bool queue_append_sums(struct held *held, uint32_t index);
 /* A launch in the thread's own default stream is not held, nor in a chain, where another thread or stream may wait for what it
- * does: then no other stream may take its place (queue_stream_here). Nor where waits are passed through. */
+ * does, nor where waits are passed through, or the user has not asked for it (own_stream.h). */
 bool queue_bars(CUstream stream);
 /* What holding has gained or lost, in launches. */
 void queue_account(int32_t gain);

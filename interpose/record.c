@@ -176,6 +176,12 @@ static void fill_arguments(struct record_launch *record, const struct track_kern
     record->arguments = buffer;
 }
 
+static uint32_t own_stream_flag(const struct record_shape *shape)
+{
+    bool is_own = shape->flags & TRACE_LAUNCH_PER_THREAD;
+    return is_own && setting_is_on("KFUSE_OWN_STREAM") ? TRACE_LAUNCH_OWN_STREAM : 0;
+}
+
 void record_launch_begin(struct record_launch *record, const struct record_shape *shape)
 {
     record->is_on = record_is_on();
@@ -195,7 +201,7 @@ void record_launch_begin(struct record_launch *record, const struct record_shape
         .context = track_id(TRACK_CONTEXT, track_current_context()),
         .stream = track_id(TRACK_STREAM, shape->stream),
         .thread = track_thread_id(),
-        .flags = shape->flags | (is_packed ? TRACE_LAUNCH_EXTRA : 0),
+        .flags = shape->flags | (is_packed ? TRACE_LAUNCH_EXTRA : 0) | own_stream_flag(shape),
         .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
         .block = {shape->block[0], shape->block[1], shape->block[2]},
         .dynamic_shared = shape->dynamic_shared,

@@ -3,7 +3,7 @@
 #include "interpose/rename.h"
 
 #include "interpose/chain.h"
-#include "interpose/queue.h"
+#include "interpose/own_stream.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/track.h"
@@ -33,7 +33,7 @@ CUstream rename_stream(void)
 
 static CUstream stream_here(void)
 {
-    return queue_stream_here(renames.stream);
+    return own_stream_here(renames.stream);
 }
 
 /* --- ranges --- */

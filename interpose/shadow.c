@@ -4,7 +4,7 @@
 
 #include "common/log.h"
 #include "common/setting.h"
-#include "interpose/queue.h"
+#include "interpose/own_stream.h"
 #include "interpose/track.h"
 
 #include <limits.h>
@@ -38,7 +38,8 @@ static bool is_free_for(const struct buffer *buffer, CUstream stream)
     if (!buffer->gone && buffer->stream == stream) return true;
     if (track_is_capturing()) return false; /* asking might end the capture */
     if (buffer->gone) return REAL(cuEventQuery)(buffer->gone) == CUDA_SUCCESS;
-    if (queue_stream_here(buffer->stream) != buffer->stream) return false; /* another thread's own */
+    if (buffer->stream == CU_STREAM_PER_THREAD && (own_stream_has_lent() || !own_stream_is_here))
+        return false;
     return REAL(cuStreamQuery)(buffer->stream) == CUDA_SUCCESS;
 }
 

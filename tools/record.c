@@ -18,6 +18,8 @@ static void print_help(void)
            "  -o, --output FILE   the trace [PROGRAM.kftrace in this folder]\n"
            "  -n, --launches N    stop recording after N launches, or sooner when they repeat; 0: record "
            "them all\n"
+           "      --own-stream    for runs with the same option: launches in per-thread default streams may "
+           "be fused\n"
            "      --through-sync  for runs with the same option: launches before and behind a wait may be "
            "fused\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
@@ -37,10 +39,11 @@ static void check_writable(const char *path)
 
 int command_record(int argc, char **argv)
 {
-    enum { THROUGH_SYNC = 256 };
+    enum { THROUGH_SYNC = 256, OWN_STREAM };
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"launches", required_argument, NULL, 'n'},
                                             {"through-sync", no_argument, NULL, THROUGH_SYNC},
+                                            {"own-stream", no_argument, NULL, OWN_STREAM},
                                             {"emulate", no_argument, NULL, 'e'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
@@ -59,6 +62,9 @@ int command_record(int argc, char **argv)
             break;
         case THROUGH_SYNC:
             setenv("KFUSE_THROUGH_SYNC", "1", 1);
+            break;
+        case OWN_STREAM:
+            setenv("KFUSE_OWN_STREAM", "1", 1);
             break;
         case 'e':
             emulate = true;

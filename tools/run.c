@@ -20,6 +20,7 @@ static void print_help(void)
            "      --verify[=N]    compare the first N uses of each group with its kernels [3]\n"
            "      --no-measure    use fused kernels whether they turn out faster or not\n"
            "      --no-chains     hand every launch to the driver by itself, never several as a CUDA graph\n"
+           "      --own-stream    fuse launches in per-thread default streams, too\n"
            "      --through-sync  let waits for the device return at once where only a clock could tell\n"
            "      --hold-us N     hold a launch for at most N microseconds [100]\n"
            "  -e, --emulate       run on the CPU instead of a GPU\n"
@@ -42,7 +43,7 @@ static void use_plan(const char *path)
 
 struct request {
     const char *plan, *stats, *hold, *verify; /* NULL: not given */
-    bool emulate, no_measure, no_chains, through_sync;
+    bool emulate, no_measure, no_chains, through_sync, own_stream;
 };
 
 static int run(const struct request *request, char **program)
@@ -63,6 +64,7 @@ static int run(const struct request *request, char **program)
     if (request->hold) setenv("KFUSE_HOLD_US", request->hold, 1);
     if (request->verify) setenv("KFUSE_VERIFY", request->verify, 1);
     if (request->through_sync) setenv("KFUSE_THROUGH_SYNC", "1", 1);
+    if (request->own_stream) setenv("KFUSE_OWN_STREAM", "1", 1);
     if (request->no_measure) setenv("KFUSE_MEASURE", "0", 1);
     if (request->no_chains) setenv("KFUSE_CHAINS", "0", 1);
     return preload_program("run", program, request->emulate);
@@ -70,7 +72,7 @@ static int run(const struct request *request, char **program)
 
 int command_run(int argc, char **argv)
 {
-    enum { HOLD = 256, VERIFY, NO_MEASURE, NO_CHAINS, THROUGH_SYNC };
+    enum { HOLD = 256, VERIFY, NO_MEASURE, NO_CHAINS, THROUGH_SYNC, OWN_STREAM };
     static const struct option options[] = {{"plan", required_argument, NULL, 'p'},
                                             {"stats", required_argument, NULL, 's'},
                                             {"hold-us", required_argument, NULL, HOLD},
@@ -80,6 +82,7 @@ int command_run(int argc, char **argv)
                                             {"no-measure", no_argument, NULL, NO_MEASURE},
                                             {"no-chains", no_argument, NULL, NO_CHAINS},
                                             {"through-sync", no_argument, NULL, THROUGH_SYNC},
+                                            {"own-stream", no_argument, NULL, OWN_STREAM},
                                             {NULL, 0, NULL, 0}};
     struct request request = {0};
     uint32_t number;
@@ -109,6 +112,9 @@ int command_run(int argc, char **argv)
             break;
         case THROUGH_SYNC:
             request.through_sync = true;
+            break;
+        case OWN_STREAM:
+            request.own_stream = true;
             break;
         case 'e':
             request.emulate = true;

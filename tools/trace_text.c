@@ -98,8 +98,8 @@ static void print_contents(FILE *out, const struct trace_view *view)
 
 static void print_launch(FILE *out, const struct trace_view *view)
 {
-    static const char *const flags[] = {"attributes", "cooperative", "captured",
-                                        "per-thread", "packed",      "unreadable"};
+    static const char *const flags[] = {"attributes", "cooperative", "captured",  "per-thread",
+                                        "packed",     "unreadable",  "own-stream"};
     const struct trace_launch *launch = view->fixed;
     fprintf(out,
             "#%" PRIu64 " at %" PRIu64
@@ -110,7 +110,7 @@ static void print_launch(FILE *out, const struct trace_view *view)
     fprintf(out, " context %u stream %u thread %u", launch->context, launch->stream, launch->thread);
     if (launch->capture_id) fprintf(out, " capture %" PRIu64, launch->capture_id);
     if (launch->result) fprintf(out, " failed with %d", launch->result);
-    print_flags(out, launch->flags, flags, 6);
+    print_flags(out, launch->flags, flags, 7);
     fprintf(out, " arguments");
     print_bytes(out, view->payload, launch->arguments_size);
 }

@@ -207,10 +207,15 @@ static void resolve_pointers(struct reading *reading, struct program_launch *lau
     launch->pointers = pointers;
 }
 
-/* Which launches of a thread's own default stream are held (interpose/queue.c). */
-static bool is_other_than_own(const struct program *program, const struct trace_launch *record)
+/* Which launches of a thread's own default stream are held (interpose/own_stream.h). */
+static const char *own_stream_obstacle(const struct program *program, const struct trace_launch *record)
 {
-    return (record->flags & TRACE_LAUNCH_PER_THREAD) && program->has_others;
+    if (!(record->flags & TRACE_LAUNCH_PER_THREAD)) return NULL;
+    if (!(record->flags & TRACE_LAUNCH_OWN_STREAM))
+        return "it was launched on a per-thread default stream: record and run with --own-stream";
+    return program->has_others
+               ? "it was launched on a per-thread default stream, and there are other threads or streams"
+               : NULL;
 }
 
 const char *program_special_launch(const struct program *program, const struct trace_launch *record)
@@ -227,9 +232,7 @@ const char *program_special_launch(const struct program *program, const struct t
     if (record->result) return "the launch failed";
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (record->flags & reasons[i].flag) return reasons[i].reason;
-    if (is_other_than_own(program, record))
-        return "it was launched on a per-thread default stream, and there are other threads or streams";
-    return NULL;
+    return own_stream_obstacle(program, record);
 }
 
 static void end_window(struct reading *reading, const char *boundary)

@@ -522,6 +522,20 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
     return (CUresult)fake.fail_event_record;
 }
 
+EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    (void)event, (void)flags;
+    fake_log("cuStreamWaitEvent %lx", (unsigned long)stream);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+    (void)function, (void)data;
+    fake_log("cuLaunchHostFunc %lx", (unsigned long)stream);
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
     uint64_t from = fake.events[(uintptr_t)start / 0x10 % EVENTS];

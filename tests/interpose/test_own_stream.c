@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches in a thread's own default stream (interpose/queue.h, queue_stream_here), against the fake driver. */
+ * Launches in a thread's own default stream (interpose/own_stream.h), against the fake driver. */
 #define __CUDA_API_VERSION_INTERNAL
 #include "tests/interpose/replay_program.h"
 
@@ -36,14 +36,71 @@ static void own_stream(void)
     OK(launch_a(0x1000, 5, CU_STREAM_PER_THREAD));
     CHECK(fake_count() == 0);
     OK(cuStreamCreate(&stream, 0));
+    CHECK_LINE(fake_count() - 2, OWN "1000 5"); /* another stream may wait for it */
+    CHECK_LINE(fake_count() - 1, "cuStreamCreate 0");
     fake_clear();
-    OK(launch_b(0x1000, 6, stream));
-    CHECK_LINE(0, OWN "1000 5");
-    CHECK(fake_count() == 2);
-    OK(launch_a(0x1000, 7, CU_STREAM_PER_THREAD)); /* another stream may wait for it */
-    CHECK_LINE(2, OWN "1000 7");
+    OK(launch_a(0x1000, 7, CU_STREAM_PER_THREAD));
+    CHECK_LINE(fake_count() - 1, OWN "1000 7");
     OK(launch_b(0x1000, 8, CU_STREAM_PER_THREAD));
-    CHECK(fake_count() == 4);
+    CHECK_LINE(fake_count() - 1, "launch b 4,1,1 32,1,1 0 2 1000 8");
+}
+
+static size_t line_of(const char *text)
+{
+    size_t i = 0;
+    while (i < fake_count() && strncmp(fake_line(i), text, strlen(text))) i++;
+    return i;
+}
+
+/* A wait for the own stream comes behind what the legacy one was given for it; once. */
+static void own_stream_joined(void)
+{
+    start_program();
+    OK(launch_a(0x1000, 1, CU_STREAM_PER_THREAD));
+    for (int wait = 0; wait < 2000 && !fake_count(); wait++) usleep(1000);
+    CHECK_LINE(0, OTHER "1000 1");
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    CHECK(line_of("cuEventRecord") < line_of("cuStreamWaitEvent"));
+    CHECK(line_of("cuStreamWaitEvent") < line_of("cuStreamSynchronize") &&
+          line_of("cuStreamSynchronize") < fake_count());
+    fake_clear();
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    CHECK(fake_count() == 1);
+}
+
+static void *call_in_thread(void *unused)
+{
+    OK(cuCtxSetCurrent(context));
+    OK(cuLaunchHostFunc(CU_STREAM_PER_THREAD, NULL, NULL));
+    return unused;
+}
+
+/* Nothing is held any more once a second thread may have given the device work. */
+static void own_stream_met(void)
+{
+    pthread_t thread;
+    start_program();
+    OK(launch_a(0x1000, 1, CU_STREAM_PER_THREAD));
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    CHECK(!pthread_create(&thread, NULL, call_in_thread, NULL) && !pthread_join(thread, NULL));
+    fake_clear();
+    OK(launch_a(0x1000, 2, CU_STREAM_PER_THREAD));
+    CHECK_LINE(0, OWN "1000 2");
+}
+
+static void own_stream_unasked(void)
+{
+    start_program();
+    OK(launch_a(0x1000, 1, CU_STREAM_PER_THREAD));
+    CHECK_LINE(0, OWN "1000 1");
+    OK(launch_b(0x1000, 2, CU_STREAM_PER_THREAD));
+    CHECK(fake_count() == 2);
+}
+
+static void plan_own(void)
+{
+    plan_ab();
+    setenv("KFUSE_OWN_STREAM", "1", 1);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -89,7 +146,7 @@ static void own_streams(void)
     CHECK_LINE(1, OWN "1000 2");
     CHECK(fake_count() == 3);
     OK(launch_a(0x1000, 4, CU_STREAM_PER_THREAD));
-    CHECK_LINE(3, OWN "1000 4");
+    CHECK_LINE(fake_count() - 1, OWN "1000 4");
 }
 
 static unsigned graphs_in(unsigned stream)
@@ -103,6 +160,7 @@ static unsigned graphs_in(unsigned stream)
 static void plan_chains(void)
 {
     use_plan(&(struct fixture){.groups = 0});
+    setenv("KFUSE_OWN_STREAM", "1", 1);
     setenv("KFUSE_CHAINS", "always", 1);
 }
 
@@ -125,17 +183,20 @@ static void graphs(void)
 
 static void plan_short_timer(void)
 {
-    plan_ab();
+    plan_own();
     setenv("KFUSE_HOLD_US", "2000", 1);
 }
 
 int main(int argc, char **argv)
 {
     static const struct preload_case cases[] = {
-        {"one thread", own_stream, plan_ab, NULL},
-        {"by its entry point", own_stream_by_name, plan_ab, NULL},
-        {"two threads", own_streams, plan_ab, NULL},
+        {"one thread", own_stream, plan_own, NULL},
+        {"not asked for", own_stream_unasked, plan_ab, NULL},
+        {"by its entry point", own_stream_by_name, plan_own, NULL},
+        {"two threads", own_streams, plan_own, NULL},
+        {"a second thread that launches nothing", own_stream_met, plan_own, NULL},
         {"the timer", own_stream_released, plan_short_timer, NULL},
+        {"a wait behind the timer", own_stream_joined, plan_short_timer, NULL},
         {"graphs", graphs, plan_chains, NULL},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);

@@ -116,6 +116,12 @@ static void second_context(void)
     CHECK_LINE(3, A_LINE("1000 3"));
 }
 
+static void plan_own_stream(void)
+{
+    plan_ab();
+    setenv("KFUSE_OWN_STREAM", "1", 1);
+}
+
 /* A thread has a default stream of its own in each. */
 static void second_context_own_stream(void)
 {
@@ -428,7 +434,7 @@ int main(int argc, char **argv)
         {"load_fails", load_fails, plan_ab, says_load},
         {"loads_ahead", loads_ahead, plan_ab, NULL},
         {"second_context", second_context, plan_ab, NULL},
-        {"second_context_own_stream", second_context_own_stream, plan_ab, NULL},
+        {"second_context_own_stream", second_context_own_stream, plan_own_stream, NULL},
         {"second_driver", second_driver, plan_ab, says_other},
         {"profilers_driver", profilers_driver, plan_profiled, NULL},
         {"export_tables", export_tables, plan_ab, says_table},

@@ -168,12 +168,9 @@ static void other_launches(void)
     NEXT("launch a 5,1,1 32,1,1 0 0 9000 3");
     use();
     NEXT(USED(FORTH));
-    OK(launch_a(array, 1, CU_STREAM_PER_THREAD));
+    OK(launch_a(array, 1, CU_STREAM_PER_THREAD)); /* not held, unless asked for */
     NEXT(RESTORE);
-    NO_MORE; /* held */
-    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
     NEXT("launch a 4,1,1 32,1,1 0 2 10000 1");
-    NEXT("cuStreamSynchronize");
     NO_MORE;
 }
 
@@ -679,6 +676,12 @@ static void plan_renamed(void)
     use_plan(&(struct fixture){.groups = FIXTURE_RENAME});
 }
 
+static void plan_own_stream(void)
+{
+    plan_renamed();
+    setenv("KFUSE_OWN_STREAM", "1", 1);
+}
+
 static void plan_box(void)
 {
     use_plan(&(struct fixture){.groups = FIXTURE_BOX});
@@ -744,7 +747,7 @@ int main(int argc, char **argv)
         {"boxes", boxes, plan_box, NULL},
         {"another_box", another_box, plan_two_boxes, NULL},
         {"other_launches", other_launches, plan_renamed, NULL},
-        {"own_stream", own_stream, plan_renamed, NULL},
+        {"own_stream", own_stream, plan_own_stream, NULL},
         {"other_groups", other_groups, plan_two, NULL},
         {"calls", calls, plan_renamed, NULL},
         {"captures", captures, plan_renamed, NULL},

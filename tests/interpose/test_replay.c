@@ -272,9 +272,9 @@ static void other_streams(void)
     OK(launch_a(0x1000, 3, stream));
     OK(launch_b(0x1000, 4, stream));
     CHECK_LINE(2, "launch ab 4,1,1 32,1,1 0 70 1000 3 4");
-    OK(launch_a(0x1000, 5, CU_STREAM_PER_THREAD));
-    OK(launch_a(0x1000, 6, NULL));
+    OK(launch_a(0x1000, 5, CU_STREAM_PER_THREAD)); /* not held, unless asked for */
     CHECK_LINE(3, "launch a 4,1,1 32,1,1 0 2 1000 5");
+    OK(launch_a(0x1000, 6, NULL));
     OK(launch_b(0x1000, 7, CU_STREAM_PER_THREAD));
     CHECK_LINE(4, A_LINE("1000 6"));
     CHECK_LINE(5, "launch b 4,1,1 32,1,1 0 2 1000 7");

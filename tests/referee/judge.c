@@ -110,10 +110,10 @@ void judge_count_refusal(struct batch *batch, const char *reason, uint64_t pairs
 
 static void in_child(const struct judge *judge, const struct pass *pass, const char *out, const char *err)
 {
-    static const char *const unset[] = {"KFUSE_RECORD",      "KFUSE_PLAN",     "KFUSE_STATS",
-                                        "KFUSE_LOG",         "LD_PRELOAD",     "KFUSE_DISABLE",
-                                        "KFUSE_DENY",        "KFUSE_EMULATOR", "KFUSE_VERIFY",
-                                        "KFUSE_SPOIL_STALE", "KFUSE_MEASURE",  "KFUSE_THROUGH_SYNC"};
+    static const char *const unset[] = {
+        "KFUSE_RECORD",  "KFUSE_PLAN",         "KFUSE_STATS",     "KFUSE_LOG",    "LD_PRELOAD",
+        "KFUSE_DISABLE", "KFUSE_DENY",         "KFUSE_EMULATOR",  "KFUSE_VERIFY", "KFUSE_SPOIL_STALE",
+        "KFUSE_MEASURE", "KFUSE_THROUGH_SYNC", "KFUSE_OWN_STREAM"};
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
@@ -381,6 +381,7 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
         pass_set(&replay, "KFUSE_SPOIL_STALE", is_other != has_hurried ? "1" : NULL);
         pass_set(&replay, "KFUSE_MEASURE", measuring[batch->programs[0].number / 16 % 4]);
         pass_set(&replay, "KFUSE_THROUGH_SYNC", through(batch));
+        pass_set(&replay, "KFUSE_OWN_STREAM", "1");
         pass_set(&replay, "KFUSE_EMULATOR", schedule(judge, batch, number + 2, !is_hurried));
         unlink(stats);
         run_pass(judge, batch, &replay, whole);
@@ -409,6 +410,7 @@ void judge_batch(const struct judge *judge, struct batch *batch)
     pass_set(&record, "KFUSE_RECORD", trace);
     pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
     pass_set(&record, "KFUSE_THROUGH_SYNC", through(batch));
+    pass_set(&record, "KFUSE_OWN_STREAM", "1");
     pass_set(&record, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
     run_pass(judge, batch, &record, recorded);
     strip_libraries(batch, trace);
