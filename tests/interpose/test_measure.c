@@ -439,6 +439,20 @@ static void after_resting(int status)
     EXPECT(stat_of("fused") > 1500);
 }
 
+/* One round that loses may be a pause of the host. */
+static void goes_on(void)
+{
+    start_program();
+    fake_set_time("ab", 5000000);
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
+    while (lines(0, "cuEventRecord") < 6) use_ab();
+    fake_set_time("ab", 100000);
+    fake_clear();
+    uses_ab(200);
+    CHECK(lines(0, "launch ab") > 150);
+}
+
 /* A second round would cost more than may be spent. */
 static void rests_and_loses(void)
 {
@@ -730,6 +744,7 @@ int main(int argc, char **argv)
         {"what is not expected to gain", rests, plan_promises_nothing, NULL},
         {"the same, and it loses much", rests_and_loses, plan_promises_nothing, NULL},
         {"the same, and it gains", rests_and_wins, plan_promises_nothing, after_resting},
+        {"a round that loses", goes_on, plan_measured, NULL},
         {"the host is far ahead", host_is_ahead, plan_takes_long, NULL},
         {"launches that come late", late, plan_short, NULL},
         {"what is away comes back first", restores_what_is_away, plan_renamed, NULL},

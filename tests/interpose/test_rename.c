@@ -200,6 +200,21 @@ static void own_stream(void)
     NO_MORE;
 }
 
+/* The buffer is still read by the legacy stream, though its own one has nothing. */
+static void buffer_of_own_stream(void)
+{
+    pthread_t thread;
+    CUstream stream;
+    start();
+    use_in(CU_STREAM_PER_THREAD);
+    NEXT(GET_BUFFER);
+    CHECK(!pthread_create(&thread, NULL, wait_elsewhere, NULL) && !pthread_join(thread, NULL));
+    OK(cuStreamCreate(&stream, 0));
+    at = fake_count();
+    use_in(stream);
+    NEXT(GET_BUFFER);
+}
+
 /* A group that renames nothing, and the same group elsewhere. */
 static void other_groups(void)
 {
@@ -748,6 +763,7 @@ int main(int argc, char **argv)
         {"another_box", another_box, plan_two_boxes, NULL},
         {"other_launches", other_launches, plan_renamed, NULL},
         {"own_stream", own_stream, plan_own_stream, NULL},
+        {"buffer_of_own_stream", buffer_of_own_stream, plan_own_stream, NULL},
         {"other_groups", other_groups, plan_two, NULL},
         {"calls", calls, plan_renamed, NULL},
         {"captures", captures, plan_renamed, NULL},
