@@ -33,7 +33,7 @@ struct reading { /* what the pass over the trace carries along */
     const struct trace_copy *copy;       /* the record before, or NULL */
     const char *boundary;                /* NULL: what has ended it */
     uint32_t context, thread;            /* of the last launch */
-    uint32_t first_thread;               /* that launched; 0: none yet */
+    uint32_t first_thread;               /* that launched or copied; 0: none yet */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
     bool out_of_memory;
@@ -252,12 +252,11 @@ static const char *why_window_ends(const struct reading *reading, const struct t
                                               : program_special_launch(reading->program, record);
 }
 
-/* Another thread than the first, or a stream that is not a default one. */
-static void note_others(struct reading *reading, const struct trace_launch *record)
+/* Another thread than the first. */
+static void note_thread(struct reading *reading, uint32_t thread)
 {
-    if (!reading->first_thread) reading->first_thread = record->thread;
-    bool is_default = !record->stream || (record->flags & TRACE_LAUNCH_PER_THREAD);
-    if (record->thread != reading->first_thread || !is_default) reading->program->has_others = true;
+    if (!reading->first_thread) reading->first_thread = thread;
+    if (thread != reading->first_thread) reading->program->has_others = true;
 }
 
 /* The launch's record and arguments are there. */
@@ -296,7 +295,8 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     if (record->kernel < program->kernel_count) program->kernels[record->kernel].launches++;
     reading->context = record->context;
     reading->thread = record->thread;
-    note_others(reading, record);
+    note_thread(reading, record->thread);
+    if (record->stream && !(record->flags & TRACE_LAUNCH_PER_THREAD)) program->has_others = true;
     add_launch(reading, &launch);
 }
 
@@ -339,6 +339,7 @@ static void read_copy(struct reading *reading, const struct trace_copy *copy)
                           .from = copy->source,
                           .stream = copy->stream,
                           .thread = copy->thread};
+    note_thread(reading, copy->thread);
     if (!copy->is_hull && read_memop(reading, &memop)) return;
     reading->program->has_streams |= copy->stream != 0;
     reading->copy = copy;

@@ -111,9 +111,9 @@ struct program {
     uint32_t variable_count;
     uint64_t contents_bytes; /* of all their versions */
     bool has_streams;        /* more than the default one is used */
-    bool has_others;         /* launches in streams that are no default ones, or by a second thread */
-    uint64_t record_count;   /* of the trace, of all kinds */
-    bool is_whole_run;       /* the recording ended because the program did */
+    bool has_others; /* launches in streams that are no default ones, launches or copies by a second thread */
+    uint64_t record_count; /* of the trace, of all kinds */
+    bool is_whole_run;     /* the recording ended because the program did */
     uint64_t damaged_bytes;
     double seconds; /* from first to last arrival */
 };
