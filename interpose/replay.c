@@ -332,3 +332,18 @@ void replay_write_stats(FILE *file)
         fprintf(file, "group %s uses %llu\n", string_at(replay.plan.groups[i].name),
                 (unsigned long long)queue_group_uses(i));
 }
+
+void replay_tell_unused(void)
+{
+    uint32_t ready = 0, count = replay_is_on() ? replay.plan.header->groups.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (queue_group_uses(i)) return;
+        ready += replay.groups[i] == GROUP_READY;
+    }
+    if (ready)
+        log_write(LOG_WARNING, "replay",
+                  "%s: its %u group%s fitted no launch of this run, whose sizes or arguments are others than "
+                  "those recorded: "
+                  "run `kfuse record` and `kfuse plan` for them",
+                  replay.directory, ready, ready == 1 ? "" : "s");
+}

@@ -41,5 +41,7 @@ void replay_context_gone(CUcontext context);
 void replay_device_gone(CUdevice device);
 
 void replay_write_stats(FILE *file);
+/* At exit, of a program of which no launch was held: says so, where groups were ready. */
+void replay_tell_unused(void);
 
 #endif

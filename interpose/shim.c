@@ -367,7 +367,8 @@ static void shim_exit(void)
     static atomic_bool is_done;
     if (shim.is_child || atomic_load(&shim.mode) == MODE_UNDECIDED || atomic_exchange(&is_done, true)) return;
     own_thread_exits();
-    atomic_store(&shim_has_latched, true); /* first: other threads may go on launching */
+    bool was_latched =
+        atomic_exchange(&shim_has_latched, true); /* first: other threads may go on launching */
     if (shim_has_attention(ATTENTION_QUEUE) || replay_is_on()) queue_finish();
     recorder_close(TRACE_END_EXIT);
     shim_attention_clear(ATTENTION_RECORD);
@@ -375,6 +376,7 @@ static void shim_exit(void)
         log_write(LOG_WARNING, "shim", "%s cannot be named %s: %s", shim.pending, shim.final,
                   strerror(errno));
     write_stats();
+    if (!was_latched && total(COUNT_LAUNCHES) && !total(COUNT_HELD)) replay_tell_unused();
     verify_finish();
 }
 

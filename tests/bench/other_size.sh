@@ -6,4 +6,8 @@ record_and_plan "$bench/vadd-shared" --size 3000 --steps 4
 for size in 2999 3001 4096 100; do
     original "$bench/vadd-shared" --size $size --steps 4
     run_planned "$bench/vadd-shared" --size $size --steps 4
+    says 'fitted no launch of this run'
 done
+original "$bench/vadd-shared" --size 3000 --steps 4
+run_planned "$bench/vadd-shared" --size 3000 --steps 4
+! grep -q 'fitted no launch' "$work/err" || fail "a plan that was used is said not to fit"
