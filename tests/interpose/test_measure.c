@@ -15,7 +15,7 @@ enum { STRETCH = 4 }; /* with KFUSE_MEASURE=always */
 
 static void use_measured(uint32_t groups, const char *setting)
 {
-    use_plan(&(struct fixture){.groups = groups});
+    use_plan(&(struct fixture){.groups = groups, .takes_ns = 5000000}); /* so that much may be spent soon */
     setenv("KFUSE_MEASURE", setting, 1);
     setenv("KFUSE_LOG_LEVEL", "info", 1);
 }
@@ -128,10 +128,10 @@ static void plan_off(void)
 static void loses(void)
 {
     start_program();
-    fake_set_time("ab", 300000); /* the host takes less */
-    fake_set_time("a:", 125000);
-    fake_set_time("b:", 125000);
-    for (int i = 0; i < 16000; i++) {
+    fake_set_time("ab", 5000000); /* the host takes less */
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
+    for (int i = 0; i < 8000; i++) {
         use_ab();
         usleep(20);
         if (i % 64 == 0) fake_clear();
@@ -149,7 +149,7 @@ static void after_loser(int status)
     EXPECT(stat_of("switched_off") == 1);
     EXPECT(stat_of("measured_stretches") >= 9);
     EXPECT(stat_of("fused") <= 3 * 2 * 16 + 3 * 32); /* rounds, and what lies before the first is known */
-    EXPECT(file_has("log", "group ab is off: a use takes 50.00 us longer with it"));
+    EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
 }
 
 static void wins(void)
@@ -179,8 +179,8 @@ static void host_is_slow(bool waits)
 {
     start_program();
     fake_set_time("ab", 300000);
-    fake_set_time("a:", 145000);
-    fake_set_time("b:", 145000);
+    fake_set_time("a:", 100000);
+    fake_set_time("b:", 100000);
     fake_slow_launch(400);
     for (int i = 0; i < 400; i++) {
         use_ab();
@@ -204,8 +204,8 @@ static void fill_queue(unsigned uses_before)
 {
     start_program();
     fake_set_time("ab", 300000);
-    fake_set_time("a:", 145000);
-    fake_set_time("b:", 145000);
+    fake_set_time("a:", 100000);
+    fake_set_time("b:", 100000);
     uses_ab(uses_before);
     fake_slow_launch(300);
     for (int i = 0; i < 1000; i++) {
@@ -312,8 +312,8 @@ static void after_written(int status)
     EXPECT(measured.groups[0].round_count == 3 && measured.groups[1].round_count >= 3);
     struct gain gain = measured_gain(&measured.groups[1]);
     EXPECT(gain_loses(&gain));
-    EXPECT((measured.groups[1].rounds[0].fused_ps + 500000) / 1000000 == 300); /* milliseconds are floats */
-    EXPECT((measured.groups[1].rounds[0].original_ps + 500000) / 1000000 == 250);
+    EXPECT((measured.groups[1].rounds[0].fused_ps + 500000) / 1000000 == 5000); /* milliseconds are floats */
+    EXPECT((measured.groups[1].rounds[0].original_ps + 500000) / 1000000 == 2000);
 }
 
 /* --- hazards --- */
@@ -494,7 +494,7 @@ static void late(void)
     fake_clear();
     for (int i = 0; i < 2 * STRETCH; i++) {
         OK(launch_a(0x1000, 7, NULL));
-        usleep(1000);
+        usleep(20000);
         OK(launch_b(0x1000, 0x2000, NULL));
     }
     CHECK(lines(0, "launch ab") == 0 && lines(0, "cuEventRecord") == 0);
@@ -505,7 +505,7 @@ static void late(void)
 static void plan_short(void)
 {
     plan_always();
-    setenv("KFUSE_HOLD_US", "100", 1);
+    setenv("KFUSE_HOLD_US", "2000", 1); /* a machine that is busy stops a thread for less */
 }
 
 /* What a fused kernel has left stale is made before an original looks at it. */
@@ -653,11 +653,11 @@ static void at_random(void)
 static void begin_alike(void)
 {
     start_program();
-    fake_set_time("ab:", 300000);
-    fake_set_time("abc:", 250000); /* no gain costs nothing */
-    fake_set_time("a:", 125000);
-    fake_set_time("b:", 125000);
-    for (int i = 0; i < 16000; i++) {
+    fake_set_time("ab:", 5000000);
+    fake_set_time("abc:", 2000000); /* no gain costs nothing */
+    fake_set_time("a:", 1000000);
+    fake_set_time("b:", 1000000);
+    for (int i = 0; i < 8000; i++) {
         use_ab();
         use_ab();
         OK(launch_c(0x3000, NULL));
@@ -675,7 +675,7 @@ static void after_alike(int status)
 {
     EXPECT(status == 0);
     EXPECT(stat_of("switched_off") == 1);
-    EXPECT(file_has("log", "group ab is off: a use takes 50.00 us longer with it"));
+    EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
 }
 
 /* The number behind the array: a's own. */
