@@ -170,7 +170,7 @@ static void after_winner(int status)
     EXPECT(status == 0);
     EXPECT(stat_of("switched_off") == 0);
     EXPECT(stat_of("measured_stretches") >= 9);
-    EXPECT(stat_of("fused") >= 29000);
+    EXPECT(stat_of("fused") >= 29700);
 }
 
 /* A device that is behind does not see that the host takes longer for the originals; one that is waited for
