@@ -79,6 +79,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/group_decide.c \
 	fuser/fusion/group_schedule.c fuser/fusion/group_schedule.h \
 	fuser/fusion/halo.c fuser/fusion/halo.h \
+	fuser/fusion/halo_march.c fuser/fusion/halo_march.h \
 	fuser/fusion/halo_writer.c \
 	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \
 	fuser/fusion/halo_serve.c \

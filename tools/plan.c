@@ -42,6 +42,8 @@ static void print_help(void)
         "      --only KINDS      of inner-thread, joined loops, inner-block, halo, halo in each iteration, "
         "one-block, between commas\n"
         "      --without KINDS   all but these\n"
+        "      --march N         blocks of halo fusions march, N layers each, wherever they can; never: none\n"
+        "                        does [where it is expected to pay]\n"
         "  -q, --quiet           print nothing but errors\n"
         "  -h, --help            print this text\n\n"
         "Next: kfuse run -p DIR -- PROGRAM\n");
@@ -183,7 +185,7 @@ static bool read_kinds(const char *names, uint32_t *kinds)
 
 int command_plan(int argc, char **argv)
 {
-    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY, WITHOUT, MEASURED, NO_MEASURED };
+    enum { MAX_MEMBERS = 256, SECONDS, KEEP_LOSING, STORE_ALL, ONLY, WITHOUT, MEASURED, NO_MEASURED, MARCH };
     static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
                                                  {"margin", required_argument, NULL, 'm'},
                                                  {"max-members", required_argument, NULL, MAX_MEMBERS},
@@ -195,6 +197,7 @@ int command_plan(int argc, char **argv)
                                                  {"store-all", no_argument, NULL, STORE_ALL},
                                                  {"only", required_argument, NULL, ONLY},
                                                  {"without", required_argument, NULL, WITHOUT},
+                                                 {"march", required_argument, NULL, MARCH},
                                                  {"quiet", no_argument, NULL, 'q'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -237,6 +240,12 @@ int command_plan(int argc, char **argv)
             break;
         case STORE_ALL:
             options.stores_all = true;
+            break;
+        case MARCH:
+            if (!strcmp(optarg, "never"))
+                options.march_layers = UINT32_MAX;
+            else if (!command_number(optarg, &options.march_layers) || !options.march_layers)
+                return command_usage("plan", "%s: a block marches at least one layer, or never", optarg);
             break;
         case ONLY:
         case WITHOUT:

@@ -7,15 +7,28 @@ const char *body_value_name(struct arena *arena, const struct body_value *value)
     return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
 }
 
-const char *body_tile_name(struct arena *arena, const struct body *body, uint32_t tile)
+/* Layers of a ring lie at no fixed distance from each other. */
+static int32_t layer_of(const struct body *body, const struct group_fetch *fetch)
 {
-    return arena_printf(arena, "m%u_tile_%u", body->member, tile);
+    return body->group->march ? fetch->offset[body->group->march] : 0;
+}
+
+const char *body_tile_name(const struct body *body, const struct group_fetch *fetch)
+{
+    int32_t layer = layer_of(body, fetch);
+    return arena_printf(body->arena,
+                        layer < 0 ? "m%u_tile_%u_before_%d"
+                        : layer   ? "m%u_tile_%u_behind_%d"
+                                  : "m%u_tile_%u",
+                        body->member, fetch->tile, layer < 0 ? -layer : layer);
 }
 
 bool body_is_first_fetch(const struct body *body, uint32_t index)
 {
+    const struct group_fetch *own = body->fetches[index];
     for (uint32_t i = 0; i < index; i++)
-        if (body->fetches[i]->tile == body->fetches[index]->tile) return false;
+        if (body->fetches[i]->tile == own->tile && layer_of(body, body->fetches[i]) == layer_of(body, own))
+            return false;
     return true;
 }
 

@@ -144,11 +144,11 @@ void body_write_barrier(const struct body *body, FILE *out);
 /* The C variable of a forwarded value, e.g. `m0_value_17_0`. */
 const char *body_value_name(struct arena *arena, const struct body_value *value);
 const char *body_c_type(uint32_t bytes);
-/* C variables: the address in shared memory of the cell's own place in a tile; whether that has what the load
- * of a fetch reads. */
-const char *body_tile_name(struct arena *arena, const struct body *body, uint32_t tile);
+/* C variables: the address in shared memory of the cell's own place in the fetch's tile, where blocks march in the layer that it
+ * reads; whether that has what the load of a fetch reads. */
+const char *body_tile_name(const struct body *body, const struct group_fetch *fetch);
 const char *body_covered_name(const struct body *body, uint32_t index);
-/* No fetch before has this tile. */
+/* No fetch before has this tile, and layer. */
 bool body_is_first_fetch(const struct body *body, uint32_t index);
 uint32_t body_fetch_bytes(const struct body *body, const struct group_fetch *fetch);
 

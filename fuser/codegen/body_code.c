@@ -171,7 +171,7 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
     for (uint32_t i = 0; i < body->fetch_count; i++) {
         const struct group_fetch *fetch = body->fetches[i];
         if (body_is_first_fetch(body, i)) {
-            fprintf(writer->out, "%s\"r\"(%s)", separator, body_tile_name(body->arena, body, fetch->tile));
+            fprintf(writer->out, "%s\"r\"(%s)", separator, body_tile_name(body, fetch));
             separator = ", ";
         }
         if (body->served[i] != BODY_SERVED_ASKED) continue;

@@ -91,7 +91,7 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
     }
     for (uint32_t i = 0; i < body->fetch_count; i++) {
         if (body_is_first_fetch(body, i)) {
-            const char *tile = body_tile_name(body->arena, body, body->fetches[i]->tile);
+            const char *tile = body_tile_name(body, body->fetches[i]);
             body_code_line(writer, ".reg .b32 %%%s;", tile);
             body_code_line(writer, "mov.b32 %%%s, " OPERAND "%u;", tile, operand++);
         }
@@ -390,7 +390,7 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
         body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
                        body_fetch_bytes(body, body->fetches[i]) * 8,
                        body->registers[instruction->operands[0].reg],
-                       body_tile_name(body->arena, body, body->fetches[i]->tile),
+                       body_tile_name(body, body->fetches[i]),
                        stage_code_distance(body, body->fetches[i]));
     }
 }

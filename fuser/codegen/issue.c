@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loops come in the order of the stages, a stage's two versions in any: the interior one is the shorter. */
+ * Loops come in the order of the stages, a stage's two versions in any: the interior one is the shorter. Where blocks march,
+ * versions stand between marks. */
 #include "fuser/codegen/issue.h"
+#include "fuser/codegen/stage_code.h"
 #include "fuser/kernel/loops.h"
 #include "fuser/kernel/ssa.h"
 
@@ -96,6 +98,49 @@ static bool fill(const struct issue *issue, const struct loop_forest *forest,
     return all > 0 && loop == forest->loop_count;
 }
 
+/* Of the marks' PTX, the first from this instruction on; or as many as there are. */
+static uint32_t find_mark(const struct issue *issue, struct arena *arena, const char *what, uint32_t stage,
+                          uint32_t from)
+{
+    const struct ptx_function *function = issue->function;
+    const char *name = arena_printf(arena, "%%" STAGE_MARK "%s_%u", what, stage);
+    uint32_t i = from;
+    for (; name && i < function->instruction_count; i++) {
+        const struct ptx_operand *to = &function->instructions[i].operands[0];
+        if (function->instructions[i].opcode == PTX_OP_MOV && to->kind == PTX_OPERAND_REGISTER &&
+            !strcmp(function->registers[to->reg].name, name))
+            break;
+    }
+    return i;
+}
+
+static double live_between(const struct issue *issue, uint32_t first, uint32_t end)
+{
+    double live = 0;
+    for (uint32_t i = first; i < end; i++)
+        live += issue->is_live[i] && !is_free(&issue->function->instructions[i]);
+    return live;
+}
+
+static bool fill_marked(const struct issue *issue, struct arena *arena, const struct codegen_result *result,
+                        const struct group *group, double *counts)
+{
+    uint32_t all = issue->function->instruction_count;
+    double whole = live_between(issue, 0, all);
+    for (uint32_t stage = 0; stage < group->stage_count; stage++) {
+        double least = 0;
+        for (uint32_t end, begin = 0; (begin = find_mark(issue, arena, "begin", stage, begin)) < all;
+             begin = end) {
+            end = find_mark(issue, arena, "end", stage, begin);
+            double live = live_between(issue, begin, end);
+            if (!least || live < least) least = live;
+        }
+        if (!least) return false;
+        counts[stage] = is_idle(result, &group->stages[stage]) ? 0 : least / whole * result->instructions;
+    }
+    return whole > 0;
+}
+
 double *issue_count(struct arena *arena, const struct codegen_result *result, const struct group *group)
 {
     const char *error = NULL, *reason = NULL;
@@ -115,7 +160,9 @@ double *issue_count(struct arena *arena, const struct codegen_result *result, co
                               arena_calloc(scratch, function->instruction_count + 1, sizeof(bool))};
         bool is_known = issue.is_used && issue.is_live;
         if (is_known) mark(&issue);
-        if (!is_known || !fill(&issue, forest, result, group, counts)) counts = NULL;
+        is_known = is_known && (group->march ? fill_marked(&issue, scratch, result, group, counts)
+                                             : fill(&issue, forest, result, group, counts));
+        if (!is_known) counts = NULL;
     }
     ptx_module_free(module);
     arena_free(scratch);

@@ -408,8 +408,8 @@ static void write_version(struct source *source, uint32_t index, const struct st
 static bool is_everywhere(const struct group *group, const struct stage_version *version)
 {
     bool is = true;
-    for (int d = 0; d < 3; d++) is &= !version->low[d] && version->end[d] == group->grid[d];
-    return is;
+    for (int d = 0; d < 3; d++) is &= !version->low[d] && version->end[d] == group_patches(group, d);
+    return is && !group->march; /* layers lie before the first, and behind the last */
 }
 
 /* Notes the members of which the interior version runs nothing, and counts them; more than there are: of some it is not known. */
@@ -480,7 +480,9 @@ static bool write_kernel(struct source *source, FILE *out)
     }
     stage_code_tiles(group, out);
     if (!group->stage_count) write_members(source, NULL, 0, group->member_count, out);
+    stage_code_open_march(group, out);
     for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);
+    stage_code_close_march(group, out);
     fprintf(out, "}\n");
     return true;
 }

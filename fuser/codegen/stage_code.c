@@ -5,15 +5,18 @@
 #include "fuser/access/line.h"
 #include "fuser/codegen/relation_text.h"
 #include "fuser/codegen/stage_version.h"
+#include "fuser/fusion/halo_march.h"
 
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the cells that a block runs at a time: where it marches, those of one layer. */
 static uint32_t box(const struct group *group, const struct group_stage *stage, int d)
 {
-    return stage->low[d] + group->tile[d] + stage->high[d];
+    return group_patch_border(group, stage->low, d) + group_patch(group, d) +
+           group_patch_border(group, stage->high, d);
 }
 
 static uint32_t box_cells(const struct group *group, const struct group_stage *stage)
@@ -23,9 +26,42 @@ static uint32_t box_cells(const struct group *group, const struct group_stage *s
 
 void stage_code_tiles(const struct group *group, FILE *out)
 {
-    for (uint32_t i = 0; i < group->tile_count; i++)
+    for (uint32_t i = 0; i < group->tile_count; i++) {
+        const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
         fprintf(out, "    __shared__ %s tile_%u[%u];\n", body_c_type(group->tiles[i].bytes), i,
-                box_cells(group, group_stage_of(group, group->tiles[i].member)));
+                box_cells(group, stage) * (group->march ? stage->ring : 1));
+    }
+}
+
+void stage_code_open_march(const struct group *group, FILE *out)
+{
+    char axis = "xyz"[group->march];
+    uint32_t chunk = group->tile[group->march], all = group->cells[group->march];
+    if (!group->march) return;
+    fprintf(out, "\n    /* so many layers along %c; in each turn a layer of every stage */\n", axis);
+    fprintf(out, "    const int layers = min(%d, %d - (int)blockIdx.%c * %d);\n", chunk, all, axis, chunk);
+    fprintf(out, "#pragma unroll 1\n    for (int turn = 0; turn < layers + %d; turn++) {\n",
+            halo_march_turns(group, group->march, 0));
+}
+
+void stage_code_close_march(const struct group *group, FILE *out)
+{
+    if (group->march) fprintf(out, "    __syncthreads();\n    }\n");
+}
+
+/* The layer of the stage's box that runs in this turn; and the patch of cells that does. */
+static void write_layer(const struct group *group, const struct group_stage *stage, FILE *out)
+{
+    int d = group->march;
+    char axis = "xyz"[d];
+    fprintf(out, "    const int l%c = turn - %u;\n", axis, stage->first_turn);
+    fprintf(out, "    const int t%c = (int)blockIdx.%c * %d + l%c - %u;\n", axis, axis, (int)group->tile[d],
+            axis, stage->low[d]);
+    for (int other = 0; other < 3; other++)
+        fprintf(out, "    const int b%c = %s%c;\n", "xyz"[other], other == d ? "t" : "blockIdx.",
+                "xyz"[other]);
+    fprintf(out, "    (void)bx, (void)by, (void)bz;\n");
+    fprintf(out, "    if (l%c >= 0 && l%c < layers + %u", axis, axis, stage->low[d] + stage->high[d]);
 }
 
 /* The condition under which a block has cells of the stage to run: boundary members concern few blocks. NULL
@@ -68,7 +104,14 @@ bool stage_code_open(const struct group *group, uint32_t index, FILE *out)
     char *busy = busy_blocks(group, stage);
     fprintf(out, "\n    /* stage %u: %u x %u x %u cells */\n", index, box(group, stage, 0),
             box(group, stage, 1), box(group, stage, 2));
-    fprintf(out, "    {\n    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
+    fprintf(out, "    {\n");
+    if (group->march) {
+        write_layer(group, stage, out);
+        fprintf(out, busy ? " && (%s)) {\n" : ") {\n", busy);
+        free(busy);
+        return true;
+    }
+    fprintf(out, "    const int bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;\n"
                  "    (void)bx, (void)by, (void)bz;\n");
     if (busy) fprintf(out, "    if (%s) {\n", busy);
     free(busy);
@@ -80,10 +123,10 @@ void stage_code_version(const struct group *group, const struct stage_version *v
     const char *separator = "";
     fprintf(out, "    if (");
     for (int d = 0; d < 3; d++) {
-        if (version->low[d])
-            fprintf(out, "%sb%c >= %u", separator, "xyz"[d], version -> low[d]), separator = " && ";
-        if (version->end[d] < group->grid[d])
-            fprintf(out, "%sb%c < %u", separator, "xyz"[d], version -> end[d]), separator = " && ";
+        if (version->low[d] || (d == group->march && d))
+            fprintf(out, "%sb%c >= %d", separator, "xyz"[d], version -> low[d]), separator = " && ";
+        if (version->end[d] < group_patches(group, d) || (d == group->march && d))
+            fprintf(out, "%sb%c < %d", separator, "xyz"[d], version -> end[d]), separator = " && ";
     }
     fprintf(out, ") {\n");
 }
@@ -92,7 +135,8 @@ void stage_code_version(const struct group *group, const struct stage_version *v
 static void version_box(const struct group *group, const struct stage_version *version, uint32_t extents[3])
 {
     for (int d = 0; d < 3; d++)
-        extents[d] = version->border_low[d] + group->tile[d] + version->border_high[d];
+        extents[d] = group_patch_border(group, version->border_low, d) + group_patch(group, d) +
+                     group_patch_border(group, version->border_high, d);
 }
 
 /* All cells that the stage has a tile for run, in order. */
@@ -117,6 +161,17 @@ static uint64_t moving_tiles(const struct group *group, const struct group_stage
     return moving;
 }
 
+/* So that what lies between can be found in the compiler's PTX (issue.h): a layer may have no more cells than the block threads, and
+ * no loop then. No instruction comes of it. */
+static void write_mark(const struct group *group, const char *what, uint32_t stage, FILE *out)
+{
+    if (group->march)
+        fprintf(out,
+                "    asm volatile(\"{ .reg .b32 %%%%" STAGE_MARK "%s_%u; mov.b32 %%%%" STAGE_MARK
+                "%s_%u, %%0; }\" : : \"n\"(0));\n",
+                what, stage, what, stage);
+}
+
 void stage_code_open_cells(const struct group *group, const struct stage_version *version, uint32_t index,
                            FILE *out)
 {
@@ -124,25 +179,28 @@ void stage_code_open_cells(const struct group *group, const struct stage_version
     uint32_t threads = group->block[0], run[3], first[3];
     uint64_t moving = moving_tiles(group, stage, version);
     version_box(group, version, run);
+    write_mark(group, "begin", index, out);
     for (int d = 0; d < 3; d++) first[d] = stage->low[d] - version->border_low[d];
     fprintf(out, "    {\n    int lx = threadIdx.x %% %uu + %u;\n", run[0], first[0]);
     if (run[1] * run[2] > 1)
         fprintf(out, "    int ly = threadIdx.x / %uu %% %uu + %u;\n", run[0], run[1], first[1]);
-    else
+    else if (group->march != 1)
         fprintf(out, "    const int ly = %u;\n", first[1]);
     if (run[2] > 1)
         fprintf(out, "    int lz = threadIdx.x / %uu + %u;\n", run[0] * run[1], first[2]);
-    else
+    else if (group->march != 2)
         fprintf(out, "    const int lz = %u;\n", first[2]);
     for (uint32_t s = 0; s < group->stage_count; s++)
         if (moving >> s & 1)
-            fprintf(out, "    unsigned int at_%u = (lz * %u + ly) * %u + lx;\n", s,
-                    box(group, &group->stages[s], 1), box(group, &group->stages[s], 0));
+            fprintf(out, "    unsigned int at_%u = (%s * %u + %s) * %u + lx;\n", s,
+                    group->march == 2 ? "0" : "lz", box(group, &group->stages[s], 1),
+                    group->march == 1 ? "0" : "ly", box(group, &group->stages[s], 0));
     fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
             run[0] * run[1] * run[2], threads);
     for (int d = 0; d < 3; d++)
-        fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
-                group -> tile[d], "xyz"[d], stage -> low[d]);
+        if (!d || d != group->march)
+            fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
+                    group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
 }
 
@@ -182,6 +240,15 @@ static void write_next_cell(const struct group *group, const struct group_stage 
     fprintf(out, ";\n");
 }
 
+/* What the place in a tile of the stage begins with: that of the layer so many behind the one that runs. */
+static void write_ring_place(const struct group *group, const struct group_stage *stage, uint32_t behind,
+                             FILE *out)
+{
+    if (group->march)
+        fprintf(out, " + (l%c + %uu) %% %uu * %uu", "xyz"[group->march], behind, stage -> ring,
+                box_cells(group, stage));
+}
+
 void stage_code_close_cells(const struct group *group, const struct stage_version *version,
                             struct arena *arena, uint32_t index, FILE *out)
 {
@@ -192,15 +259,18 @@ void stage_code_close_cells(const struct group *group, const struct stage_versio
         const struct group_tile *tile = &group->tiles[i];
         if (group_stage_of(group, tile->member) != stage) continue;
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
-        fprintf(out, "    tile_%u[%s] = %s;\n", i, place, body_value_name(arena, &value));
+        fprintf(out, "    tile_%u[%s", i, place);
+        write_ring_place(group, stage, 0, out);
+        fprintf(out, "] = %s;\n", body_value_name(arena, &value));
     }
     write_next_cell(group, stage, version, out);
     fprintf(out, "    }\n    }\n");
+    write_mark(group, "end", index, out);
 }
 
 void stage_code_close(const struct group *group, uint32_t index, bool is_conditional, FILE *out)
 {
-    if (index + 1 < group->stage_count) fprintf(out, "    __syncthreads();\n");
+    if (index + 1 < group->stage_count && !group->march) fprintf(out, "    __syncthreads();\n");
     fprintf(out, is_conditional ? "    }\n    }\n" : "    }\n");
 }
 
@@ -378,13 +448,19 @@ static const struct group_stage *source_stage(const struct body *body, const str
 }
 
 /* The cells of the source's stage begin before those of the load's: never negative. */
+static uint32_t shift_of(const struct body *body, const struct group_fetch *fetch, int d)
+{
+    const struct group_stage *from = source_stage(body, fetch),
+                             *to = group_stage_of(body->group, body->member);
+    return (uint32_t)(fetch->offset[d] + (int32_t)from->low[d] - (int32_t)to->low[d]);
+}
+
 uint32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch)
 {
     const struct group *group = body->group;
-    const struct group_stage *from = source_stage(body, fetch), *to = group_stage_of(group, body->member);
+    const struct group_stage *from = source_stage(body, fetch);
     uint32_t shift[3];
-    for (int d = 0; d < 3; d++)
-        shift[d] = (uint32_t)(fetch->offset[d] + (int32_t)from->low[d] - (int32_t)to->low[d]);
+    for (int d = 0; d < 3; d++) shift[d] = d && d == group->march ? 0 : shift_of(body, fetch, d);
     return ((shift[2] * box(group, from, 1) + shift[1]) * box(group, from, 0) + shift[0]) *
            body_fetch_bytes(body, fetch);
 }
@@ -394,12 +470,14 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     const struct group *group = body->group;
     const struct group_fetch *fetch = body->fetches[index];
     const struct group_stage *from = source_stage(body, fetch);
-    if (body_is_first_fetch(body, index))
+    if (body_is_first_fetch(body, index)) {
         fprintf(out,
                 "        const unsigned int %s =\n"
-                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[at_%u]);\n",
-                body_tile_name(body->arena, body, fetch->tile), fetch->tile,
-                (uint32_t)(from - group->stages));
+                "            (unsigned int)__cvta_generic_to_shared(&tile_%u[at_%u",
+                body_tile_name(body, fetch), fetch->tile, (uint32_t)(from - group->stages));
+        if (group->march) write_ring_place(group, from, shift_of(body, fetch, group->march), out);
+        fprintf(out, "]);\n");
+    }
     if (body->served[index] != BODY_SERVED_ASKED) return;
     isl_ast_build *build = build_of(body);
     char *condition = condition_text(build, relation_text_set(fetch->covered));

@@ -6,9 +6,14 @@
 
 #include "fuser/codegen/stage_version.h"
 
+#define STAGE_MARK                                                                                           \
+    "stage_" /* begin_N, end_N: registers that are written before and behind each version of stage N, where blocks march */
 void stage_code_tiles(const struct group *group, FILE *out);
+/* Where blocks march, the loop over the turns; else nothing. */
+void stage_code_open_march(const struct group *group, FILE *out);
+void stage_code_close_march(const struct group *group, FILE *out);
 /* The stage's scope, up to its barrier. True when only some blocks run the stage and wait at its barrier, as the others have
- * no cells of it. */
+ * no cells of it, or only in some turns. */
 bool stage_code_open(const struct group *group, uint32_t stage, FILE *out);
 void stage_code_close(const struct group *group, uint32_t stage, bool is_conditional, FILE *out);
 /* `if (these blocks) {` */

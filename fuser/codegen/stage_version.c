@@ -20,14 +20,19 @@ static isl_set *read_set(isl_ctx *ctx, const char *head, const int64_t from[3], 
     return isl_set_read_from_str(ctx, text);
 }
 
+static void all_patches(const struct group *group, uint32_t all[3])
+{
+    for (int d = 0; d < 3; d++) all[d] = group_patches(group, d);
+}
+
 /* In the version's boxes of the blocks from low to end. */
 static isl_set *cells_of(const struct group *group, const struct stage_version *version,
                          const uint32_t low[3], const uint32_t end[3], isl_ctx *ctx)
 {
     int64_t from[3], to[3];
     for (int d = 0; d < 3; d++) {
-        from[d] = (int64_t)low[d] * group->tile[d] - version->border_low[d];
-        to[d] = (int64_t)end[d] * group->tile[d] + version->border_high[d];
+        from[d] = (int64_t)low[d] * group_patch(group, d) - version->border_low[d];
+        to[d] = (int64_t)end[d] * group_patch(group, d) + version->border_high[d];
     }
     return read_set(ctx, "[0, 0, 0, z, y, x]", from, to);
 }
@@ -45,10 +50,13 @@ isl_map *stage_version_blocks(const struct group *group, const uint32_t border_l
     int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
     for (int d = 0; d < 3; d++) {
         char axis = "xyz"[d];
+        uint32_t patch = group_patch(group, d);
+        uint32_t low = group_patch_border(group, border_low, d),
+                 high = group_patch_border(group, border_high, d);
         length += snprintf(text + length, sizeof text - (size_t)length,
-                           "%s%u b%c - %u <= t%c < %u b%c + %u and 0 <= b%c < %u", d ? " and " : "",
-                           group->tile[d], axis, border_low[d], axis, group->tile[d], axis,
-                           group->tile[d] + border_high[d], axis, group->grid[d]);
+                           "%s%u b%c - %u <= t%c < %u b%c + %u and %d <= b%c < %u", d ? " and " : "", patch,
+                           axis, low, axis, patch, axis, patch + high, (int)(low - border_low[d]), axis,
+                           group_patches(group, d) + border_high[d] - high);
     }
     snprintf(text + length, sizeof text - (size_t)length, " }");
     return isl_map_read_from_str(ctx, text);
@@ -91,7 +99,7 @@ static bool is_same_load(const struct group_fetch *a, const struct group_fetch *
 static isl_set *middle_cells(const struct group *group, const struct stage_version *version, isl_ctx *ctx)
 {
     uint32_t low[3], end[3];
-    for (int d = 0; d < 3; d++) low[d] = group->grid[d] / 2, end[d] = low[d] + 1;
+    for (int d = 0; d < 3; d++) low[d] = group_patches(group, d) / 2, end[d] = low[d] + 1;
     return cells_of(group, version, low, end, ctx);
 }
 
@@ -177,7 +185,9 @@ static isl_set *edge_blocks(const struct group *group, const struct group_stage 
                             const struct stage_version *version)
 {
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    isl_set *cells = cells_of(group, version, (uint32_t[3]){0}, group->grid, ctx);
+    uint32_t all[3];
+    all_patches(group, all);
+    isl_set *cells = cells_of(group, version, (uint32_t[3]){0}, all, ctx);
     isl_set *bad = isl_set_empty(isl_set_get_space(cells));
     for (uint32_t m = stage->first_member; m < stage->first_member + stage->member_count; m++)
         bad = isl_set_union(bad, bad_cells(group, version, m, cells));
@@ -286,7 +296,8 @@ static bool leave_out(__isl_keep isl_set *edges, uint32_t low[3], uint32_t end[3
 
 struct stage_version stage_version_general(const struct group *group, const struct group_stage *stage)
 {
-    struct stage_version version = {.end = {group->grid[0], group->grid[1], group->grid[2]}};
+    struct stage_version version = {0};
+    all_patches(group, version.end);
     memcpy(version.border_low, stage->low, sizeof version.border_low);
     memcpy(version.border_high, stage->high, sizeof version.border_high);
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
@@ -305,17 +316,19 @@ bool stage_version_interior(const struct group *group, const struct group_stage 
                             struct stage_version *version)
 {
     isl_ctx *ctx = isl_set_get_ctx(group->members[stage->first_member].summary->threads);
-    *version =
-        (struct stage_version){.is_interior = true, .end = {group->grid[0], group->grid[1], group->grid[2]}};
+    uint32_t all[3];
+    all_patches(group, all);
+    *version = (struct stage_version){.is_interior = true, .end = {all[0], all[1], all[2]}};
     bool is_sparse = group->remaps[stage->first_member].sparse;
     if (is_sparse && stage->member_count > 1) return false;
-    memcpy(version->border_low, is_sparse ? stage->dense_low : stage->low, sizeof version->border_low);
-    memcpy(version->border_high, is_sparse ? stage->dense_high : stage->high, sizeof version->border_high);
+    for (int d = 0; d < 3; d++) {
+        version->border_low[d] = group_patch_border(group, is_sparse ? stage->dense_low : stage->low, d);
+        version->border_high[d] = group_patch_border(group, is_sparse ? stage->dense_high : stage->high, d);
+    }
     struct quota quota = quota_begin(ctx, VERSION_OPERATIONS);
     isl_set *edges = edge_blocks(group, stage, version);
-    bool found =
-        edges && leave_out(edges, version->low, version->end) &&
-        LEAST_SHARE * block_count(version->low, version->end) >= block_count((uint32_t[3]){0}, group->grid);
+    bool found = edges && leave_out(edges, version->low, version->end) &&
+                 LEAST_SHARE * block_count(version->low, version->end) >= block_count((uint32_t[3]){0}, all);
     isl_set_free(edges);
     if (found) version->cells = cells_of(group, version, version->low, version->end, ctx);
     quota_end(&quota);

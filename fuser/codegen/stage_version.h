@@ -8,7 +8,10 @@
  * a cell beyond the dense border runs: the box of blocks is cut until no cell of theirs is bad, and sets that isl gives up
  * make none; 2. a branch is taken to go one
  * way for threads that it was not asked of: it is asked of the threads of the version's cells alone, from supersets of
- * those that go each way; 3. the copies are contracted differently: only code that leaves the compiler no choice has two. */
+ * those that go each way; 3. the copies are contracted differently: only code that leaves the compiler no choice has two.
+ *
+ * What is said of blocks here, holds of the patches of cells that a block runs at a time (group_patch): where blocks march, each
+ * layer is one. The general version has layers before the launch's first and behind its last, too. */
 #ifndef KFUSE_FUSER_CODEGEN_STAGE_VERSION_H
 #define KFUSE_FUSER_CODEGEN_STAGE_VERSION_H
 

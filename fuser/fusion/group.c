@@ -56,6 +56,21 @@ bool group_is_repeated(const struct group *group, const struct group_forward *fo
     return to->segments[to->cfg->block_of[forward->to_instruction]] % 2;
 }
 
+uint32_t group_patch(const struct group *group, int d)
+{
+    return d && d == group->march ? 1 : group->tile[d];
+}
+
+uint32_t group_patches(const struct group *group, int d)
+{
+    return d && d == group->march ? group->cells[d] : group->grid[d];
+}
+
+uint32_t group_patch_border(const struct group *group, const uint32_t border[3], int d)
+{
+    return d && d == group->march ? 0 : border[d];
+}
+
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member)
 {
     const struct group_stage *stage = group->stages;
@@ -117,6 +132,7 @@ void group_forget_stages(struct group *group)
 {
     for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
     group->stage_count = group->tile_count = group->fetch_count = 0;
+    group->march = 0;
 }
 
 void group_free(struct group *group)

@@ -91,12 +91,17 @@ struct group_exit {
  * runs its members for all cells of the tile and of a border around it, in turn by the block's threads; then
  * comes a barrier. Of the border's outer part, beyond the dense one, few cells run. Border cells belong to
  * other blocks' tiles, where their global stores are made; those beyond the launch stand for the cells that a
- * periodic or clamped index leads to. */
+ * periodic or clamped index leads to.
+ *
+ * Marching: a block goes along one axis, layer by layer. In each turn every stage runs one layer of its box, or none; a barrier
+ * comes after the turn. A stage's tiles are rings of layers (halo_march.h). */
 struct group_stage {
     uint32_t first_member, member_count;
     uint32_t low[3], high[3];             /* cells of the border before and behind the tile */
     uint32_t dense_low[3], dense_high[3]; /* of the part of it that runs in every tile: at most those */
     double sparse;                        /* cells that run beyond it, as a share of all */
+    uint32_t first_turn;                  /* marching: in which it runs the first layer of its box */
+    uint32_t ring; /* marching: layers that its tiles hold; layer l of the box lies in place l % ring */
     /* of a recomputed small member: how often its threads run again, as time goes; 0: the border tells */
     double repeats;
 };
@@ -140,6 +145,10 @@ struct group_join {
         *chunks; /* one a loop: of an iteration; every member's first unroll chunk runs, then every member's
                         second, .. */
 };
+
+enum {
+    GROUP_LAYERS_CACHED = 8
+}; /* of a block that marches: what it touches of more is no longer in its cache */
 
 enum {
     GROUP_MOST_SHARED = 48 << 10,   /* bytes of shared memory that a kernel may declare */
@@ -232,6 +241,7 @@ struct group {
     uint32_t rename_count;
     bool is_part; /* asked of two launches: in a larger group more may be written, which makes a box of it */
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
+    int march;                  /* halo: the axis along which blocks march, 1 or 2; 0: they do not */
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */
     uint64_t block_bytes;       /* each block that is resident: the different bytes that one touches */
@@ -274,7 +284,11 @@ enum group_kind {
 extern const char *const group_fusions[];
 enum group_kind group_kind(const struct group *group);
 const char *group_fusion(const struct group *group);
-/* Of a halo fusion. */
+/* Of a halo fusion. Cells, and borders of a stage's box, of what a block runs at a time: its tile, or of that one layer. And how
+ * many of these there are. */
+uint32_t group_patch(const struct group *group, int d);
+uint32_t group_patches(const struct group *group, int d);
+uint32_t group_patch_border(const struct group *group, const uint32_t border[3], int d);
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 const struct expansion *group_expansion_of(const struct group *group, uint32_t member); /* or NULL */
 const struct line_cut *group_cut_of(const struct group *group, uint32_t member);        /* or NULL */

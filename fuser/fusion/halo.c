@@ -322,7 +322,7 @@ static bool find(struct halo *halo)
     }
     if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
-    return fill_remaps(halo) && halo_tile_choose(halo->group, halo->failure);
+    return fill_remaps(halo) && halo_tile_choose(halo->group, halo->space->memo->march_layers, halo->failure);
 }
 
 /* Cells of a tile and its border are no blocks of a member. */

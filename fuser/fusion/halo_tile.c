@@ -2,8 +2,10 @@
  * Tiles are powers of two along each dimension, of at least a half warp along x: the one with the least work,
  * which is the cells that its stages run, and what its ends move for nothing.
  * Large ones as long as there are blocks for the whole device, but where no stage runs a cell twice one of
- * as many cells as threads. */
+ * as many cells as threads. Blocks that march have flat tiles, and chunks of many layers; what they save competes with the turns
+ * that they take. */
 #include "fuser/fusion/halo_tile.h"
+#include "fuser/fusion/halo_march.h"
 
 #include "fuser/access/stride.h"
 
@@ -18,11 +20,19 @@ enum {
     TILE_BLOCKS_WANTED = 256,     /* about two a multiprocessor of the largest devices */
     TILE_SHARED_BYTES = 48 << 10, /* static shared memory on every device */
     TILE_MOST_GRID_YZ = 65535,
+    WARP = 32,
+    MARCH_MOST_THREADS = 384,
+    MARCH_MOST_CELLS = 1024, /* of a layer of the tile */
+    MARCH_LEAST_LAYERS = 4,
 };
 static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
 /* What members read of neighbours from memory, in cells: half a sector at each end of a row of 8-byte
  * elements; of rows and layers beside the tile, as the shared cache may have them, half of one. */
 static const double ROW_END = 2, SIDE = 0.5;
+/* Threads that a large device runs at a time; of their last wave, the part that is idle; of a turn in which stages have nothing to
+ * run, the part that it takes; and what a march takes beside a tile, that runs as many cells. */
+static const double MARCH_THREADS_AT_ONCE = 132 * 1024, LAST_WAVE = 0.25, WAITING_SHARE = 0.3,
+                    MARCH_COST = 1.1;
 
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
@@ -31,13 +41,20 @@ static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile
     return cells;
 }
 
-static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3])
+/* Cells that a tile of the stage has room for; march: the axis, or 0. */
+static uint64_t kept_cells(const struct group_stage *stage, const uint32_t tile[3], int march)
+{
+    uint64_t cells = stage_cells(stage, tile);
+    return march ? cells / (tile[march] + stage->low[march] + stage->high[march]) * stage->ring : cells;
+}
+
+static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3], int march)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < group->tile_count; i++)
-        bytes +=
-            (stage_cells(group_stage_of(group, group->tiles[i].member), tile) * group->tiles[i].bytes + 15) /
-            16 * 16;
+    for (uint32_t i = 0; i < group->tile_count; i++) {
+        const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
+        bytes += (kept_cells(stage, tile, march) * group->tiles[i].bytes + 15) / 16 * 16;
+    }
     return bytes;
 }
 
@@ -138,7 +155,7 @@ static bool best_shape(struct group *group, uint32_t cells, int rows)
             uint32_t tile[3] = {x, y, cells / (x * y)};
             if (tile[2] > power_above(group->cells[2])) continue;
             double cost = work(group, tile, rows);
-            if (shared_bytes(group, tile) > TILE_SHARED_BYTES || (best && cost >= best)) continue;
+            if (shared_bytes(group, tile, 0) > TILE_SHARED_BYTES || (best && cost >= best)) continue;
             best = cost;
             memcpy(group->tile, tile, sizeof tile);
         }
@@ -147,10 +164,9 @@ static bool best_shape(struct group *group, uint32_t cells, int rows)
     return best && group->grid[1] <= TILE_MOST_GRID_YZ && group->grid[2] <= TILE_MOST_GRID_YZ;
 }
 
-bool halo_tile_choose(struct group *group, struct placement_failure *failure)
+static bool choose_tile(struct group *group, int rows)
 {
     bool fits = false;
-    int rows = axis_of_rows(group);
     uint32_t most = repeats(group) ? TILE_MOST_CELLS : TILE_THREADS;
     for (uint32_t cells = most; cells && (!fits || cells >= TILE_LEAST_CELLS); cells /= 2) {
         uint32_t previous[6];
@@ -164,13 +180,111 @@ bool halo_tile_choose(struct group *group, struct placement_failure *failure)
         fits = true;
         if ((uint64_t)group->grid[0] * group->grid[1] * group->grid[2] >= TILE_BLOCKS_WANTED) break;
     }
-    if (!fits) {
-        snprintf(failure->reason, sizeof failure->reason,
-                 "the values of a tile do not fit into shared memory");
-        return false;
-    }
     uint32_t cells = group->tile[0] * group->tile[1] * group->tile[2];
     group->block[0] = cells < TILE_THREADS ? cells : TILE_THREADS;
+    return fits;
+}
+
+/* --- blocks that march ------------------------------------------------------------------------------------------------- */
+
+struct march {
+    int axis;
+    uint32_t tile[3];
+    double cost;
+};
+
+/* The most cells that one layer of a stage's box has. */
+static uint32_t layer_cells(const struct group *group, const struct march *march)
+{
+    uint64_t most = 1;
+    for (uint32_t s = 0; s < group->stage_count; s++) {
+        const struct group_stage *stage = &group->stages[s];
+        uint64_t layers = march->tile[march->axis] + stage->low[march->axis] + stage->high[march->axis];
+        uint64_t cells = stage_cells(stage, march->tile) / layers;
+        if (cells > most) most = cells;
+    }
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+/* So few that all of them have cells in every pass over a layer. */
+static uint32_t march_threads(const struct group *group, const struct march *march)
+{
+    uint32_t cells = layer_cells(group, march),
+             passes = (cells + MARCH_MOST_THREADS - 1) / MARCH_MOST_THREADS;
+    return ((cells + passes - 1) / passes + WARP - 1) / WARP * WARP;
+}
+
+static double block_count(const struct group *group, const uint32_t tile[3])
+{
+    double blocks = 1;
+    for (int d = 0; d < 3; d++) blocks *= (group->cells[d] + tile[d] - 1) / tile[d];
+    return blocks;
+}
+
+/* What it runs, and what a device that has few blocks, or a last few, leaves undone. Turns in which not every stage has a layer
+ * wait as others do. */
+static double march_cost(const struct group *group, const struct march *march, int rows)
+{
+    double blocks = block_count(group, march->tile),
+           at_once = MARCH_THREADS_AT_ONCE / march_threads(group, march);
+    double turns = halo_march_turns(group, march->axis, march->tile[march->axis]);
+    double idle = turns / march->tile[march->axis];
+    double waves = blocks < at_once ? at_once / blocks : 1 + LAST_WAVE * at_once / blocks;
+    return work(group, march->tile, rows) * (1 + WAITING_SHARE * (idle - 1)) * waves * MARCH_COST;
+}
+
+/* The best number of layers for a block of this patch of a layer. */
+static void try_chunks(const struct group *group, struct march *march, int rows, struct march *best)
+{
+    uint32_t all = group->cells[march->axis];
+    for (uint32_t chunks = 1; chunks <= all && all / chunks >= MARCH_LEAST_LAYERS; chunks++) {
+        march->tile[march->axis] = (all + chunks - 1) / chunks;
+        march->cost = march_cost(group, march, rows);
+        if (!best->cost || march->cost < best->cost) *best = *march;
+    }
+}
+
+static struct march choose_march(struct group *group, int rows)
+{
+    struct march best = {0}, march = {.axis = group->cells[2] > 1 ? 2 : 1};
+    uint32_t most_x = power_above(group->cells[0]),
+             most_y = march.axis == 2 ? power_above(group->cells[1]) : 1;
+    if (rows == march.axis || !halo_march_order(group, march.axis)) return best;
+    for (uint32_t x = TILE_LEAST_X; x <= most_x && x <= MARCH_MOST_CELLS; x *= 2)
+        for (uint32_t y = 1; y <= most_y && x * y <= MARCH_MOST_CELLS; y *= 2) {
+            march.tile[0] = x;
+            march.tile[1] = march.tile[2] = 1;
+            if (march.axis == 2) march.tile[1] = y;
+            if (shared_bytes(group, march.tile, march.axis) > TILE_SHARED_BYTES) continue;
+            try_chunks(group, &march, rows, &best);
+        }
+    return best;
+}
+
+/* layers: 0, or as many are wanted. */
+static bool use_march(struct group *group, struct march *march, uint32_t layers)
+{
+    if (!march->cost) return false;
+    if (layers)
+        march->tile[march->axis] = layers < group->cells[march->axis] ? layers : group->cells[march->axis];
+    group->march = march->axis;
+    memcpy(group->tile, march->tile, sizeof group->tile);
+    for (int d = 0; d < 3; d++) group->grid[d] = (group->cells[d] + group->tile[d] - 1) / group->tile[d];
+    group->block[0] = march_threads(group, march);
+    return group->grid[1] <= TILE_MOST_GRID_YZ && group->grid[2] <= TILE_MOST_GRID_YZ;
+}
+
+bool halo_tile_choose(struct group *group, uint32_t march_layers, struct placement_failure *failure)
+{
+    int rows = axis_of_rows(group);
+    bool fits = choose_tile(group, rows);
+    struct march march = {0};
+    if (march_layers != UINT32_MAX) march = choose_march(group, rows);
+    bool marches = march.cost && (march_layers || !fits || march.cost < work(group, group->tile, rows));
+    if (marches) fits = use_march(group, &march, march_layers);
+    if (!fits)
+        snprintf(failure->reason, sizeof failure->reason,
+                 "the values of a tile do not fit into shared memory");
     group->block[1] = group->block[2] = 1;
-    return true;
+    return fits;
 }

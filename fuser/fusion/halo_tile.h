@@ -5,8 +5,8 @@
 
 #include "fuser/fusion/space.h"
 
-/* Fills the group's tile, grid and block; false, with the reason, when no tile's values fit into shared
- * memory. */
-bool halo_tile_choose(struct group *group, struct placement_failure *failure);
+/* Fills the group's tile, march, grid and block; false, with the reason, when no tile's values fit into shared memory.
+ * march_layers: as in memo.h. */
+bool halo_tile_choose(struct group *group, uint32_t march_layers, struct placement_failure *failure);
 
 #endif

@@ -28,6 +28,9 @@ static void threads_of_block(const struct reuse *reuse, unsigned d, int *first, 
     const struct group *group = reuse->group;
     *count = group->stage_count ? group->tile[2 - d] : reuse->space->block[2 - d];
     *first = group->stage_count ? middle(group->grid[2 - d]) * (int)*count : 0;
+    if (group->march != 2 - (int)d || !group->march) return;
+    if (*count > GROUP_LAYERS_CACHED) *count = GROUP_LAYERS_CACHED;
+    *first += (int)(group->tile[2 - d] - *count) / 2;
 }
 
 static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_map *bytes)

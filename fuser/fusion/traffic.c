@@ -141,6 +141,7 @@ static bool is_touched_before(const struct group *group, uint32_t member, uint32
 uint64_t traffic_of_block(const struct group *group)
 {
     uint64_t bytes = 0, blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
+    if (group->march) blocks *= group->tile[group->march] / GROUP_LAYERS_CACHED + 1;
     for (uint32_t member = 0; member < group->member_count; member++)
         for (uint32_t base = 0; base < group->members[member].summary->base_count; base++)
             if (!is_touched_before(group, member, base))

@@ -55,6 +55,7 @@ static bool plan_program(const struct planner_options *options, struct program *
     bool planned = launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
                    pairs_open(&pairs, &classes, program->compiler->answers);
     pairs.memo.without_halo = options->without_halo;
+    pairs.memo.march_layers = options->march_layers;
     pairs.memo.without_one_block = options->only && !(options->only >> GROUP_ONE_BLOCK & 1);
     planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
               (json = plan_json(&search, file_name(options->trace_path), summary));

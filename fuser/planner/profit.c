@@ -219,11 +219,13 @@ static double issued_ns(const struct search *search, const struct search_group *
     if (!group->stage_count || search->projection.warps_per_ns <= 0) return 0;
     for (uint32_t k = 0; k < group->stage_count; k++) {
         const struct group_stage *stage = &group->stages[k];
-        uint64_t cells = 1;
-        for (int d = 0; d < 3; d++) cells *= group->tile[d] + stage->dense_low[d] + stage->dense_high[d];
+        uint64_t cells = 1, layers = 1;
+        for (int d = 0; d < 3; d++)
+            *(d && d == group->march ? &layers : &cells) *=
+                group->tile[d] + stage->dense_low[d] + stage->dense_high[d];
         double own = counts ? counts[k] : (double)planned->code.instructions / group->stage_count;
         double run = counts && planned->code.has_interior[k] ? run_interior : run_general;
-        begun += (double)((cells + WARP - 1) / WARP) * own * run;
+        begun += (double)((cells + WARP - 1) / WARP * layers) * own * run;
     }
     double blocks = (double)group->grid[0] * group->grid[1] * group->grid[2];
     return blocks * begun / search->projection.warps_per_ns;

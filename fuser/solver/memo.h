@@ -22,6 +22,8 @@ struct memo {
     struct answers *shared; /* with other processes, which have numbers of their own; may be NULL */
     bool without_halo;      /* halo fusions are not looked for */
     bool without_one_block; /* nor launches of one block */
+    /* Blocks of halo fusions march (halo_march.h) so many layers, wherever they can; 0: where it pays; UINT32_MAX: never */
+    uint32_t march_layers;
 };
 /* words: what is asked, unused ones 0. */
 enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE, MEMO_TEXT };

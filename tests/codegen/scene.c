@@ -138,6 +138,7 @@ void scene_open(struct scene_run *run, const struct scene *scene)
     run->memo = memo_open(run->ctx);
     run->memo.without_one_block = !scene->in_one_block; /* the launches are small */
     run->memo.without_halo = scene->in_one_block;
+    run->memo.march_layers = scene->march_layers;
     run->arena = arena_create();
     run->module = hand_module(scene->module ? scene->module : "kernels.ptx");
     for (uint32_t i = 0; i < SCENE_ARRAYS && scene->arrays[i].bytes; i++)

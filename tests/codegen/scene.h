@@ -53,6 +53,7 @@ struct scene {
     struct scene_launch launches[SCENE_LAUNCHES];
     struct scene_array arrays[SCENE_ARRAYS];
     const char *module; /* NULL: kernels.ptx */
+    uint32_t march_layers; /* of memo.h */
     bool in_one_block;  /* that kind of fusion is looked for, in place of halos */
 };
 
