@@ -13,6 +13,11 @@ static int32_t layer_of(const struct body *body, const struct group_fetch *fetch
     return body->group->march ? fetch->offset[body->group->march] : 0;
 }
 
+static uint32_t tile_of(const struct body *body, const struct group_fetch *fetch)
+{
+    return body->group->tiles[fetch->tile].kept_in;
+}
+
 const char *body_tile_name(const struct body *body, const struct group_fetch *fetch)
 {
     int32_t layer = layer_of(body, fetch);
@@ -20,14 +25,15 @@ const char *body_tile_name(const struct body *body, const struct group_fetch *fe
                         layer < 0 ? "m%u_tile_%u_before_%d"
                         : layer   ? "m%u_tile_%u_behind_%d"
                                   : "m%u_tile_%u",
-                        body->member, fetch->tile, layer < 0 ? -layer : layer);
+                        body->member, tile_of(body, fetch), layer < 0 ? -layer : layer);
 }
 
 bool body_is_first_fetch(const struct body *body, uint32_t index)
 {
     const struct group_fetch *own = body->fetches[index];
     for (uint32_t i = 0; i < index; i++)
-        if (body->fetches[i]->tile == own->tile && layer_of(body, body->fetches[i]) == layer_of(body, own))
+        if (tile_of(body, body->fetches[i]) == tile_of(body, own) &&
+            layer_of(body, body->fetches[i]) == layer_of(body, own))
             return false;
     return true;
 }

@@ -148,13 +148,24 @@ static const struct body *joined_body(const struct body_writer *writer, uint32_t
     return join && join == group_join_of(own->group, member) ? own - own->member + member : NULL;
 }
 
+/* The store's value is one of those that go into the place of that one's. */
+static bool shares_place(const struct body *body, uint32_t index, uint32_t with)
+{
+    const struct group *group = body->group;
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        if (group->tiles[i].member == body->member && group->tiles[i].instruction == index)
+            return group->tiles[group->tiles[i].kept_in].instruction == with;
+    return false;
+}
+
 /* After a load or before a store: its value goes into the variables of the fused kernel. */
 static void write_outputs(struct body_writer *writer, uint32_t index)
 {
     const struct body *body = writer->body;
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     for (uint32_t i = 0; i < body->output_count; i++) {
-        if (body->outputs[i].instruction != index) continue;
+        uint32_t of = body->outputs[i].instruction;
+        if (of != index && !shares_place(body, index, of)) continue;
         const struct ptx_operand *source =
             element_of(&instruction->operands[ptx_is_store(instruction) ? 1 : 0], body->outputs[i].element);
         const char *text = source->kind == PTX_OPERAND_REGISTER
@@ -389,8 +400,7 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
                                 : body_code_guard(writer, instruction);
         body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
                        body_fetch_bytes(body, body->fetches[i]) * 8,
-                       body->registers[instruction->operands[0].reg],
-                       body_tile_name(body, body->fetches[i]),
+                       body->registers[instruction->operands[0].reg], body_tile_name(body, body->fetches[i]),
                        stage_code_distance(body, body->fetches[i]));
     }
 }

@@ -27,6 +27,7 @@ static uint32_t box_cells(const struct group *group, const struct group_stage *s
 void stage_code_tiles(const struct group *group, FILE *out)
 {
     for (uint32_t i = 0; i < group->tile_count; i++) {
+        if (group->tiles[i].kept_in != i) continue;
         const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
         fprintf(out, "    __shared__ %s tile_%u[%u];\n", body_c_type(group->tiles[i].bytes), i,
                 box_cells(group, stage) * (group->march ? stage->ring : 1));
@@ -257,7 +258,7 @@ void stage_code_close_cells(const struct group *group, const struct stage_versio
     if (!is_whole(group, stage, version)) snprintf(place, sizeof place, "at_%u", index);
     for (uint32_t i = 0; i < group->tile_count; i++) {
         const struct group_tile *tile = &group->tiles[i];
-        if (group_stage_of(group, tile->member) != stage) continue;
+        if (group_stage_of(group, tile->member) != stage || tile->kept_in != i) continue;
         struct body_value value = {tile->member, tile->instruction, 0, tile->bytes};
         fprintf(out, "    tile_%u[%s", i, place);
         write_ring_place(group, stage, 0, out);
@@ -474,7 +475,8 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
         fprintf(out,
                 "        const unsigned int %s =\n"
                 "            (unsigned int)__cvta_generic_to_shared(&tile_%u[at_%u",
-                body_tile_name(body, fetch), fetch->tile, (uint32_t)(from - group->stages));
+                body_tile_name(body, fetch), group->tiles[fetch->tile].kept_in,
+                (uint32_t)(from - group->stages));
         if (group->march) write_ring_place(group, from, shift_of(body, fetch, group->march), out);
         fprintf(out, "]);\n");
     }

@@ -107,6 +107,9 @@ struct group_stage {
 };
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;
+    /* The tile that has room for it: itself, or that of another store of the member, as no thread makes both (the two branches of
+     * a condition). */
+    uint32_t kept_in;
 };
 /* A load that takes its value from the tile, at the cell that lies offset away. One with several stores as
  * its source has a fetch for each, of disjoint cells. */

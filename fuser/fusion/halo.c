@@ -112,6 +112,58 @@ static bool spread_member(struct halo *halo, uint32_t member)
     return true;
 }
 
+static const struct placed_access *store_of(const struct halo *halo, const struct group_tile *tile)
+{
+    const struct placed_access *store = halo->space->accesses[tile->member];
+    while (store->access->instruction != tile->instruction) store++;
+    return store;
+}
+
+/* No thread makes both: of one that does, a place cannot tell which value it has. */
+static bool may_share(const struct halo *halo, const struct group_tile *a, const struct group_tile *b)
+{
+    const struct touch *of_a = &halo->space->shapes[store_of(halo, a)->shape].touch;
+    const struct touch *of_b = &halo->space->shapes[store_of(halo, b)->shape].touch;
+    if (a->member != b->member || a->bytes != b->bytes || !of_a->bytes || !of_b->bytes) return false;
+    isl_set *makes_a = isl_map_domain(isl_map_copy(of_a->bytes)),
+            *makes_b = isl_map_domain(isl_map_copy(of_b->bytes));
+    bool is_apart = isl_set_is_disjoint(makes_a, makes_b) == isl_bool_true;
+    isl_set_free(makes_a);
+    isl_set_free(makes_b);
+    return is_apart;
+}
+
+/* Stores of several branches need the room of one. */
+static void share_tiles(struct halo *halo)
+{
+    struct group *group = halo->group;
+    for (uint32_t i = 0; i < group->tile_count; i++)
+        for (uint32_t to = 0; to < i && group->tiles[i].kept_in == i; to++) {
+            bool may = group->tiles[to].kept_in == to;
+            for (uint32_t k = to; k < i && may; k++)
+                may = group->tiles[k].kept_in != to || may_share(halo, &group->tiles[k], &group->tiles[i]);
+            if (may) group->tiles[i].kept_in = to;
+        }
+}
+
+static bool is_same_place(const struct group *group, const struct group_fetch *a, const struct group_fetch *b)
+{
+    return group->tiles[a->tile].kept_in == group->tiles[b->tile].kept_in &&
+           !memcmp(a->offset, b->offset, sizeof a->offset);
+}
+
+/* Among those of its load from first on, one that finds its value in the same place serves what both do. */
+static void add_fetch(const struct group *group, struct group_fetch *sorted, uint32_t first, uint32_t *count,
+                      const struct group_fetch *fetch)
+{
+    uint32_t i = first;
+    while (i < *count && !is_same_place(group, &sorted[i], fetch)) i++;
+    if (i == *count)
+        sorted[(*count)++] = *fetch;
+    else
+        sorted[i].covered = isl_set_coalesce(isl_set_union(sorted[i].covered, fetch->covered));
+}
+
 /* Fetches of one load lie together, and one that serves all of it needs no condition. */
 static bool sort_fetches(struct halo *halo)
 {
@@ -124,12 +176,14 @@ static bool sort_fetches(struct halo *halo)
         for (uint32_t k = 0; k < group->fetch_count; k++)
             if (group->fetches[k].to_member == load->member &&
                 group->fetches[k].to_instruction == load->access->instruction)
-                sorted[count++] = group->fetches[k];
+                add_fetch(group, sorted, first, &count, &group->fetches[k]);
         if (count == first + 1 && !halo->loads[i].rest)
             sorted[first].covered = isl_set_free(sorted[first].covered);
     }
-    if (sorted) group->fetches = sorted;
-    return sorted;
+    if (!sorted) return false;
+    group->fetches = sorted;
+    group->fetch_count = count;
+    return true;
 }
 
 /* --- what must not happen
@@ -320,6 +374,7 @@ static bool find(struct halo *halo)
         if (!spread_member(halo, m)) return false;
         is_recomputed |= halo->spreads[m].is_recomputed;
     }
+    share_tiles(halo);
     if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
     return fill_remaps(halo) && halo_tile_choose(halo->group, halo->space->memo->march_layers, halo->failure);

@@ -13,7 +13,7 @@ static uint32_t tile_of(struct group *group, const struct placed_access *store)
             group->tiles[i].instruction == store->access->instruction)
             return i;
     group->tiles[group->tile_count] =
-        (struct group_tile){store->member, store->access->instruction, store->access->width};
+        (struct group_tile){store->member, store->access->instruction, store->access->width, group->tile_count};
     return group->tile_count++;
 }
 

@@ -52,6 +52,7 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3], 
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < group->tile_count; i++) {
+        if (group->tiles[i].kept_in != i) continue;
         const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
         bytes += (kept_cells(stage, tile, march) * group->tiles[i].bytes + 15) / 16 * 16;
     }

@@ -8,13 +8,18 @@ enum counted { /* of a member's accesses */
                COUNT_FETCHED /* those that are made and not cached */
 };
 
-static uint64_t stored_bytes(const struct group *group, const struct group_tile *tile)
+/* By all stores whose values the tile's places have. */
+static uint64_t stored_bytes(const struct group *group, uint32_t tile)
 {
-    const struct access_summary *summary = group->members[tile->member].summary;
-    for (uint32_t i = 0; i < summary->access_count; i++)
-        if (summary->accesses[i].instruction == tile->instruction)
-            return access_traffic(summary, &summary->accesses[i]);
-    return 0;
+    const struct access_summary *summary = group->members[group->tiles[tile].member].summary;
+    uint64_t bytes = 0;
+    for (uint32_t t = 0; t < group->tile_count; t++) {
+        if (group->tiles[t].kept_in != group->tiles[tile].kept_in) continue;
+        for (uint32_t i = 0; i < summary->access_count; i++)
+            if (summary->accesses[i].instruction == group->tiles[t].instruction)
+                bytes += access_traffic(summary, &summary->accesses[i]);
+    }
+    return bytes;
 }
 
 /* Of what the load loads, the share that it takes from tiles: all, or what their stores store. */
@@ -26,7 +31,7 @@ static double fetched_share(const struct group *group, uint32_t member, const st
         const struct group_fetch *fetch = &group->fetches[i];
         if (fetch->to_member != member || fetch->to_instruction != load->instruction) continue;
         if (!fetch->covered) return 1;
-        stored += stored_bytes(group, &group->tiles[fetch->tile]);
+        stored += stored_bytes(group, fetch->tile);
     }
     return stored < bytes ? (double)stored / (double)bytes : 1;
 }

@@ -309,7 +309,7 @@ static void local_arrays_of_a_border(void **state)
 static void stores_of_both_branches(void **state)
 {
     (void)state;
-    expect((struct scene){{STENCIL("two_halves", 1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS}, 2, 4);
+    expect((struct scene){{STENCIL("two_halves", 1, 0), STENCIL("clamped", 2, 1)}, SIX_FLOATS}, 2, 2);
 }
 
 static void edges_that_a_small_member_computes(void **state)
@@ -319,7 +319,7 @@ static void edges_that_a_small_member_computes(void **state)
                            {"edges", ROW(1, 128), {POINTER(1), INT(N)}},
                            STENCIL("periodic", 2, 1)},
                           SIX_FLOATS},
-           3, 6);
+           3, 4);
 }
 
 /* Its branches are asked of the threads that its cells run, not of the cells' numbers. */
@@ -330,7 +330,7 @@ static void edges_far_from_their_threads(void **state)
                            {"edges_by_others", ROW(1, 128), {POINTER(1), INT(N)}},
                            STENCIL("periodic", 2, 1)},
                           SIX_FLOATS},
-           3, 6);
+           3, 4);
 }
 
 /* --- what is refused
