@@ -81,6 +81,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/halo.c fuser/fusion/halo.h \
 	fuser/fusion/halo_march.c fuser/fusion/halo_march.h \
 	fuser/fusion/halo_writer.c \
+	fuser/fusion/prefetch.c fuser/fusion/prefetch.h \
 	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \
 	fuser/fusion/halo_serve.c \
 	fuser/fusion/halo_small.c \

@@ -182,6 +182,11 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fprintf(writer->out, "%s\"r\"(own)", separator);
         separator = ", ";
     }
+    for (uint32_t i = 0; i < body->group->prefetch_count; i++) {
+        if (body->group->prefetches[i].member != body->member) continue;
+        fprintf(writer->out, "%s\"r\"(m%u_further_%u)", separator, body->member, i);
+        separator = ", ";
+    }
     if (body->is_apart) {
         fprintf(writer->out, "%s\"r\"(m%u_runs)", separator, body->member);
         separator = ", ";

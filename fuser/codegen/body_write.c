@@ -101,6 +101,9 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
                        body->member, i);
     }
     if (body->is_recomputed) operand = write_flag(writer, "own", 0, operand);
+    for (uint32_t i = 0; i < body->group->prefetch_count; i++)
+        if (body->group->prefetches[i].member == body->member)
+            operand = write_flag(writer, "further", i, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
     if (body->expansion) {
         body_code_line(writer, ".reg .b32 %%m%u_turn;", body->member);
@@ -275,6 +278,36 @@ static void write_contracted(struct body_writer *writer, uint32_t index, const c
     if (!count) body_code_line(writer, "memory is out;"); /* does not assemble */
 }
 
+/* The guard of an instruction that runs only where the flag is set, too (or is not). */
+static const char *flagged_guard(struct body_writer *writer, const struct ptx_instruction *instruction,
+                                 const char *name, uint32_t index, bool is_set)
+{
+    struct arena *arena = writer->body->arena;
+    const char *flag = arena_printf(arena, "%%m%u_%s_%u", writer->body->member, name, index);
+    if (instruction->guard < 0) return arena_printf(arena, "@%s%s ", is_set ? "" : "!", flag);
+    body_code_line(writer, "xor.pred %s_guard, %s, %s;", flag, flag, flag);
+    body_code_line(writer, "%s%s.pred %s_guard, %s;", body_code_guard(writer, instruction),
+                   is_set ? "mov" : "not", flag, flag);
+    return arena_printf(arena, "@%s_guard ", flag);
+}
+
+/* Before the load, which may overwrite the register of its address. */
+static void write_prefetch(struct body_writer *writer, uint32_t index, const struct ptx_instruction *load)
+{
+    static const struct ptx_span mnemonic = {"prefetch.global.L2", sizeof "prefetch.global.L2" - 1};
+    const struct group_prefetch *prefetch =
+        group_prefetch_of(writer->body->group, writer->body->member, index);
+    if (!prefetch || load->operands[1].kind != PTX_OPERAND_ADDRESS) return;
+    struct ptx_operand address = load->operands[1];
+    struct ptx_instruction printed = *load;
+    address.value += prefetch->stride;
+    printed.mnemonic = mnemonic;
+    printed.operands = &address;
+    printed.operand_count = 1;
+    uint32_t number = (uint32_t)(prefetch - writer->body->group->prefetches);
+    body_code_print(writer, &printed, flagged_guard(writer, load, "further", number, true));
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
@@ -293,6 +326,7 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     if (body->round[index]) instruction.mnemonic = mnemonic_round(body->arena, instruction.mnemonic);
     if (may_arrive_apart(body) && ptx_is_block_barrier(&instruction))
         instruction.mnemonic = ragged_mnemonic(body->arena, instruction.mnemonic);
+    write_prefetch(writer, index, &instruction);
     body_code_print(writer, &instruction, guard);
 }
 
@@ -363,19 +397,6 @@ static void write_forwarded_load(struct body_writer *writer, uint32_t index,
         body_code_line(writer, "%smov.b%u %s, %s;", guard, value->bytes * 8, body->registers[target->reg],
                        value_text(writer, source, i, forward));
     }
-}
-
-/* The guard of an instruction that runs only where the flag is set, too (or is not). */
-static const char *flagged_guard(struct body_writer *writer, const struct ptx_instruction *instruction,
-                                 const char *name, uint32_t index, bool is_set)
-{
-    struct arena *arena = writer->body->arena;
-    const char *flag = arena_printf(arena, "%%m%u_%s_%u", writer->body->member, name, index);
-    if (instruction->guard < 0) return arena_printf(arena, "@%s%s ", is_set ? "" : "!", flag);
-    body_code_line(writer, "xor.pred %s_guard, %s, %s;", flag, flag, flag);
-    body_code_line(writer, "%s%s.pred %s_guard, %s;", body_code_guard(writer, instruction),
-                   is_set ? "mov" : "not", flag, flag);
-    return arena_printf(arena, "@%s_guard ", flag);
 }
 
 /* The value from the tile that has it; where none has, the load itself, first: its address may lie in the

@@ -489,6 +489,18 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     isl_ast_build_free(build);
 }
 
+/* Whether the thread a layer further runs in the block's next turn, and loads. */
+static void write_further(const struct body *body, const struct group_stage *stage, FILE *out)
+{
+    const struct group *group = body->group;
+    char axis = "xyz"[group->march];
+    for (uint32_t i = 0; i < group->prefetch_count; i++)
+        if (group->prefetches[i].member == body->member)
+            fprintf(out, "        const unsigned int m%u_further_%u = g%c < %d && l%c + 1 < layers + %u;\n",
+                    body->member, i, axis, group->prefetches[i].last, axis,
+                    stage->low[group->march] + stage->high[group->march]);
+}
+
 uint32_t stage_code_open_member(const struct body *body, FILE *out)
 {
     const struct group_stage *stage = group_stage_of(body->group, body->member);
@@ -499,5 +511,6 @@ uint32_t stage_code_open_member(const struct body *body, FILE *out)
         write_narrow(body, out);
     write_coordinates(body, out);
     for (uint32_t i = 0; i < body->fetch_count; i++) write_fetch(body, i, out);
+    write_further(body, stage, out);
     return 2;
 }

@@ -56,6 +56,15 @@ bool group_is_repeated(const struct group *group, const struct group_forward *fo
     return to->segments[to->cfg->block_of[forward->to_instruction]] % 2;
 }
 
+const struct group_prefetch *group_prefetch_of(const struct group *group, uint32_t member,
+                                               uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->prefetch_count; i++)
+        if (group->prefetches[i].member == member && group->prefetches[i].instruction == instruction)
+            return &group->prefetches[i];
+    return NULL;
+}
+
 uint32_t group_patch(const struct group *group, int d)
 {
     return d && d == group->march ? 1 : group->tile[d];
@@ -133,6 +142,7 @@ void group_forget_stages(struct group *group)
     for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
     group->stage_count = group->tile_count = group->fetch_count = 0;
     group->march = 0;
+    group->prefetch_count = 0;
 }
 
 void group_free(struct group *group)

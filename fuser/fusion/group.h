@@ -201,6 +201,13 @@ struct group_cut { /* of a member: NULL, or how its line of threads is cut in ro
     const struct access_summary *line;
 };
 
+/* Where blocks march: the load also asks for what it reads stride bytes behind, which is what the thread a layer further reads; not in
+ * the last layer that loads (prefetch.h). */
+struct group_prefetch {
+    uint32_t member, instruction;
+    int32_t stride, last;
+};
+
 struct expansion;
 struct group {
     uint32_t member_count;
@@ -235,6 +242,8 @@ struct group {
     uint32_t tile_count;
     struct group_fetch *fetches;
     uint32_t fetch_count;
+    struct group_prefetch *prefetches;
+    uint32_t prefetch_count;
     struct group_block_tile *block_tiles;
     uint32_t block_tile_count;
     struct group_tile_access *tile_accesses;
@@ -258,6 +267,8 @@ struct group *group_decide(struct memo *memo, const struct bound_launch *members
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
                                              uint32_t instruction);
 const struct group_fetch *group_fetch_to(const struct group *group, uint32_t member, uint32_t instruction);
+const struct group_prefetch *group_prefetch_of(const struct group *group, uint32_t member,
+                                               uint32_t instruction);
 /* The range that the instruction's access lies in, and which contents it has to do with; or NULL. */
 const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,
                                            bool *is_new);

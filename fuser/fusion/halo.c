@@ -6,6 +6,7 @@
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
 #include "fuser/fusion/halo_tile.h"
+#include "fuser/fusion/prefetch.h"
 #include "fuser/fusion/rows.h"
 
 #include <stdio.h>
@@ -366,6 +367,14 @@ static bool allocate(struct halo *halo)
     return halo->spreads && halo->space->stages && group->stages && group->tiles;
 }
 
+static bool list_prefetches(struct halo *halo)
+{
+    bool *placed_apart = arena_calloc(halo->space->arena, halo->group->member_count, sizeof *placed_apart);
+    for (uint32_t m = 0; placed_apart && m < halo->group->member_count; m++)
+        placed_apart[m] = halo->spreads[m].threads;
+    return placed_apart && prefetch_list(halo->group, halo->space, placed_apart);
+}
+
 static bool find(struct halo *halo)
 {
     bool is_recomputed = false;
@@ -377,7 +386,9 @@ static bool find(struct halo *halo)
     share_tiles(halo);
     if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);
-    return fill_remaps(halo) && halo_tile_choose(halo->group, halo->space->memo->march_layers, halo->failure);
+    return fill_remaps(halo) &&
+           halo_tile_choose(halo->group, halo->space->memo->march_layers, halo->failure) &&
+           list_prefetches(halo);
 }
 
 /* Cells of a tile and its border are no blocks of a member. */
