@@ -226,8 +226,13 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
 static void open_stage(const struct group *group, uint32_t stage, FILE *out)
 {
     const uint32_t *low = group->stages[stage].low, *high = group->stages[stage].high, *tile = group->tile;
-    if (stage) fprintf(out, "    __syncthreads();\n");
-    fprintf(out, "    for (each cell of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
+    if (group->march)
+        fprintf(out, "    /* its layer turn - %u along %c, if there is one */\n",
+                group->stages[stage].first_turn, "xyz"[group->march]);
+    else if (stage)
+        fprintf(out, "    __syncthreads();\n");
+    fprintf(out, "    for (each cell of %sa tile of %ux%ux%u", group->march ? "a layer of " : "", tile[0],
+            tile[1], tile[2]);
     if (is_recomputed(group, group->stages[stage].first_member))
         fprintf(out, " and of a border of %u+%u, %u+%u, %u+%u around it", low[0], high[0], low[1], high[1],
                 low[2], high[2]);
@@ -263,6 +268,7 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
                 t, group->block_tiles[t].layers * group->block_tiles[t].rows,
                 group->block_tiles[t].rows > 1 ? "s" : "", group->block_tiles[t].width,
                 group->block_tiles[t].array);
+    if (group->march) fprintf(out, "    for (int turn = 0; ..; turn++) {\n");
     for (text.member = 0; text.member < group->member_count; text.member++) {
         bool begins = group->stage_count && group->stages[stage].first_member == text.member;
         if (begins) open_stage(group, stage, out);
@@ -275,6 +281,7 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
         fprintf(out, "    }\n");
         stage++;
     }
+    if (group->march) fprintf(out, "    __syncthreads();\n    }\n");
     fprintf(out, "}\n");
     return !ferror(out);
 }

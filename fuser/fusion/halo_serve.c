@@ -12,8 +12,8 @@ static uint32_t tile_of(struct group *group, const struct placed_access *store)
         if (group->tiles[i].member == store->member &&
             group->tiles[i].instruction == store->access->instruction)
             return i;
-    group->tiles[group->tile_count] =
-        (struct group_tile){store->member, store->access->instruction, store->access->width, group->tile_count};
+    group->tiles[group->tile_count] = (struct group_tile){store->member, store->access->instruction,
+                                                          store->access->width, group->tile_count};
     return group->tile_count++;
 }
 

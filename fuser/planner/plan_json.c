@@ -74,6 +74,8 @@ static const char *cells_text(const struct search *search, const struct group *g
     const uint32_t *tile = group->tile, *low = stage->low, *high = stage->high;
     const struct expansion *expansion = group_expansion_of(group, member);
     const char *text = arena_printf(search->arena, "those of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
+    if (group->march)
+        text = arena_printf(search->arena, "%s, layer by layer along %c", text, "xyz"[group->march]);
     if (group->remaps[member].is_recomputed)
         text = arena_printf(search->arena, "%s and of a border of %u+%u, %u+%u, %u+%u around it", text,
                             low[0], high[0], low[1], high[1], low[2], high[2]);

@@ -43,9 +43,10 @@ struct planner_options {
     uint32_t jobs;       /* processes at work at a time; 0: one a core. The plan is the same */
     bool keeps_losing; /* groups that are legal but not projected to gain are kept too: for tests of replay */
     bool without_halo; /* halo fusions are not even looked for, since isl died of that */
-    uint32_t march_layers; /* blocks of halo fusions march so many layers; 0: where it pays; UINT32_MAX: never */
-    bool stores_all;   /* no fused kernel leaves a range stale (deferred.h) */
-    uint32_t only;     /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
+    uint32_t
+        march_layers; /* blocks of halo fusions march so many layers; 0: where it pays; UINT32_MAX: never */
+    bool stores_all;  /* no fused kernel leaves a range stale (deferred.h) */
+    uint32_t only;    /* bit i: groups of kind i (group_kind) are wanted; 0: all are */
     /* what runs have measured; NULL: what they left beside the older plan, if anything */
     const char *measured_path;
     bool ignores_measured; /* not even that */

@@ -52,9 +52,9 @@ struct scene_array {
 struct scene {
     struct scene_launch launches[SCENE_LAUNCHES];
     struct scene_array arrays[SCENE_ARRAYS];
-    const char *module; /* NULL: kernels.ptx */
+    const char *module;    /* NULL: kernels.ptx */
     uint32_t march_layers; /* of memo.h */
-    bool in_one_block;  /* that kind of fusion is looked for, in place of halos */
+    bool in_one_block;     /* that kind of fusion is looked for, in place of halos */
 };
 
 /* Everything that was made of a scene; free with scene_close. */

@@ -332,6 +332,14 @@ static char *left_out(const struct batch *batch)
     return batch->programs[0].number / NUMBERS % 3 == 2 ? "" : "one-block";
 }
 
+/* Layers that blocks of halo fusions march: small launches would have none that do. */
+static char *march(const struct batch *batch)
+{
+    enum { NUMBERS = 10 };
+    static char layers[][6] = {"never", "1", "2", "3"};
+    return layers[batch->programs[0].number / NUMBERS % 4];
+}
+
 static bool make_plan(const struct judge *judge, struct batch *batch, const char *trace, const char *plan)
 {
     const char *out, *err;
@@ -344,6 +352,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
                          plan_seconds(batch),
                          "--without",
                          left_out(batch),
+                         "--march",
+                         march(batch),
                          "-o",
                          (char *)plan,
                          (char *)trace,

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Blocks that march: fused kernels leave the same memory as their originals, however many layers a block has, in every order of
+ * blocks and warps; rings and turns are as long as they must be, and no longer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fuser/fusion/halo_march.h"
+#include "tests/codegen/scene.h"
+
+enum { ARRAY_BYTES = 64 << 10, N = 18, ROWS = 65 };
+
+#define PLANE(x, y) .grid = {x, y, 1}, .block = {32, 4, 1}
+#define CUBE        .grid = {3, 5, 5}, .block = {8, 4, 4}
+#define FLOATS                                                                                               \
+    {                                                                                                        \
+        ARRAY_BYTES, 'f'                                                                                     \
+    }
+#define DOUBLES                                                                                              \
+    {                                                                                                        \
+        ARRAY_BYTES, 'd'                                                                                     \
+    }
+
+static void march(struct scene_run *run, struct scene *scene, uint32_t layers, int axis)
+{
+    scene->module = "stencils.ptx";
+    scene->march_layers = layers;
+    scene_open(run, scene);
+    assert_null(run->group->refusal);
+    assert_int_equal(run->group->march, axis);
+}
+
+/* By chunks of one layer, of several that divide the axis or do not, and of all. */
+static void expect(struct scene scene, int axis, uint32_t least)
+{
+    static const uint32_t layers[] = {1, 2, 5, 9, 64, 1000};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        struct scene_run run;
+        if (layers[i] < least) continue;
+        march(&run, &scene, layers[i], axis);
+        assert_true(scene_compare(&run, &scene));
+        scene_close(&run);
+    }
+}
+
+static struct scene a_cube(void)
+{
+    return (struct scene){{{"square", CUBE, {POINTER(1), POINTER(0), INT(N)}},
+                           {"seven_points", CUBE, {POINTER(2), POINTER(1), INT(N)}}},
+                          {FLOATS, FLOATS, FLOATS}};
+}
+
+static void planes(void **state)
+{
+    (void)state;
+    expect(a_cube(), 2, 1);
+}
+
+static struct scene rows_and_columns(void)
+{
+    return (struct scene){{{"down", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
+                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}},
+                           {"down", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(ROWS)}}},
+                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+}
+
+static void rows(void **state)
+{
+    (void)state;
+    expect(rows_and_columns(), 1, 2);
+}
+
+/* Borders wrap around both axes: layers before the first one are the last ones. */
+static void periodic_rows(void **state)
+{
+    (void)state;
+    expect(
+        (struct scene){
+            {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}},
+             {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}}},
+            {DOUBLES, DOUBLES, DOUBLES, DOUBLES}},
+        1, 1);
+}
+
+/* A layer of the last stage comes a turn behind the one that it reads in front: before that two more are kept, and one is written. */
+static void rings_and_turns(void **state)
+{
+    (void)state;
+    struct scene scene = a_cube();
+    struct scene_run run;
+    march(&run, &scene, 6, 2);
+    const struct group_stage *stages = run.group->stages;
+    assert_int_equal(run.group->stage_count, 2);
+    assert_int_equal(run.group->tile[2], 6);
+    assert_int_equal(run.group->grid[2], 3 + (run.group->cells[2] > N));
+    assert_int_equal(stages[0].ring, 4);
+    assert_int_equal(stages[0].first_turn, 0);
+    assert_int_equal(stages[1].first_turn, 3);
+    assert_int_equal(halo_march_turns(run.group, 2, 6), 9);
+    scene_close(&run);
+}
+
+/* What the first stage reads is asked for a layer ahead, up to the last one that it reads. */
+static void the_next_layer_is_prefetched(void **state)
+{
+    (void)state;
+    struct scene scene = a_cube();
+    struct scene_run run;
+    march(&run, &scene, 6, 2);
+    assert_int_equal(run.group->prefetch_count, 1);
+    assert_int_equal(run.group->prefetches[0].member, 0);
+    assert_int_equal(run.group->prefetches[0].stride, 4 * N * N);
+    assert_int_equal(run.group->prefetches[0].last, N - 1);
+    scene_close(&run);
+    scene = rows_and_columns();
+    march(&run, &scene, 6, 1);
+    assert_int_equal(run.group->prefetch_count, 1); /* of three loads, the foremost */
+    assert_int_equal(run.group->prefetches[0].stride, 8 * 77);
+    assert_int_equal(run.group->prefetches[0].last, ROWS - 2);
+    scene_close(&run);
+}
+
+/* Borders along x alone: nothing is recomputed along another axis, and no block marches. */
+static void nothing_to_march_for(void **state)
+{
+    (void)state;
+    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
+                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}}},
+                          {DOUBLES, DOUBLES, DOUBLES}};
+    struct scene_run run;
+    march(&run, &scene, 6, 0);
+    assert_true(scene_compare(&run, &scene));
+    scene_close(&run);
+}
+
+/* Small launches, and wide tiles, have nothing of it. */
+static void unless_it_pays(void **state)
+{
+    (void)state;
+    struct scene scene = a_cube();
+    struct scene_run run;
+    march(&run, &scene, 0, 0);
+    scene_close(&run);
+    march(&run, &scene, UINT32_MAX, 0);
+    scene_close(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(planes),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(rings_and_turns),
+        cmocka_unit_test(the_next_layer_is_prefetched),
+        cmocka_unit_test(nothing_to_march_for),
+        cmocka_unit_test(unless_it_pays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
