@@ -305,8 +305,15 @@ static bool is_twice(const struct codegen_request *request, const struct codegen
  * what is known of its launches; where that is not the reason, it has to be verified. One that spills is written once, too. */
 static void compile_unfolded(const struct codegen_request *request, struct codegen_result *result)
 {
+    struct codegen_request other = *request;
     compile(request, result);
-    bool spills = result->spill_bytes && !request->least_blocks;
+    if (result->spill_bytes && !request->least_blocks && !source_least_blocks(request->group)) {
+        other.least_blocks = 1; /* else the assembler spills a word to have more threads at a time */
+        request = &other;
+        codegen_result_clear(result);
+        compile(request, result);
+    }
+    bool spills = result->spill_bytes && request->least_blocks <= 1;
     if (is_twice(request, result) && (spills || (!result->error && result->folds_functions)))
         compile_again(request, false, result);
     if (!result->error && result->folds_functions && result->is_specialized)

@@ -62,8 +62,9 @@ static struct scene rows_and_columns(void)
 {
     return (struct scene){{{"down", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
                            {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}},
-                           {"down", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(ROWS)}}},
-                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+                           {"down", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(ROWS)}},
+                           {"down", PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(ROWS)}}},
+                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
 }
 
 static void rows(void **state)
