@@ -22,7 +22,7 @@ enum {
     TILE_MOST_GRID_YZ = 65535,
     WARP = 32,
     MARCH_MOST_THREADS = 384,
-    MARCH_MOST_CELLS = 1024, /* of a layer of the tile */
+    MARCH_MOST_CELLS = 512,  /* of a layer of the tile */
     MARCH_LEAST_LAYERS = 4,
 };
 static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
@@ -33,7 +33,7 @@ static const double ROW_END = 2, SIDE = 0.5;
  * run, the part that it takes; and what a march takes beside a tile that runs as many cells. Two stencils of seven points, 400^3
  * doubles, on an H100: tiles 591 us, marching 548; two steps of one in time: 696 and 750 (bench/results/stencil.txt). */
 static const double MARCH_THREADS_AT_ONCE = 132 * 1024, LAST_WAVE = 0.25, WAITING_SHARE = 0.3,
-                    MARCH_COST = 1.35;
+                    MARCH_COST = 1.6;
 
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])
 {

@@ -85,6 +85,16 @@ static void periodic_rows(void **state)
         1, 1);
 }
 
+/* All layers of the launch are alike; those beside it, that stand for layers at its other end, are not. */
+static void alike_up_to_the_ends(void **state)
+{
+    (void)state;
+    expect((struct scene){{{"around", PLANE(3, 17), {POINTER(1), POINTER(0), INT(96), INT(68)}},
+                           {"around", PLANE(3, 17), {POINTER(2), POINTER(1), INT(96), INT(68)}}},
+                          {DOUBLES, DOUBLES, DOUBLES}},
+           1, 1);
+}
+
 /* A layer of the last stage comes a turn behind the one that it reads in front: before that two more are kept, and one is written. */
 static void rings_and_turns(void **state)
 {
@@ -154,6 +164,7 @@ int main(void)
         cmocka_unit_test(planes),
         cmocka_unit_test(rows),
         cmocka_unit_test(periodic_rows),
+        cmocka_unit_test(alike_up_to_the_ends),
         cmocka_unit_test(rings_and_turns),
         cmocka_unit_test(the_next_layer_is_prefetched),
         cmocka_unit_test(nothing_to_march_for),
