@@ -146,12 +146,33 @@ static void nothing_to_march_for(void **state)
     scene_close(&run);
 }
 
-/* Small launches, and wide tiles, have nothing of it. */
-static void unless_it_pays(void **state)
+/* Large launches of three dimensions march, small ones do not, nor those of two. */
+static void where_it_pays(void **state)
 {
     (void)state;
-    struct scene scene = a_cube();
+#define LARGE .grid = {50, 100, 100}, .block = { 8, 4, 4 }
+    struct scene scene = {{{"square", LARGE, {POINTER(1), POINTER(0), INT(400)}},
+                           {"seven_points", LARGE, {POINTER(2), POINTER(1), INT(400)}}},
+                          {FLOATS, FLOATS, FLOATS}};
     struct scene_run run;
+    march(&run, &scene, 0, 2);
+    assert_in_range(run.group->tile[2], 20, 200);
+    assert_in_range((uintmax_t)run.group->tile[0] * run.group->tile[1], 128, 512);
+    scene_close(&run);
+    march(&run, &scene, UINT32_MAX, 0);
+    scene_close(&run);
+    scene = (struct scene){{{"down",
+                             .grid = {128, 1024, 1},
+                             .block = {32, 4, 1},
+                             {POINTER(1), POINTER(0), INT(4096), INT(4096)}},
+                            {"down",
+                             .grid = {128, 1024, 1},
+                             .block = {32, 4, 1},
+                             {POINTER(2), POINTER(1), INT(4096), INT(4096)}}},
+                           {DOUBLES, DOUBLES, DOUBLES}};
+    march(&run, &scene, 0, 0);
+    scene_close(&run);
+    scene = a_cube();
     march(&run, &scene, 0, 0);
     scene_close(&run);
     march(&run, &scene, UINT32_MAX, 0);
@@ -168,7 +189,7 @@ int main(void)
         cmocka_unit_test(rings_and_turns),
         cmocka_unit_test(the_next_layer_is_prefetched),
         cmocka_unit_test(nothing_to_march_for),
-        cmocka_unit_test(unless_it_pays),
+        cmocka_unit_test(where_it_pays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
