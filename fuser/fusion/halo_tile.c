@@ -22,7 +22,7 @@ enum {
     TILE_MOST_GRID_YZ = 65535,
     WARP = 32,
     MARCH_MOST_THREADS = 384,
-    MARCH_MOST_CELLS = 512,  /* of a layer of the tile */
+    MARCH_MOST_CELLS = 512, /* of a layer of the tile */
     MARCH_LEAST_LAYERS = 4,
 };
 static const double SMALL_SHARE = 0.5; /* of the cells: what halo.h calls a small member */
