@@ -57,6 +57,18 @@ struct scene {
     bool in_one_block;     /* that kind of fusion is looked for, in place of halos */
 };
 
+/* Arrays of random numbers, and a launch of planes, for those that these suit. */
+enum { SCENE_ARRAY_BYTES = 64 << 10 };
+#define SCENE_FLOATS                                                                                         \
+    {                                                                                                        \
+        SCENE_ARRAY_BYTES, 'f'                                                                               \
+    }
+#define SCENE_DOUBLES                                                                                        \
+    {                                                                                                        \
+        SCENE_ARRAY_BYTES, 'd'                                                                               \
+    }
+#define SCENE_PLANE(x, y) .grid = {x, y, 1}, .block = {32, 4, 1}
+
 /* Everything that was made of a scene; free with scene_close. */
 struct scene_run {
     isl_ctx *ctx;

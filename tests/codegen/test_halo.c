@@ -12,25 +12,16 @@
 
 #include <string.h>
 
-enum { N = 1000, ARRAY_BYTES = 64 << 10 };
+enum { N = 1000 };
 
 #define ROW(blocks, threads) .grid = {blocks, 1, 1}, .block = {threads, 1, 1}
-#define PLANE(x, y)          .grid = {x, y, 1}, .block = {32, 4, 1}
-#define FLOATS                                                                                               \
-    {                                                                                                        \
-        ARRAY_BYTES, 'f'                                                                                     \
-    }
-#define DOUBLES                                                                                              \
-    {                                                                                                        \
-        ARRAY_BYTES, 'd'                                                                                     \
-    }
 #define BYTES_OF                                                                                             \
     {                                                                                                        \
-        ARRAY_BYTES, 'b'                                                                                     \
+        SCENE_ARRAY_BYTES, 'b'                                                                               \
     }
 #define SIX_FLOATS                                                                                           \
     {                                                                                                        \
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS                                                       \
+        SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS                   \
     }
 
 /* Compares memory, and how many stages and served loads the group has. */
@@ -189,9 +180,9 @@ static void other_block_shapes(void **state)
 static void two_dimensions(void **state)
 {
     (void)state;
-    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
-                           {"down", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
-                          {DOUBLES, DOUBLES, DOUBLES}};
+    struct scene scene = {{{"across", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                           {"down", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
+                          {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     expect(scene, 2, 3);
     expect_border(scene, 0, (uint32_t[]){0, 1, 0}, (uint32_t[]){0, 1, 0});
 }
@@ -200,11 +191,11 @@ static void two_dimensions(void **state)
 static void across_and_down(void **state)
 {
     (void)state;
-    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
-                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}},
-                           {"across", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(65)}},
-                           {"down", PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(65)}}},
-                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+    struct scene scene = {{{"across", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                           {"across", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}},
+                           {"across", SCENE_PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(65)}},
+                           {"down", SCENE_PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(65)}}},
+                          {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     struct scene_run run;
     scene.module = "stencils.ptx";
     scene_open(&run, &scene);
@@ -220,9 +211,9 @@ static void several_arrays_around_a_corner(void **state)
 {
     (void)state;
     struct scene scene = {
-        {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
-         {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
-        {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+        {{"fluxes", SCENE_PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
+         {"update", SCENE_PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
+        {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     expect(scene, 2, 4);
     expect_border(scene, 0, (uint32_t[]){0, 0, 0}, (uint32_t[]){1, 1, 0});
 }
@@ -234,7 +225,7 @@ static void three_dimensions(void **state)
         (struct scene){
             {{"square", .grid = {3, 5, 5}, .block = {8, 4, 4}, {POINTER(1), POINTER(0), INT(18)}},
              {"seven_points", .grid = {3, 5, 5}, .block = {8, 4, 4}, {POINTER(2), POINTER(1), INT(18)}}},
-            {FLOATS, FLOATS, FLOATS}},
+            {SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS}},
         2, 7);
 }
 
@@ -370,7 +361,7 @@ static void atomics_are_not_done_twice(void **state)
     (void)state;
     expect_refusal((struct scene){{{"count", ROW(8, 128), {POINTER(1), POINTER(0), INT(N)}},
                                    {"neighbours", ROW(8, 128), {POINTER(2), POINTER(1), INT(N / 8)}}},
-                                  {FLOATS, BYTES_OF, BYTES_OF}},
+                                  {SCENE_FLOATS, BYTES_OF, BYTES_OF}},
                    "");
 }
 
@@ -385,10 +376,11 @@ static void interior_blocks(void **state)
                                     {"periodic", ROW(8, 128), {POINTER(2), POINTER(1), INT(1024)}}},
                                    SIX_FLOATS},
                     both);
-    expect_interior((struct scene){{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
-                                    {"down", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
-                                   {DOUBLES, DOUBLES, DOUBLES}},
-                    both);
+    expect_interior(
+        (struct scene){{{"across", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(65)}},
+                        {"down", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(65)}}},
+                       {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}},
+        both);
 }
 
 /* Three elements: each block is at an edge. */
@@ -406,9 +398,9 @@ static void counted_code_has_no_interior(void **state)
 {
     (void)state;
     struct scene scene = {
-        {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
-         {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
-        {DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+        {{"fluxes", SCENE_PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}},
+         {"update", SCENE_PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(65)}}},
+        {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     expect_interior(scene, (const bool[]){false, false});
 }
 

@@ -10,18 +10,9 @@
 #include "fuser/fusion/halo_march.h"
 #include "tests/codegen/scene.h"
 
-enum { ARRAY_BYTES = 64 << 10, N = 18, ROWS = 65 };
+enum { N = 18, ROWS = 65 };
 
-#define PLANE(x, y) .grid = {x, y, 1}, .block = {32, 4, 1}
-#define CUBE        .grid = {3, 5, 5}, .block = {8, 4, 4}
-#define FLOATS                                                                                               \
-    {                                                                                                        \
-        ARRAY_BYTES, 'f'                                                                                     \
-    }
-#define DOUBLES                                                                                              \
-    {                                                                                                        \
-        ARRAY_BYTES, 'd'                                                                                     \
-    }
+#define CUBE .grid = {3, 5, 5}, .block = {8, 4, 4}
 
 static void march(struct scene_run *run, struct scene *scene, uint32_t layers, int axis)
 {
@@ -49,7 +40,7 @@ static struct scene a_cube(void)
 {
     return (struct scene){{{"square", CUBE, {POINTER(1), POINTER(0), INT(N)}},
                            {"seven_points", CUBE, {POINTER(2), POINTER(1), INT(N)}}},
-                          {FLOATS, FLOATS, FLOATS}};
+                          {SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS}};
 }
 
 static void planes(void **state)
@@ -60,11 +51,11 @@ static void planes(void **state)
 
 static struct scene rows_and_columns(void)
 {
-    return (struct scene){{{"down", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
-                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}},
-                           {"down", PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(ROWS)}},
-                           {"down", PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(ROWS)}}},
-                          {DOUBLES, DOUBLES, DOUBLES, DOUBLES, DOUBLES}};
+    return (struct scene){{{"down", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
+                           {"across", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}},
+                           {"down", SCENE_PLANE(3, 17), {POINTER(3), POINTER(2), INT(77), INT(ROWS)}},
+                           {"down", SCENE_PLANE(3, 17), {POINTER(4), POINTER(3), INT(77), INT(ROWS)}}},
+                          {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
 }
 
 static void rows(void **state)
@@ -79,9 +70,11 @@ static void periodic_rows(void **state)
     (void)state;
     expect(
         (struct scene){
-            {{"fluxes", PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}},
-             {"update", PLANE(3, 17), {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}}},
-            {DOUBLES, DOUBLES, DOUBLES, DOUBLES}},
+            {{"fluxes", SCENE_PLANE(3, 17), {POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}},
+             {"update",
+              SCENE_PLANE(3, 17),
+              {POINTER(3), POINTER(1), POINTER(2), POINTER(0), INT(77), INT(ROWS)}}},
+            {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}},
         1, 1);
 }
 
@@ -89,9 +82,9 @@ static void periodic_rows(void **state)
 static void alike_up_to_the_ends(void **state)
 {
     (void)state;
-    expect((struct scene){{{"around", PLANE(3, 17), {POINTER(1), POINTER(0), INT(96), INT(68)}},
-                           {"around", PLANE(3, 17), {POINTER(2), POINTER(1), INT(96), INT(68)}}},
-                          {DOUBLES, DOUBLES, DOUBLES}},
+    expect((struct scene){{{"around", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(96), INT(68)}},
+                           {"around", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(96), INT(68)}}},
+                          {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}},
            1, 1);
 }
 
@@ -137,9 +130,9 @@ static void the_next_layer_is_prefetched(void **state)
 static void nothing_to_march_for(void **state)
 {
     (void)state;
-    struct scene scene = {{{"across", PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
-                           {"across", PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}}},
-                          {DOUBLES, DOUBLES, DOUBLES}};
+    struct scene scene = {{{"across", SCENE_PLANE(3, 17), {POINTER(1), POINTER(0), INT(77), INT(ROWS)}},
+                           {"across", SCENE_PLANE(3, 17), {POINTER(2), POINTER(1), INT(77), INT(ROWS)}}},
+                          {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     struct scene_run run;
     march(&run, &scene, 6, 0);
     assert_true(scene_compare(&run, &scene));
@@ -153,7 +146,7 @@ static void where_it_pays(void **state)
 #define LARGE .grid = {50, 100, 100}, .block = { 8, 4, 4 }
     struct scene scene = {{{"square", LARGE, {POINTER(1), POINTER(0), INT(400)}},
                            {"seven_points", LARGE, {POINTER(2), POINTER(1), INT(400)}}},
-                          {FLOATS, FLOATS, FLOATS}};
+                          {SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS}};
     struct scene_run run;
     march(&run, &scene, 0, 2);
     assert_in_range(run.group->tile[2], 20, 200);
@@ -169,7 +162,7 @@ static void where_it_pays(void **state)
                              .grid = {128, 1024, 1},
                              .block = {32, 4, 1},
                              {POINTER(2), POINTER(1), INT(4096), INT(4096)}}},
-                           {DOUBLES, DOUBLES, DOUBLES}};
+                           {SCENE_DOUBLES, SCENE_DOUBLES, SCENE_DOUBLES}};
     march(&run, &scene, 0, 0);
     scene_close(&run);
     scene = a_cube();
