@@ -15,7 +15,7 @@ struct state { /* of the arrays, when a launch is made */
 struct neighbour {
     const struct script_operation *operation;
     bool uses_other_memory; /* one of its pointers is not into a plain allocation */
-    bool is_in_own_stream;
+    bool is_in_own_stream;  /* the player's launches that fail are in none */
 };
 
 /* --- what stands between --- */
@@ -59,7 +59,8 @@ static bool stands_between(const struct neighbour pair[2], uint64_t between, con
 {
     const struct script_operation *first = pair[0].operation, *second = pair[1].operation;
     if (strcmp(what, "they are on two streams") == 0)
-        return first->stream != second->stream || (between & BIT(RENEW));
+        return first->stream != second->stream || pair[0].is_in_own_stream != pair[1].is_in_own_stream ||
+               (between & BIT(RENEW));
     if (strstr(what, "per-thread default stream"))
         return pair[0].is_in_own_stream || pair[1].is_in_own_stream;
     if (strcmp(what, "the launch failed") == 0)
@@ -138,7 +139,7 @@ enum reasons_verdict reasons_check(const struct script *script, const struct rea
         }
         pair[0] = pair[1];
         pair[1] = (struct neighbour){operation, uses_other_memory(&state, operation->launch),
-                                     state.is_own && !operation->stream};
+                                     state.is_own && operation->kind == SCRIPT_LAUNCH && !operation->stream};
         found += pair[0].operation && is_launch_of(pair[0].operation, first) &&
                  is_launch_of(operation, second) && is_true(pair, between, reason);
         between = 0;
