@@ -239,7 +239,8 @@ static double march_cost(const struct group *group, const struct march *march, i
 static void try_chunks(const struct group *group, struct march *march, int rows, struct march *best)
 {
     uint32_t all = group->cells[march->axis];
-    for (uint32_t chunks = 1; chunks <= all && all / chunks >= MARCH_LEAST_LAYERS; chunks++) {
+    for (uint32_t chunks = 1; chunks <= all && all / chunks >= MARCH_LEAST_LAYERS;
+         chunks += 1 + chunks / 16) { /* where there are many, their number hardly matters */
         march->tile[march->axis] = (all + chunks - 1) / chunks;
         march->cost = march_cost(group, march, rows);
         if (!best->cost || march->cost < best->cost) *best = *march;
@@ -281,11 +282,11 @@ bool halo_tile_choose(struct group *group, uint32_t march_layers, struct placeme
     int rows = axis_of_rows(group);
     bool fits = choose_tile(group, rows);
     struct march march = {0};
-    if (march_layers != UINT32_MAX) march = choose_march(group, rows);
-    bool pays = march.axis == 2 &&
-                march.cost < work(group, group->tile, rows); /* rows are too little for a turn: measured */
-    bool marches = march.cost && (march_layers || !fits || pays);
-    if (marches) fits = use_march(group, &march, march_layers);
+    bool has_layers = group->cells[2] > 1; /* of rows; one row is too little for a turn: measured */
+    if (march_layers != UINT32_MAX && (has_layers || march_layers || !fits))
+        march = choose_march(group, rows);
+    bool is_better = march_layers || !fits || march.cost < work(group, group->tile, rows);
+    if (march.cost && is_better) fits = use_march(group, &march, march_layers);
     if (!fits)
         snprintf(failure->reason, sizeof failure->reason,
                  "the values of a tile do not fit into shared memory");
