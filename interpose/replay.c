@@ -343,7 +343,7 @@ void replay_tell_unused(void)
     if (ready)
         log_write(LOG_WARNING, "replay",
                   "%s: its %u group%s fitted no launch of this run, whose sizes or arguments are others than "
-                  "those recorded: "
-                  "run `kfuse record` and `kfuse plan` for them",
-                  replay.directory, ready, ready == 1 ? "" : "s");
+                  "those recorded: record this run too, and make one plan of both (`kfuse plan -o %s TRACE "
+                  "TRACE`)",
+                  replay.directory, ready, ready == 1 ? "" : "s", replay.directory);
 }

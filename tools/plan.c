@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kfuse plan: makes a plan folder from a trace, or from each trace in the user's cache folder that has none
- * yet. */
+ * kfuse plan: makes a plan folder from the traces of a program's runs, or from each trace in the user's cache
+ * folder that has none yet. */
 #include "fuser/fusion/group.h"
 #include "fuser/planner/planner.h"
 #include "fuser/solver/deadline.h"
@@ -8,6 +8,7 @@
 #include "common/trusted.h"
 #include "tools/commands.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -25,10 +26,13 @@
 static void print_help(void)
 {
     printf(
-        "usage: kfuse plan [OPTION]... [TRACE]\n"
+        "usage: kfuse plan [OPTION]... [TRACE]...\n"
         "Find the kernels of TRACE that can be fused, compile them, and write a plan folder. Needs no GPU.\n"
+        "Several TRACEs, of runs of one program with other sizes or inputs, make one plan for all of them. "
+        "A\n"
+        "folder stands for the .kftrace files in it.\n"
         "Without TRACE, plan what has been recorded in the user's cache folder and has no plan yet.\n\n"
-        "  -o, --output DIR      the plan [TRACE with .kfplan in place of .kftrace]\n"
+        "  -o, --output DIR      the plan [the first TRACE with .kfplan in place of .kftrace]\n"
         "  -m, --margin SHARE    a group must gain this share of its members' time [0.03]\n"
         "      --max-members N   launches in one group, at most [16, or those of the loop that they\n"
         "                        are in, up to 32]\n"
@@ -60,9 +64,11 @@ static void show_progress(void *context, const char *phase, uint32_t done, uint3
 
 static void print_summary(const struct planner_options *options, const struct planner_summary *summary)
 {
-    printf("%s: %llu launches become %llu in %u group%s; device time %.3f ms becomes %.3f ms (projected); "
+    char runs[32] = "";
+    if (summary->runs > 1) snprintf(runs, sizeof runs, " of %u runs", summary->runs);
+    printf("%s: %llu launches%s become %llu in %u group%s; device time %.3f ms becomes %.3f ms (projected); "
            "planned in %.1f s\n",
-           options->plan_path, (unsigned long long)summary->launches_before,
+           options->plan_path, (unsigned long long)summary->launches_before, runs,
            (unsigned long long)summary->launches_after, summary->groups, summary->groups == 1 ? "" : "s",
            (double)summary->original_ns / 1e6, (double)summary->planned_ns / 1e6, summary->seconds);
     if (summary->cut)
@@ -72,16 +78,17 @@ static void print_summary(const struct planner_options *options, const struct pl
         printf("%s: %u of %u kernels cannot be fused, as %s (`kfuse explain %s` tells of the others)\n",
                options->plan_path, summary->kernels - summary->kernels_analysed, summary->kernels,
                summary->refusal, options->plan_path);
-    if (summary->trace_damaged_bytes)
+    if (summary->damaged_trace)
         printf("%s: the last %llu bytes could not be read; the plan is made from what comes before\n",
-               options->trace_path, (unsigned long long)summary->trace_damaged_bytes);
+               summary->damaged_trace, (unsigned long long)summary->trace_damaged_bytes);
 }
 
-/* TRACE with its ending, if it is the usual one, replaced. */
+/* TRACE, or a folder, with its ending, if it is a trace's usual one, replaced. */
 static bool plan_path_for(const char *trace, char *path, size_t size)
 {
     const char *ending = ".kftrace";
     size_t length = strlen(trace), drop = strlen(ending);
+    while (length > 1 && trace[length - 1] == '/') length--;
     if (length <= drop || strcmp(trace + length - drop, ending) != 0) drop = 0;
     return (size_t)snprintf(path, size, "%.*s.kfplan", (int)(length - drop), trace) < size;
 }
@@ -131,14 +138,14 @@ static int plan_anyhow(struct planner_options *options, bool is_quiet)
     int died_of, status = plan_apart(options, is_quiet, &died_of);
     if (is_fault(died_of)) {
         fprintf(stderr, "kfuse plan: %s: the planner died (%s); planning again without halo fusions\n",
-                options->trace_path, strsignal(died_of));
+                options->trace_paths[0], strsignal(died_of));
         options->without_halo = true;
         status = plan_apart(options, is_quiet, &died_of);
         options->without_halo = false;
     }
     if (!died_of) return status;
-    return command_error("plan", "%s: the planner died (%s); the program runs as it is", options->trace_path,
-                         strsignal(died_of));
+    return command_error("plan", "%s: the planner died (%s); the program runs as it is",
+                         options->trace_paths[0], strsignal(died_of));
 }
 
 static int plan_cache(struct planner_options *options, bool is_quiet)
@@ -159,13 +166,81 @@ static int plan_cache(struct planner_options *options, bool is_quiet)
         if (!plan_path_for(traces.gl_pathv[i], plan, sizeof plan)) continue;
         snprintf(binary, sizeof binary, "%s/plan.bin", plan);
         if (stat(binary, &made) == 0) continue;
-        options->trace_path = traces.gl_pathv[i];
+        options->trace_paths = (const char *const *)&traces.gl_pathv[i];
+        options->trace_count = 1;
         options->plan_path = plan;
         if (plan_anyhow(options, is_quiet) != COMMAND_DONE) status = COMMAND_FAILED;
         planned++;
     }
     if (planned == 0 && !is_quiet) printf("%s: nothing to plan (%zu traces)\n", folder, traces.gl_pathc);
     globfree(&traces);
+    return status;
+}
+
+struct trace_list {
+    const char **paths;
+    uint32_t count;
+};
+
+/* Takes the path over; false when memory is out. */
+static bool add_path(struct trace_list *list, char *path)
+{
+    const char **grown = path ? realloc(list->paths, (list->count + 1) * sizeof *grown) : NULL;
+    if (grown) {
+        list->paths = grown;
+        grown[list->count++] = path;
+    } else {
+        free(path);
+    }
+    return grown != NULL;
+}
+
+static int is_trace(const struct dirent *file)
+{
+    const char *ending = strrchr(file->d_name, '.');
+    return ending && ending != file->d_name && !strcmp(ending, ".kftrace");
+}
+
+/* By name. False, and said, where there is none. */
+static bool add_folder(struct trace_list *list, const char *folder)
+{
+    struct dirent **files = NULL;
+    int count = scandir(folder, &files, is_trace, alphasort);
+    bool added = true;
+    for (int i = 0; i < count; i++) {
+        char *path = NULL;
+        added = asprintf(&path, "%s/%s", folder, files[i]->d_name) > 0 && add_path(list, path) && added;
+        free(files[i]);
+    }
+    free(files);
+    if (count > 0 && added) return true;
+    command_error("plan", "%s: %s", folder,
+                  count < 0    ? strerror(errno)
+                  : count == 0 ? "no .kftrace file in it; record one with `kfuse record -o FILE -- PROGRAM`"
+                               : "out of memory");
+    return false;
+}
+
+static bool add_traces(struct trace_list *list, const char *argument)
+{
+    struct stat status;
+    if (stat(argument, &status) == 0 && S_ISDIR(status.st_mode)) return add_folder(list, argument);
+    if (add_path(list, strdup(argument))) return true;
+    command_error("plan", "%s: out of memory", argument);
+    return false;
+}
+
+static int plan_traces(struct planner_options *options, char **arguments, bool is_quiet)
+{
+    struct trace_list list = {0};
+    int status = COMMAND_FAILED;
+    bool are_there = true;
+    for (; *arguments && are_there; arguments++) are_there = add_traces(&list, *arguments);
+    options->trace_paths = list.paths;
+    options->trace_count = list.count;
+    if (are_there) status = plan_anyhow(options, is_quiet);
+    for (uint32_t i = 0; i < list.count; i++) free((char *)list.paths[i]);
+    free(list.paths);
     return status;
 }
 
@@ -264,16 +339,14 @@ int command_plan(int argc, char **argv)
         default:
             return command_usage("plan", NULL);
         }
-    if (argc - optind > 1) return command_usage("plan", "one trace at a time");
     if (optind == argc) {
         if (options.plan_path) return command_usage("plan", "-o needs a trace");
         return plan_cache(&options, is_quiet);
     }
-    options.trace_path = argv[optind];
     if (!options.plan_path) {
         if (!plan_path_for(argv[optind], path, sizeof path))
             return command_error("plan", "%s: path too long", argv[optind]);
         options.plan_path = path;
     }
-    return plan_anyhow(&options, is_quiet);
+    return plan_traces(&options, argv + optind, is_quiet);
 }

@@ -54,7 +54,7 @@ static void print_head(const char *directory, const json_t *plan, const struct p
     const struct plan_header *header = binary->header;
     printf("%s: for %s%s (compute %u.%u), from %s\n", directory, header->device_name,
            header->is_emulated ? ", emulated" : "", header->compute_major, header->compute_minor,
-           plan_file_text(plan, "trace"));
+           plan_file_text(json_object_get(plan, "trace"), "file"));
     print_change("launches", (double)plan_file_number(plan, "launches_before"),
                  (double)plan_file_number(plan, "launches_after"), "");
     printf("launches analysed: %lld\n", plan_file_number(plan, "launches_analysed"));

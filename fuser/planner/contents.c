@@ -9,12 +9,14 @@ struct program_version {
     bool is_resolved;
     const unsigned char *written; /* bytes from offset on; NULL: not known */
     uint64_t offset, bytes;
+    bool is_initial;            /* as the image has it */
     const unsigned char *whole; /* is_resolved: the variable, or NULL: not known */
 };
 struct program_variable {
     const char *name;
     uint32_t module;
     uint64_t address, size;
+    bool is_gone; /* with the run that it was looked up in; not yet in the next */
     bool is_lost; /* its module is loaded at several addresses, or kernels are given its own */
     struct program_version *versions;
     uint32_t version_count, version_capacity;
@@ -34,7 +36,9 @@ bool contents_add(struct program *program, const struct trace_variable *variable
 {
     struct program_variable *known = find(program, variable->module, name);
     if (known) {
-        known->is_lost |= known->address != variable->address;
+        known->is_lost |= !known->is_gone && known->address != variable->address;
+        known->is_gone = false;
+        known->address = variable->address;
         return true;
     }
     uint32_t count = program->variable_count;
@@ -50,7 +54,7 @@ bool contents_add(struct program *program, const struct trace_variable *variable
 
 /* From the next launch on. */
 static bool add_version(struct program *program, struct program_variable *variable,
-                        const unsigned char *written, uint64_t offset, uint64_t bytes)
+                        struct program_version version)
 {
     uint32_t count = variable->version_count;
     if (count == variable->version_capacity) {
@@ -61,8 +65,8 @@ static bool add_version(struct program *program, struct program_variable *variab
         variable->versions = grown;
         variable->version_capacity = capacity;
     }
-    variable->versions[variable->version_count++] = (struct program_version){
-        .since = program->launch_count, .written = written, .offset = offset, .bytes = bytes};
+    version.since = program->launch_count;
+    variable->versions[variable->version_count++] = version;
     return true;
 }
 
@@ -70,9 +74,14 @@ bool contents_write(struct program *program, uint64_t address, uint64_t size, co
 {
     for (uint32_t i = 0; i < program->variable_count; i++) {
         struct program_variable *variable = &program->variables[i];
-        if (address >= variable->address + variable->size || variable->address >= address + size) continue;
+        if (variable->is_gone || address >= variable->address + variable->size ||
+            variable->address >= address + size)
+            continue;
         bool is_inside = address >= variable->address && address + size <= variable->address + variable->size;
-        if (!add_version(program, variable, is_inside ? bytes : NULL, address - variable->address, size))
+        if (!add_version(program, variable,
+                         (struct program_version){.written = is_inside ? bytes : NULL,
+                                                  .offset = address - variable->address,
+                                                  .bytes = size}))
             return false;
     }
     return true;
@@ -81,7 +90,17 @@ bool contents_write(struct program *program, uint64_t address, uint64_t size, co
 bool contents_forget(struct program *program)
 {
     for (uint32_t i = 0; i < program->variable_count; i++)
-        if (!add_version(program, &program->variables[i], NULL, 0, 0)) return false;
+        if (!add_version(program, &program->variables[i], (struct program_version){0})) return false;
+    return true;
+}
+
+bool contents_reset(struct program *program)
+{
+    for (uint32_t i = 0; i < program->variable_count; i++) {
+        program->variables[i].is_gone = true;
+        if (!add_version(program, &program->variables[i], (struct program_version){.is_initial = true}))
+            return false;
+    }
     return true;
 }
 
@@ -115,7 +134,10 @@ static const unsigned char *bytes_of_version(struct program *program, const stru
     const unsigned char *before = first || !declared ? NULL : initial_bytes(program, declared);
     for (uint32_t i = first; i <= index; i++) {
         struct program_version *version = &variable->versions[i];
-        if (!version->is_resolved) version->whole = resolve(program, variable, version, before);
+        if (!version->is_resolved && version->is_initial)
+            version->whole = declared ? initial_bytes(program, declared) : NULL;
+        else if (!version->is_resolved)
+            version->whole = resolve(program, variable, version, before);
         version->is_resolved = true;
         before = version->whole;
     }
@@ -154,7 +176,8 @@ void contents_expose(struct program *program, const struct program_launch *launc
         uint64_t word;
         memcpy(&word, launch->arguments + at, sizeof word);
         for (uint32_t i = 0; i < program->variable_count; i++)
-            if (word - program->variables[i].address < program->variables[i].size)
+            if (!program->variables[i].is_gone &&
+                word - program->variables[i].address < program->variables[i].size)
                 program->variables[i].is_lost = true;
     }
 }

@@ -20,6 +20,8 @@ bool contents_write(struct program *program, uint64_t address, uint64_t size, co
 void contents_expose(struct program *program, const struct program_launch *launch);
 /* Anything may have been written. */
 bool contents_forget(struct program *program);
+/* Another run begins: the variables are as their images have them, wherever they will lie. */
+bool contents_reset(struct program *program);
 
 /* The `__constant__` variables that the launch's kernel names, in the arena; where memory is out, fewer. */
 void contents_of_launch(struct program *program, const struct program_launch *launch,

@@ -387,7 +387,8 @@ static bool is_profitable(struct search *search, struct search_group *group)
     double cost = (double)deferred->materialised * rematerialisation_ns(search, group);
     if (deferred->deferrals) deferred->projected.fused_ns += cost / (double)deferred->deferrals;
     if (search->options->keeps_losing) return true;
-    double loading = search->program->is_whole_run ? search->projection.load_ns : 0;
+    double loading =
+        search->program->is_whole_run ? search->projection.load_ns * search->program->run_count : 0;
     double all = gain * (double)deferred->deferrals - cost - loading;
     return all > search->options->margin * group->projected.fused_ns * (double)deferred->deferrals &&
            deferred->materialised * MATERIALISED_SHARE <= deferred->deferrals;

@@ -17,6 +17,7 @@ planner_sources = \
 	fuser/planner/plan_source.c fuser/planner/plan_source.h \
 	fuser/planner/planner.c fuser/planner/planner.h \
 	fuser/planner/program.c fuser/planner/program.h \
+	fuser/planner/runs.c fuser/planner/runs.h \
 	fuser/planner/projection.c fuser/planner/projection.h \
 	fuser/planner/search.c fuser/planner/search.h fuser/planner/search_memo.h \
 	fuser/planner/shift.c fuser/planner/shift.h \

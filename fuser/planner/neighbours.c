@@ -449,6 +449,7 @@ json_t *neighbours_json(struct search *search)
     for (uint32_t i = 0; pairs && i + 1 < search->program->launch_count; i++) {
         struct neighbours pair = pairs[i];
         struct hash128 situation;
+        if (launch_of(&pair, 1)->is_first) continue;
         if (!situation_of(&pair, &situation)) break;
         HASH_FIND(hh, rows, &situation, sizeof situation, row);
         if (!row) row = find_row(&pair, &rows, &situation, list);

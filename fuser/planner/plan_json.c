@@ -501,7 +501,7 @@ char *plan_json(struct search *search, const char *trace_name, struct planner_su
     json_object_set_new(root, "kfuse", json_string(PACKAGE_VERSION));
     json_object_set_new(
         root, "trace",
-        json_pack("{s:s,s:b}", "file", trace_name, "damaged", search->program->damaged_bytes != 0));
+        json_pack("{s:s,s:b}", "file", trace_name, "damaged", summary->trace_damaged_bytes != 0));
     json_object_set_new(root, "device",
                         json_pack("{s:s,s:i,s:i,s:i,s:b}", "name", device->name, "compute_major",
                                   (int)device->compute_major, "compute_minor", (int)device->compute_minor,

@@ -38,10 +38,15 @@ static bool can_plan(const struct program *program, const char *path, char *erro
     return true;
 }
 
-static const char *file_name(const char *path)
+/* The files' names, in the arena; NULL: memory is out. */
+static const char *names_of_traces(struct arena *arena, const struct planner_options *options)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    const char *names = "";
+    for (uint32_t i = 0; names && i < options->trace_count; i++) {
+        const char *path = options->trace_paths[i], *slash = strrchr(path, '/');
+        names = arena_printf(arena, "%s%s%s", names, i ? ", " : "", slash ? slash + 1 : path);
+    }
+    return names;
 }
 
 static bool plan_program(const struct planner_options *options, struct program *program,
@@ -51,17 +56,19 @@ static bool plan_program(const struct planner_options *options, struct program *
     struct launch_classes classes = {0};
     struct pairs pairs = {0};
     struct search search = {0};
+    const char *names = names_of_traces(program->arena, options);
     char *json = NULL;
-    bool planned = launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
+    bool planned = names &&
+                   launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
                    pairs_open(&pairs, &classes, program->compiler->answers);
     pairs.memo.without_halo = options->without_halo;
     pairs.memo.march_layers = options->march_layers;
     pairs.memo.without_one_block = options->only && !(options->only >> GROUP_ONE_BLOCK & 1);
     planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
-              (json = plan_json(&search, file_name(options->trace_path), summary));
+              (json = plan_json(&search, names, summary));
     deadline_leave(deadline);
     if (!planned)
-        snprintf(error, error_size, "%s: %s", options->trace_path,
+        snprintf(error, error_size, "%s: %s", options->trace_paths[0],
                  search.error ? search.error : "out of memory");
     planned = planned && plan_write(&search, options->plan_path, json, error, error_size);
     free(json);
@@ -78,11 +85,12 @@ bool planner_run(const struct planner_options *options, struct planner_summary *
     double start = deadline_now();
     *summary = (struct planner_summary){0};
     if (!plan_folder_may_hold(options->plan_path, error, error_size)) return false;
-    struct trace_reader *reader = trace_reader_open_trusted(options->trace_path, error, error_size);
-    struct program *program = program_read(reader, error, error_size);
+    struct runs *runs = runs_open(options->trace_paths, options->trace_count, true, error, error_size);
+    struct program *program = program_read(runs, error, error_size);
     if (!program) return false;
-    summary->trace_damaged_bytes = program->damaged_bytes;
-    bool planned = can_plan(program, options->trace_path, error, error_size);
+    summary->runs = program->run_count;
+    summary->trace_damaged_bytes = runs_damaged_bytes(runs, &summary->damaged_trace);
+    bool planned = can_plan(program, options->trace_paths[0], error, error_size);
     if (planned) {
         isl_ctx *ctx = isl_ctx_alloc();
         isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE);

@@ -32,10 +32,11 @@
 #include <stdint.h>
 
 struct planner_options {
-    const char *trace_path;
-    const char *plan_path; /* folder; created; an older plan in it is replaced */
-    double margin;         /* a group must gain at least this share of its original sum; 0.03 unless told */
-    uint32_t max_members;  /* of one group; 0: 16, or as many as the loop that they are in has, up to 32 */
+    const char *const *trace_paths; /* of runs of one program on one device */
+    uint32_t trace_count;           /* at least one */
+    const char *plan_path;          /* folder; created; an older plan in it is replaced */
+    double margin;        /* a group must gain at least this share of its original sum; 0.03 unless told */
+    uint32_t max_members; /* of one group; 0: 16, or as many as the loop that they are in has, up to 32 */
     double most_seconds; /* for all of it (deadline.h); what was not come to by then stays apart. 0: no limit;
                           * 600 unless told
                           */
@@ -59,7 +60,9 @@ struct planner_summary {
     uint64_t original_ns, planned_ns; /* device time of the recorded launches, and projected */
     uint32_t groups, kernels, kernels_analysed;
     char refusal[512]; /* the kernel with most launches among those not analysed, and why; or empty */
-    uint64_t trace_damaged_bytes;
+    uint64_t trace_damaged_bytes; /* that could not be read */
+    const char *damaged_trace;    /* the first that has some, or NULL */
+    uint32_t runs;
     double seconds;
     const char *cut; /* the first phase that time cut, or NULL */
 };

@@ -334,7 +334,7 @@ double profit_of(const struct search *search, const struct search_group *group)
 bool profit_covers_loading(const struct search *search, double gain, uint64_t uses)
 {
     return search->options->keeps_losing || !search->program->is_whole_run ||
-           gain * (double)uses > search->projection.load_ns;
+           gain * (double)uses > search->projection.load_ns * search->program->run_count;
 }
 
 uint64_t profit_most_uses(const struct search *search, const struct search_group *planned)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads a trace once, in order, keeping the live allocations, so that every pointer of every launch is
+ * Reads its traces once, in order, keeping the live allocations, so that every pointer of every launch is
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
 #include "fuser/codegen/cubin.h"
 #include "fuser/kernel/inline.h"
@@ -36,6 +36,7 @@ struct reading { /* what the pass over the trace carries along */
     uint32_t first_thread;               /* that launched or copied; 0: none yet */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
+    bool has_launched, is_whole; /* the run; it is, since its recording has ended with the program */
     bool out_of_memory;
 };
 
@@ -270,6 +271,8 @@ static void add_launch(struct reading *reading, struct program_launch *launch)
         return;
     program->has_streams |= record->stream != 0;
     launch->boundary = why_window_ends(reading, record);
+    launch->is_first = !reading->has_launched;
+    reading->has_launched = true;
     if (launch->boundary) program->window_count++;
     launch->window = program->window_count;
     uint64_t before = launch->boundary ? 0 : previous->arrival_ns + previous->host_ns + reading->passed_ns;
@@ -492,7 +495,7 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         keep_activity(reading, view->fixed);
         break;
     case TRACE_END:
-        program->is_whole_run = ((const struct trace_end *)view->fixed)->reason == TRACE_END_EXIT;
+        reading->is_whole = ((const struct trace_end *)view->fixed)->reason == TRACE_END_EXIT;
         break;
     case TRACE_NONE:
     case TRACE_KINDS:
@@ -546,27 +549,65 @@ static void forget_loading(struct program *program)
     free(gaps);
 }
 
-struct program *program_read(struct trace_reader *reader, char *error, size_t error_size)
+static void end_run(struct reading *reading)
 {
-    if (!reader) return NULL;
+    struct program *program = reading->program;
+    end_copy(reading);
+    program->is_whole_run &= reading->is_whole;
+    program->seconds += (double)(reading->last_arrival - reading->first_arrival) * 1e-9;
+    program->run_count++;
+}
+
+/* The memory of the run before went with its process. What the rest of that did, where recording ended
+ * earlier, is not known. */
+static void begin_run(struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->live_count && reading->is_whole; i++)
+        if (reading->live[i].is_private)
+            add_event(reading,
+                      (struct program_event){.kind = PROGRAM_FREES, .array = reading->live[i].array});
+    if (!reading->is_whole) add_event(reading, (struct program_event){.kind = PROGRAM_UNKNOWN});
+    reading->live_count = 0;
+    if (!contents_reset(reading->program)) reading->out_of_memory = true;
+    reading->previous = NULL;
+    reading->boundary = "another run begins";
+    reading->context = reading->thread = reading->first_thread = 0;
+    reading->passed_ns = reading->first_arrival = reading->last_arrival = 0;
+    reading->has_launched = reading->is_whole = false;
+}
+
+static void read_runs(struct reading *reading, struct runs *runs)
+{
+    struct program *program = reading->program;
+    struct trace_view view;
+    uint32_t run = 0, before = 0;
+    program->is_whole_run = true;
+    for (; runs_next(runs, &view, &run); before = run) {
+        if (run != before) {
+            end_run(reading);
+            begin_run(reading);
+        }
+        program->record_count++;
+        read_record(reading, &view);
+    }
+    end_run(reading);
+}
+
+struct program *program_read(struct runs *runs, char *error, size_t error_size)
+{
+    if (!runs) return NULL;
     struct arena *arena = arena_create();
     struct program *program = arena ? arena_alloc(arena, sizeof *program) : NULL;
     if (!program) {
         arena_free(arena);
-        trace_reader_close(reader);
+        runs_close(runs);
         snprintf(error, error_size, "out of memory for the trace");
         return NULL;
     }
     program->arena = arena;
-    program->reader = reader;
+    program->runs = runs;
     struct reading reading = {.program = program};
-    struct trace_view view;
-    while (trace_next(reader, &view)) {
-        program->record_count++;
-        read_record(&reading, &view);
-    }
-    program->damaged_bytes = trace_damaged_bytes(reader);
-    program->seconds = (double)(reading.last_arrival - reading.first_arrival) * 1e-9;
+    read_runs(&reading, runs);
     if (program->launch_count)
         qsort(program->launches, program->launch_count, sizeof *program->launches, compare_launches);
     reading.out_of_memory |= !memop_end(program);
@@ -574,8 +615,9 @@ struct program *program_read(struct trace_reader *reader, char *error, size_t er
     for (uint32_t i = 0; i < reading.activity_count; i++) join_activity(program, reading.activities[i]);
     free(reading.activities);
     free(reading.live);
-    if (!reading.out_of_memory) return program;
-    snprintf(error, error_size, "out of memory for the trace");
+    if (!reading.out_of_memory && !runs_error(runs)) return program;
+    snprintf(error, error_size, "%s",
+             reading.out_of_memory ? "out of memory for the trace" : runs_error(runs));
     program_free(program);
     return NULL;
 }
@@ -586,7 +628,7 @@ void program_free(struct program *program)
     for (uint32_t i = 0; i < program->module_count; i++) ptx_module_free(program->modules[i].ptx);
     free(program->launches);
     free(program->events);
-    if (program->reader) trace_reader_close(program->reader);
+    runs_close(program->runs);
     arena_free(program->arena);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The recorded program: a trace in memory, launches resolved against the allocations that lived at the time
- * and cut into windows. Everything belongs to the program's arena; argument bytes stay in the mapped trace.
+ * The recorded program: its traces in memory, launches resolved against the allocations that lived at the time
+ * and cut into windows. Each run begins with no memory, and with module variables as their images have them.
+ * Everything belongs to the program's arena; argument bytes stay in the mapped traces.
  */
 #ifndef KFUSE_FUSER_PLANNER_PROGRAM_H
 #define KFUSE_FUSER_PLANNER_PROGRAM_H
@@ -11,6 +12,7 @@
 #include "common/trace.h"
 #include "fuser/access/access.h"
 #include "fuser/codegen/compiler.h"
+#include "fuser/planner/runs.h"
 #include "ptx/ptx.h"
 
 #include <stdbool.h>
@@ -70,6 +72,7 @@ struct program_launch {
     uint32_t pointer_count;
     uint32_t window;
     const char *boundary; /* of the first launch of a window: what ended the one before; NULL: nothing did */
+    bool is_first;        /* of its run */
     /* host time between the end of the launch call before it in its window and this call, but what it takes
      * to load a kernel, where it is launched again */
     uint32_t gap_ns;
@@ -95,7 +98,8 @@ struct program_event {
 struct program {
     struct arena *arena;
     const struct compiler *compiler; /* NULL: NVRTC runs in this process */
-    struct trace_reader *reader;
+    struct runs *runs;
+    uint32_t run_count; /* that were recorded */
     struct trace_device device;
     bool has_device;
     struct program_module *modules; /* by trace number; 0 unused */
@@ -112,14 +116,13 @@ struct program {
     uint64_t contents_bytes; /* of all their versions */
     bool has_streams;        /* more than the default one is used */
     bool has_others; /* launches in streams that are no default ones, launches or copies by a second thread */
-    uint64_t record_count; /* of the trace, of all kinds */
-    bool is_whole_run;     /* the recording ended because the program did */
-    uint64_t damaged_bytes;
-    double seconds; /* from first to last arrival */
+    uint64_t record_count; /* of all kinds */
+    bool is_whole_run;     /* the recording ended because the program did; of each run */
+    double seconds;        /* from first to last arrival, in all */
 };
 
-/* Takes the reader over. NULL with a message in error; where the reader is NULL, the message is there. */
-struct program *program_read(struct trace_reader *reader, char *error, size_t error_size);
+/* Takes the runs over. NULL with a message in error; where there are none (NULL), the message is there. */
+struct program *program_read(struct runs *runs, char *error, size_t error_size);
 void program_free(struct program *program);
 /* Why this launch must stay as it is, whatever its kernel, or NULL. */
 const char *program_special_launch(const struct program *program, const struct trace_launch *record);

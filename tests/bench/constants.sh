@@ -42,3 +42,7 @@ for change in less table; do
     most "$change" 12 12
     most nothing 18 12
 done
+# one plan of all three: each run finds the variables as its image has them, whatever the run before has written
+for change in nothing less table; do record_run "$constants" --change "$change"; done
+plan_runs
+for change in nothing less table; do most "$change" 12 12; done

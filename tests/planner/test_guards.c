@@ -42,14 +42,18 @@ struct planned {
     const struct group_conditions *conditions;
 };
 
+static struct runs *open_runs(char *error, size_t size)
+{
+    return runs_open(&(const char *){temporary_path}, 1, false, error, size);
+}
+
 static void plan(struct planned *planned)
 {
     char error[512];
     memset(planned, 0, sizeof *planned);
     written_end(&trace);
     planner_defaults(&planned->options);
-    planned->program =
-        program_read(trace_reader_open(temporary_path, error, sizeof error), error, sizeof error);
+    planned->program = program_read(open_runs(error, sizeof error), error, sizeof error);
     if (!planned->program) fail_msg("%s", error);
     planned->ctx = isl_ctx_alloc();
     isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
@@ -327,8 +331,7 @@ static void test_calibration(void **state)
     trace.kernel_ns = 1000;
     for (int i = 0; i < 5; i++) written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
     written_end(&trace);
-    struct program *program =
-        program_read(trace_reader_open(temporary_path, error, sizeof error), error, sizeof error);
+    struct program *program = program_read(open_runs(error, sizeof error), error, sizeof error);
     assert_non_null(program);
     struct projection measured = projection_calibrate(program);
     assert_float_equal(measured.floor_ns, 1000, 1e-6);

@@ -62,7 +62,8 @@ static bool plan_to(const char *path)
 {
     struct planner_options options;
     planner_defaults(&options);
-    options.trace_path = trace_path;
+    options.trace_paths = &(const char *){trace_path};
+    options.trace_count = 1;
     options.plan_path = path;
     options.max_members = max_members;
     options.only = ~(1u << GROUP_ONE_BLOCK); /* the launches are small */

@@ -340,7 +340,15 @@ static char *march(const struct batch *batch)
     return layers[batch->programs[0].number / NUMBERS % 4];
 }
 
-static bool make_plan(const struct judge *judge, struct batch *batch, const char *trace, const char *plan)
+/* Whether the plan is made of two runs: that of what is recorded, and that of all that is replayed. */
+static bool has_two_runs(const struct batch *batch)
+{
+    enum { NUMBERS = 30 };
+    return batch->programs[0].number / NUMBERS % 3 == 1;
+}
+
+/* traces: two; the second is NULL where there is none. */
+static bool make_plan(const struct judge *judge, struct batch *batch, char *const *traces, const char *plan)
 {
     const char *out, *err;
     const struct pass pass = {.kind = "plan"};
@@ -356,7 +364,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, const char
                          march(batch),
                          "-o",
                          (char *)plan,
-                         (char *)trace,
+                         traces[0],
+                         traces[1],
                          NULL};
     int status = run_process(judge, batch->arena, &pass, arguments, &out, &err);
     if (status == 0) return true;
@@ -399,10 +408,24 @@ static void run_planned(const struct judge *judge, struct batch *batch, const ch
     }
 }
 
+static void record(const struct judge *judge, struct batch *batch, const char *trace, bool is_whole,
+                   const char **texts)
+{
+    struct pass pass = {.kind = "record", .is_replay = is_whole, .has_kfuse = true};
+    pass_set(&pass, "KFUSE_RECORD", trace);
+    pass_set(&pass, "KFUSE_RECORD_LAUNCHES", "0");
+    pass_set(&pass, "KFUSE_THROUGH_SYNC", through(batch));
+    pass_set(&pass, "KFUSE_OWN_STREAM", "1");
+    pass_set(&pass, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
+    run_pass(judge, batch, &pass, texts);
+    strip_libraries(batch, trace);
+}
+
 void judge_batch(const struct judge *judge, struct batch *batch)
 {
     struct arena *arena = batch->arena;
-    const char *trace = arena_printf(arena, "%s/app.kftrace", judge->folder);
+    char *trace = arena_printf(arena, "%s/app.kftrace", judge->folder);
+    char *other = has_two_runs(batch) ? arena_printf(arena, "%s/other.kftrace", judge->folder) : NULL;
     const char *plan = arena_printf(arena, "%s/app.kfplan", judge->folder);
     const char **whole = arena_calloc(arena, batch->count + 1, sizeof *whole);
     const char **recorded = arena_calloc(arena, batch->count + 1, sizeof *recorded);
@@ -416,17 +439,11 @@ void judge_batch(const struct judge *judge, struct batch *batch)
         free(text);
     }
     run_alone(judge, batch, whole, recorded);
-    struct pass record = {.kind = "record", .has_kfuse = true};
-    pass_set(&record, "KFUSE_RECORD", trace);
-    pass_set(&record, "KFUSE_RECORD_LAUNCHES", "0");
-    pass_set(&record, "KFUSE_THROUGH_SYNC", through(batch));
-    pass_set(&record, "KFUSE_OWN_STREAM", "1");
-    pass_set(&record, "KFUSE_EMULATOR", schedule(judge, batch, 0, true));
-    run_pass(judge, batch, &record, recorded);
-    strip_libraries(batch, trace);
+    record(judge, batch, trace, false, recorded);
+    if (other) record(judge, batch, other, true, whole);
     for (uint32_t i = 0; i < batch->count; i++) {
         if (batch->programs[i].is_failed) continue;
-        if (make_plan(judge, batch, trace, plan)) run_planned(judge, batch, plan, whole);
+        if (make_plan(judge, batch, (char *[]){trace, other}, plan)) run_planned(judge, batch, plan, whole);
         break;
     }
 }

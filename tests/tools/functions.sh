@@ -91,6 +91,19 @@ record_and_plan() {
     expect 0 timeout -k 5 $((4 * limit)) "$kfuse" plan $kinds ${plan_options:-} -o "$work/app.kfplan" "$work/app.kftrace"
 }
 
+# record_run PROGRAM ARGUMENT...: one more trace in $work/runs
+record_run() {
+    mkdir -p "$work/runs"
+    # shellcheck disable=SC2086
+    expect 0 within "$kfuse" record $emulate -o "$work/runs/$(find "$work/runs" -name '*.kftrace' | wc -l).kftrace" -- "$@"
+}
+
+# plan_runs: $work/app.kfplan of all of them, with $kinds and $plan_options
+plan_runs() {
+    # shellcheck disable=SC2086
+    expect 0 timeout -k 5 $((4 * limit)) "$kfuse" plan $kinds ${plan_options:-} -o "$work/app.kfplan" "$work/runs"
+}
+
 # run_planned PROGRAM ARGUMENT...: a run with the plan that must be as the original; counts in $work/stats; with $run_options
 run_planned() {
     rm -f "$work/stats"

@@ -39,7 +39,6 @@ for margin in -1 1 much; do
     says "$margin: the margin must be at least 0 and below 1"
 done
 expect 2 "$kfuse" plan --max-members 1 "$work/app.kftrace"
-expect 2 "$kfuse" plan a b
 expect 1 "$kfuse" plan "$work/app.kftrace"
 says "$work/app.kftrace"
 [ ! -e "$work/app.kfplan" ] || fail "a plan without a trace"
