@@ -425,7 +425,8 @@ void judge_batch(const struct judge *judge, struct batch *batch)
 {
     struct arena *arena = batch->arena;
     char *trace = arena_printf(arena, "%s/app.kftrace", judge->folder);
-    char *other = has_two_runs(batch) ? arena_printf(arena, "%s/other.kftrace", judge->folder) : NULL;
+    batch->has_two_runs = has_two_runs(batch);
+    char *other = batch->has_two_runs ? arena_printf(arena, "%s/other.kftrace", judge->folder) : NULL;
     const char *plan = arena_printf(arena, "%s/app.kfplan", judge->folder);
     const char **whole = arena_calloc(arena, batch->count + 1, sizeof *whole);
     const char **recorded = arena_calloc(arena, batch->count + 1, sizeof *recorded);

@@ -50,6 +50,7 @@ struct batch {
     struct arena *arena;
     struct judge_program *programs;
     uint32_t count;
+    bool has_two_runs; /* is its plan made of */
     struct judge_refusal refusals[256];
     uint32_t refusal_count;
     struct judge_group groups[1024];

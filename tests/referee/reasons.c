@@ -122,16 +122,17 @@ static bool is_true(const struct neighbour pair[2], uint64_t between, const char
     return false;
 }
 
-enum reasons_verdict reasons_check(const struct script *script, const struct reasons_launch *first,
-                                   const struct reasons_launch *second, const char *reason, uint64_t count)
+/* Such neighbours of which the reason is true, in the recorded part of the program or in all of it. */
+static uint64_t count_true(const struct script *script, bool is_whole, const struct reasons_launch *first,
+                           const struct reasons_launch *second, const char *reason)
 {
     struct state state = {0};
     struct neighbour pair[2] = {0};
     uint64_t between = 0, found = 0;
-    bool is_memory = strncmp(reason, "kernel ", 7) == 0 && strstr(reason, ": " NOT_PLAIN);
-    if (!is_memory && strncmp(reason, BETWEEN, strlen(BETWEEN)) != 0) return REASONS_OTHER;
-    for (uint32_t i = 0; i < script->count && script->operations[i].kind != SCRIPT_REPLAY; i++) {
+    for (uint32_t i = 0; i < script->count; i++) {
         const struct script_operation *operation = &script->operations[i];
+        if (operation->kind == SCRIPT_REPLAY && is_whole) continue;
+        if (operation->kind == SCRIPT_REPLAY) break;
         follow(&state, operation);
         if (operation->kind != SCRIPT_LAUNCH && operation->kind != SCRIPT_BAD) {
             between |= bits_of(operation);
@@ -144,5 +145,16 @@ enum reasons_verdict reasons_check(const struct script *script, const struct rea
                  is_launch_of(operation, second) && is_true(pair, between, reason);
         between = 0;
     }
+    return found;
+}
+
+enum reasons_verdict reasons_check(const struct script *script, bool has_two_runs,
+                                   const struct reasons_launch *first, const struct reasons_launch *second,
+                                   const char *reason, uint64_t count)
+{
+    bool is_memory = strncmp(reason, "kernel ", 7) == 0 && strstr(reason, ": " NOT_PLAIN);
+    if (!is_memory && strncmp(reason, BETWEEN, strlen(BETWEEN)) != 0) return REASONS_OTHER;
+    uint64_t found = count_true(script, false, first, second, reason);
+    if (has_two_runs) found += count_true(script, true, first, second, reason);
     return found >= count ? REASONS_TRUE : REASONS_UNTRUE;
 }

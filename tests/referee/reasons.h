@@ -15,8 +15,10 @@ struct reasons_launch {
     const char *kernel;
     uint32_t grid[3], block[3];
 };
-/* count: of neighbours first, second of which it is said, in the recorded part of the program. */
-enum reasons_verdict reasons_check(const struct script *script, const struct reasons_launch *first,
-                                   const struct reasons_launch *second, const char *reason, uint64_t count);
+/* count: of neighbours first, second of which it is said, in the recorded part of the program; has_two_runs: and in
+ * all of it, once more. */
+enum reasons_verdict reasons_check(const struct script *script, bool has_two_runs,
+                                   const struct reasons_launch *first, const struct reasons_launch *second,
+                                   const char *reason, uint64_t count);
 
 #endif

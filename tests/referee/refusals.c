@@ -104,7 +104,8 @@ static void check_neighbours(struct batch *batch, const json_t *kernels, const j
     for (uint32_t i = 0; i < batch->count; i++) {
         struct judge_program *program = &batch->programs[i];
         if (program->number != number || program->is_failed) continue;
-        enum reasons_verdict verdict = reasons_check(program->script, &first, &second, reason, count);
+        enum reasons_verdict verdict =
+            reasons_check(program->script, batch->has_two_runs, &first, &second, reason, count);
         if (verdict == REASONS_OTHER) continue;
         judge_count_refusal(batch,
                             verdict == REASONS_TRUE ? "(reason) says what the program's text has"
