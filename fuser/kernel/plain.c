@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rewrites loads in place; what holds an address follows from places.h. */
 #include "fuser/kernel/plain.h"
+#include "fuser/kernel/chosen_loads.h"
 #include "fuser/kernel/inline.h"
 #include "fuser/kernel/places.h"
 
@@ -522,7 +523,7 @@ const struct ptx_function *plain_parameters(struct arena *arena, const struct pt
 
 const struct ptx_function *plain_function(struct arena *arena, const struct ptx_function *function)
 {
-    return plain_parameters(arena, inline_calls(arena, function));
+    return chosen_loads_split(arena, plain_parameters(arena, inline_calls(arena, function)));
 }
 
 static bool has_computed_load(const struct ptx_function *function)

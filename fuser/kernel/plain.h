@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A kernel in the form that all later parts see: calls are replaced by what they call (inline.h), and parameters are
- * read by name.
+ * A kernel in the form that all later parts see: calls are replaced by what they call (inline.h), parameters are read
+ * by name, and loads whose address data choose are two (chosen_loads.h).
  *
  * Kernels that take a struct or closure by value read it through its address (`mov.b64 %rd1, f_param_0;
  * ld.param.f64 %fd1, [%rd1+16]`), through a generic address (`cvta.param`), or through a copy in local memory. Where
@@ -16,7 +16,7 @@
 /* The function itself where nothing is to be done, or memory is out; else a copy in the arena, of the same name, module
  * and parameters. */
 const struct ptx_function *plain_function(struct arena *arena, const struct ptx_function *function);
-/* The same for one that calls nothing any more. */
+/* Only its parameters, of one that calls nothing any more. */
 const struct ptx_function *plain_parameters(struct arena *arena, const struct ptx_function *function);
 /* NULL, or why another kernel may not get the parameters of a function in plain form as a copy elsewhere: what is done
  * with an address of one. Sets the instruction. */

@@ -159,18 +159,30 @@ static const struct contraction *recover_copy(struct arena *arena, const struct 
     return leaves_choice(arena, copy, is_recovered) ? NULL : own;
 }
 
-/* exactness->contractions: of the original. The code is no measure for the copy: it has functions apart. */
-static void recover_calls(struct arena *arena, const struct program_kernel *kernel,
-                          struct exactness *exactness, const char *choice)
+static bool has_calls(const struct ptx_function *function)
+{
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (function->instructions[i].opcode == PTX_OP_CALL) return true;
+    return false;
+}
+
+/* exactness->contractions: of the original. The code is no measure for the copy: it has functions apart, or
+ * other loads. */
+static void recover_rewritten(struct arena *arena, const struct program_kernel *kernel,
+                              struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
     exactness->contractions = recover_copy(arena, kernel, exactness->contractions);
+    bool is_of_calls = has_calls(kernel->original);
     exactness->text =
-        "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice";
+        is_of_calls
+            ? "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice"
+            : "exact: PTX compiled alone reproduces the loaded code, whose loads become several";
     if (exactness->contractions) return;
     exactness->kind = EXACTNESS_UNPROVEN;
     exactness->text =
-        arena_printf(arena, "to be verified: %s, and it calls functions, which become part of it", choice);
+        arena_printf(arena, "to be verified: %s, and %s", choice,
+                     is_of_calls ? "it calls functions, which become part of it" : "loads become several");
 }
 
 static void compare_code(struct program *program, struct program_module *module,
@@ -190,7 +202,7 @@ static void compare_code(struct program *program, struct program_module *module,
     }
     exactness->kind = EXACTNESS_SAME_CODE;
     exactness->text = "exact: no product feeds a sum";
-    if (kernel->has_calls && !choice) return;
+    if (kernel->is_rewritten && !choice) return;
     exactness->kernel = kernel->name;
     exactness->cubin = module->loaded[0].bytes;
     exactness->cubin_size = module->loaded[0].size;
@@ -199,8 +211,8 @@ static void compare_code(struct program *program, struct program_module *module,
         return;
     exactness->contractions = recover_contractions(program->compiler, arena, kernel->original, &cubin,
                                                    device_sm(program), most_registers(module));
-    if (kernel->has_calls) {
-        recover_calls(arena, kernel, exactness, choice);
+    if (kernel->is_rewritten) {
+        recover_rewritten(arena, kernel, exactness, choice);
         return;
     }
     bool is_whole =

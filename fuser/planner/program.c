@@ -2,7 +2,6 @@
  * Reads its traces once, in order, keeping the live allocations, so that every pointer of every launch is
  * resolved at the moment of the launch. Windows end wherever replay would have to flush: see end_window. */
 #include "fuser/codegen/cubin.h"
-#include "fuser/kernel/inline.h"
 #include "fuser/kernel/plain.h"
 #include "common/driver_call.h"
 #include "fuser/planner/contents.h"
@@ -729,9 +728,9 @@ static const char *why_another_program(struct program *program, struct program_k
 
 static const struct ptx_function *examine_function(struct program *program, struct program_kernel *kernel)
 {
-    const struct ptx_function *whole = inline_calls(program->arena, kernel->original);
-    kernel->has_calls = whole != kernel->original;
-    return plain_parameters(program->arena, whole);
+    const struct ptx_function *plain = plain_function(program->arena, kernel->original);
+    kernel->is_rewritten = plain->instruction_count != kernel->original->instruction_count;
+    return plain;
 }
 
 const struct ptx_function *program_function(struct program *program, struct program_kernel *kernel)

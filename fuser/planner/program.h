@@ -41,7 +41,7 @@ struct program_kernel {
     const char *name;
     const struct ptx_function *function; /* NULL with a refusal; in plain form: see plain.h */
     const struct ptx_function *original; /* as the PTX has it */
-    bool has_calls;                      /* that function has not: else both have the same instructions */
+    bool is_rewritten;                   /* calls, or chosen loads: else both have the same instructions */
     const char *refusal;
     /* NULL, or what is said of launches that are not analysed because one took too long */
     const char *takes_too_long;

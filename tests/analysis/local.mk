@@ -30,7 +30,8 @@ EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_moved
 tests_analysis_test_moved_LDADD = libfuser.la $(CMOCKA_LIBS)
-c_tests += tests/analysis/test_plain
+c_tests += tests/analysis/test_plain tests/analysis/test_chosen_loads
+tests_analysis_test_chosen_loads_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_analysis_test_plain_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_product
 tests_analysis_test_product_LDADD = libfuser.la $(CMOCKA_LIBS)

@@ -223,3 +223,39 @@ extern "C" __global__ void around(double *b, const double *t, int n, int m)
     int s = y == 0 ? m - 1 : y - 1, o = y == m - 1 ? 0 : y + 1;
     b[y * n + x] = t[s * n + x] + t[o * n + x] - t[y * n + x];
 }
+
+/* --- neighbours that the data choose --- */
+extern "C" __global__ void upwind(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i > 0 && i < n - 1) y[i] = x[i] * x[x[i] > 0.0f ? i - 1 : i + 1];
+}
+
+extern "C" __global__ void limited(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i < 2 || i >= n - 1) return;
+    int up, donor, down;
+    float speed = x[i];
+    if (speed > 0.25f) {
+        up = i - 2;
+        donor = i - 1;
+        down = i;
+    } else {
+        up = min(i + 1, n - 1);
+        donor = i;
+        down = i - 1;
+    }
+    float slope = x[donor] - x[up], next = x[down] - x[donor];
+    y[i] = speed * (slope * next > 0.0f ? x[donor] + fminf(slope, next) : x[donor]);
+}
+
+extern "C" __global__ void levels_upwind(float *y, const float *x, int n, int levels)
+{
+    int i = INDEX;
+    if (i < 1 || i >= n - 1) return;
+    for (int k = 0; k < levels; k++) {
+        float speed = x[k * n + i];
+        y[k * n + i] = speed - x[k * n + (speed > 0.5f ? i - 1 : i)];
+    }
+}

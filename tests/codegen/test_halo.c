@@ -107,6 +107,20 @@ static void clamped_edges(void **state)
     expect_border(scene, 0, (uint32_t[]){3, 0, 0}, (uint32_t[]){2, 0, 0});
 }
 
+/* From one side or from the other, as the data say; by a selp, by two ways that meet, and in a loop. */
+static void chosen_sides(void **state)
+{
+    (void)state;
+    struct scene scene = {{SCALE(1, 0), STENCIL("upwind", 2, 1)}, SIX_FLOATS};
+    expect(scene, 2, 3);
+    expect_border(scene, 0, (uint32_t[]){1, 0, 0}, (uint32_t[]){1, 0, 0});
+    struct scene limited = {{SCALE(1, 0), STENCIL("limited", 2, 1)}, SIX_FLOATS};
+    expect(limited, 2, 6);
+    expect_border(limited, 0, (uint32_t[]){2, 0, 0}, (uint32_t[]){1, 0, 0});
+    struct scene twice = {{STENCIL("upwind", 1, 0), STENCIL("limited", 2, 1), SCALE(3, 2)}, SIX_FLOATS};
+    expect(twice, 2, 6);
+}
+
 static void periodic_edges(void **state)
 {
     (void)state;
@@ -436,6 +450,7 @@ int main(void)
         cmocka_unit_test(the_interior),
         cmocka_unit_test(clamped_edges),
         cmocka_unit_test(periodic_edges),
+        cmocka_unit_test(chosen_sides),
         cmocka_unit_test(a_launch_of_whole_blocks),
         cmocka_unit_test(a_ring_of_three),
         cmocka_unit_test(edges_that_nobody_computes),

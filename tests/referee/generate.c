@@ -71,6 +71,7 @@ static void draw_theme(struct generator *generator)
     theme->value = "ffffdddii"[random_below(random, 9)];
     struct random own = {random->state ^ 0x7feb352du};
     theme->has_constants = random_chance(&own, 35);
+    theme->has_upwind = random_chance(&own, 30);
 }
 
 /* Many programs have one allocation for most of their arrays. */

@@ -25,6 +25,19 @@ static void write_called(struct writer *writer, const struct kernel_access *acce
     kernel_say(writer, "(m & 1 ? one_way<%s> : other_way<%s>)(&", type, type);
 }
 
+/* By the latest value, or by the element itself, so that no number is drawn. */
+static void make_upwind(struct writer *writer, struct kernel_access *access)
+{
+    struct kernel *kernel = writer->kernel;
+    if (!writer->values && kernel->access_count == KERNEL_ACCESSES) return;
+    access->map = MAP_UPWIND;
+    access->is_by_element = !writer->values;
+    access->other = access->c > 0 ? access->c - 1 : access->c + 1;
+    if (access->is_by_element)
+        kernel->accesses[kernel->access_count++] =
+            (struct kernel_access){.pointer = access->pointer, .map = MAP_OWN};
+}
+
 void kernel_write_load(struct writer *writer, struct kernel_access *access)
 {
     const char *type = kernel_value_type(writer);
@@ -34,6 +47,7 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access)
     kernel_say(writer, "%s v%u = 0; ", type, value);
     if (is_nested) kernel_say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
+    if (writer->theme->has_upwind && access->map == MAP_SHIFT) make_upwind(writer, access);
     access->is_volatile |= writer->kernel->sight == SIGHT_VOLATILE && !kernel_is_vector(writer, access);
     bool is_called =
         writer->kernel->sight == SIGHT_CALL && !access->is_volatile && !kernel_is_vector(writer, access);

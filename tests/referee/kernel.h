@@ -27,6 +27,7 @@ enum kernel_map {                     /* element that an access touches */
                   MAP_SPLIT,          /* i / c * (c + d) + i % c */
                   MAP_MODULO,         /* i % c */
                   MAP_WRAP,           /* (i + c) % n */
+                  MAP_UPWIND,         /* i + (v > 1 ? c : d), where v is a value and d is `other` */
                   MAP_CLAMP,          /* min(max(i + c, 0), n - 1) */
                   MAP_CONSTANT,       /* c */
                   MAP_XOR,            /* i ^ c */
@@ -136,6 +137,8 @@ struct kernel_access {
     int32_t c, d, trips; /* trips: of the loop over j; -1: m, an argument */
     int32_t from;        /* of that loop: where it begins */
     int32_t row;         /* of MAP_CELL */
+    int32_t other;       /* of MAP_UPWIND */
+    bool is_by_element;  /* likewise: which the element itself decides, in place of a value */
     bool is_in_loop;     /* in one with others: kernel_loop.c */
     bool is_write, is_atomic, is_volatile;
     bool is_handed; /* reads what the first warp writes, behind a barrier, to the same array */
@@ -196,6 +199,7 @@ struct kernel_theme {
     char value;
     bool has_tables;        /* the program has t and c */
     bool has_calls;         /* it has kernel_called */
+    bool has_upwind;        /* loads beside the own element go by a value where to */
     bool has_constants;     /* it has u and b: kernel_constant.c */
     uint32_t unseen;        /* percent of the kernels outside of scenes that hide something */
     uint32_t unseen_scenes; /* percent of the scenes that are kernel_unseen.c's */

@@ -83,6 +83,16 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
                    access->pointer);
     else
         kernel_say(writer, "p%u[", access->pointer);
+    if (access->map == MAP_UPWIND) {
+        const char *own = writer->kernel->shape == KERNEL_PLANE ? "y * m + x" : "i";
+        format = "";
+        if (access->is_by_element)
+            kernel_say(writer, "%s + (p%u[%s] > 1 ? %d : %d)", own, access->pointer, own, access->c,
+                       access->other);
+        else
+            kernel_say(writer, "%s + (v%u > (%s)1 ? %d : %d)", own, writer->values - 1,
+                       kernel_value_type(writer), access->c, access->other);
+    }
     if (access->map == MAP_CELL) {
         format = "";
         kernel_say(

@@ -128,6 +128,7 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
     case MAP_WARP:
         return clamp(i - at->thread % (int32_t)numbers->block[0] % 32, 0, n - 1);
     case MAP_CONSTANT:
+    case MAP_UPWIND:
     case MAP_TURNED:
     case MAP_GATHER:
     case MAP_ROAM:
@@ -181,6 +182,13 @@ static bool visit_point(const struct enumeration *enumeration, const struct kern
     if (access->map == MAP_CHOSEN) /* one visit stands for all threads */
         return at->thread > 0 || enumeration->visit(enumeration->context, access, at->thread, 0,
                                                     enumeration->numbers->n * size, true);
+    if (access->map == MAP_UPWIND) {
+        struct kernel_access way = *access;
+        way.map = MAP_SHIFT;
+        if (!visit_point(enumeration, &way, at)) return false;
+        way.c = access->other;
+        return visit_point(enumeration, &way, at);
+    }
     int64_t element = is_plane(kernel) ? plane_element(access, enumeration->numbers, at)
                                        : line_element(access, enumeration->numbers, at);
     if (kernel->index == 'u') element = (uint32_t)element;
