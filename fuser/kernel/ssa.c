@@ -32,11 +32,14 @@ static void visit_operand(struct builder *builder, uint32_t instruction, const s
         visit_operand(builder, instruction, &operand->elements[e], visit);
 }
 
-/* Operand 0 is written; of a call too (its list of return values), whatever the table says. */
+/* Operand 0 is written; of a call too (its list of return values), and of a barrier that reduces, whatever the
+ * table says. */
 static bool writes_first_operand(const struct ptx_instruction *instruction)
 {
+    const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
+    bool is_reduction = info->class == PTX_CLASS_BARRIER && ptx_has_modifier(instruction, PTX_MOD_RED);
     return instruction->operand_count > 0 && instruction->operands[0].kind != PTX_OPERAND_ADDRESS &&
-           ptx_opcode_info(instruction->opcode)->has_destination;
+           (info->has_destination || is_reduction);
 }
 
 static void visit_reads(struct builder *builder, uint32_t index, visit_register *visit)
