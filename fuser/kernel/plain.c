@@ -526,6 +526,15 @@ const struct ptx_function *plain_function(struct arena *arena, const struct ptx_
     return chosen_loads_split(arena, plain_parameters(arena, inline_calls(arena, function)));
 }
 
+/* Each instruction keeps its text; what is new has another one's. */
+bool plain_is_renumbered(const struct ptx_function *function, const struct ptx_function *plain)
+{
+    bool is_same = function->instruction_count == plain->instruction_count;
+    for (uint32_t i = 0; is_same && i < plain->instruction_count; i++)
+        is_same = function->instructions[i].text.text == plain->instructions[i].text.text;
+    return !is_same;
+}
+
 static bool has_computed_load(const struct ptx_function *function)
 {
     for (uint32_t i = 0; i < function->instruction_count; i++) {

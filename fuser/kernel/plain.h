@@ -16,6 +16,8 @@
 /* The function itself where nothing is to be done, or memory is out; else a copy in the arena, of the same name, module
  * and parameters. */
 const struct ptx_function *plain_function(struct arena *arena, const struct ptx_function *function);
+/* Whether the two have other instructions by the same numbers. */
+bool plain_is_renumbered(const struct ptx_function *function, const struct ptx_function *plain);
 /* Only its parameters, of one that calls nothing any more. */
 const struct ptx_function *plain_parameters(struct arena *arena, const struct ptx_function *function);
 /* NULL, or why another kernel may not get the parameters of a function in plain form as a copy elsewhere: what is done

@@ -575,20 +575,27 @@ static void begin_run(struct reading *reading)
     reading->has_launched = reading->is_whole = false;
 }
 
+/* All that come before this one end; one without a record is a run, too. */
+static void begin_runs(struct reading *reading, uint32_t run)
+{
+    while (reading->program->run_count < run) {
+        end_run(reading);
+        begin_run(reading);
+    }
+}
+
 static void read_runs(struct reading *reading, struct runs *runs)
 {
     struct program *program = reading->program;
     struct trace_view view;
-    uint32_t run = 0, before = 0;
+    uint32_t run;
     program->is_whole_run = true;
-    for (; runs_next(runs, &view, &run); before = run) {
-        if (run != before) {
-            end_run(reading);
-            begin_run(reading);
-        }
+    while (runs_next(runs, &view, &run)) {
+        begin_runs(reading, run);
         program->record_count++;
         read_record(reading, &view);
     }
+    begin_runs(reading, runs_count(runs) - 1);
     end_run(reading);
 }
 
@@ -729,7 +736,7 @@ static const char *why_another_program(struct program *program, struct program_k
 static const struct ptx_function *examine_function(struct program *program, struct program_kernel *kernel)
 {
     const struct ptx_function *plain = plain_function(program->arena, kernel->original);
-    kernel->is_rewritten = plain->instruction_count != kernel->original->instruction_count;
+    kernel->is_rewritten = plain_is_renumbered(kernel->original, plain);
     return plain;
 }
 

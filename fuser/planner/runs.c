@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_NUMBERS = 1 << 24 }; /* as a program has at most */
+
 struct known_kernel {
     struct trace_kernel record;
     const char *name;
@@ -61,6 +63,11 @@ void runs_close(struct runs *runs)
     arena_free(runs->arena);
 }
 
+uint32_t runs_count(const struct runs *runs)
+{
+    return runs->count;
+}
+
 const char *runs_error(const struct runs *runs)
 {
     return runs->out_of_memory ? "out of memory for the trace" : runs->error;
@@ -101,8 +108,7 @@ static uint32_t number_for(const struct numbers *numbers, uint32_t number)
 
 static void set_number(struct runs *runs, struct numbers *numbers, uint32_t number, uint32_t for_all)
 {
-    enum { MOST = 1 << 24 }; /* as many as a program has at most */
-    if (number >= MOST) return;
+    if (number >= MOST_NUMBERS) return;
     if (number >= numbers->count) {
         uint32_t count = number < 64 ? 64 : 2 * number;
         uint32_t *grown = arena_grow(runs->arena, numbers->items, numbers->count, count, sizeof *grown);
@@ -114,12 +120,11 @@ static void set_number(struct runs *runs, struct numbers *numbers, uint32_t numb
     numbers->items[number] = for_all;
 }
 
-static uint32_t find_module(const struct runs *runs, const struct trace_module *module)
+static struct trace_module *find_module(const struct runs *runs, const struct trace_module *module)
 {
     for (uint32_t i = 0; i < runs->module_count; i++)
-        if (!memcmp(&runs->modules[i].hash, &module->hash, sizeof module->hash))
-            return runs->modules[i].module;
-    return 0;
+        if (!memcmp(&runs->modules[i].hash, &module->hash, sizeof module->hash)) return &runs->modules[i];
+    return NULL;
 }
 
 static void keep_module(struct runs *runs, const struct trace_module *module)
@@ -156,10 +161,13 @@ static const char *name_of_kernel(const struct trace_view *view)
 
 static bool renumber_module(struct runs *runs, struct trace_module *module)
 {
-    uint32_t number = module->module, known = find_module(runs, module);
-    set_number(runs, &runs->module_numbers, number, known ? known : runs->last_module + 1);
-    if (known) return false;
-    module->module = runs->last_module + 1;
+    struct trace_module *known = find_module(runs, module);
+    uint32_t number = known ? known->module : runs->last_module + 1;
+    bool has_more = known && !known->stored_size && module->stored_size; /* the image, this time */
+    set_number(runs, &runs->module_numbers, module->module, number);
+    module->module = number;
+    if (has_more) *known = *module;
+    if (known) return has_more;
     keep_module(runs, module);
     return true;
 }
@@ -240,6 +248,10 @@ static void note_first(struct runs *runs, const struct trace_view *view)
 {
     if (view->kind == TRACE_MODULE) keep_module(runs, view->fixed);
     if (view->kind == TRACE_KERNEL) keep_kernel(runs, view->fixed, name_of_kernel(view));
+    if (view->kind != TRACE_LAUNCH) return;
+    const struct trace_launch *launch = view->fixed; /* of a kernel that no record explains, perhaps */
+    if (launch->kernel > runs->last_kernel && launch->kernel < MOST_NUMBERS)
+        runs->last_kernel = launch->kernel;
 }
 
 static void note_device(struct runs *runs, const struct trace_device *device)

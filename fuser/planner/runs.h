@@ -23,6 +23,7 @@ struct runs *runs_open(const char *const *paths, uint32_t count, bool are_truste
 /* The next record; run: which trace it is from, counted from 0, never less than before. It stays until
  * runs_close. False behind the last one, or where runs_error tells of something. */
 bool runs_next(struct runs *runs, struct trace_view *view, uint32_t *run);
+uint32_t runs_count(const struct runs *runs);
 /* Once runs_next was false: NULL, or a message as of runs_open. */
 const char *runs_error(const struct runs *runs);
 /* Likewise: bytes that could not be read, and the first file that has some, or NULL. */
