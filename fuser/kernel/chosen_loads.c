@@ -3,7 +3,8 @@
  * registers there. */
 #include "fuser/kernel/chosen_loads.h"
 
-#include "fuser/kernel/ssa.h"
+#include "fuser/kernel/from_data.h"
+#include "fuser/kernel/product.h"
 
 #include <string.h>
 
@@ -11,15 +12,23 @@ enum {
     MOST_STEPS = 256,      /* looked at for one address */
     MOST_NEW = 64,         /* instructions for one load */
     MOST_LOADS = 64,       /* split in one function */
+    MOST_TRIES = 256,      /* loads whose address data choose */
     MOST_DEFINITIONS = 16, /* of a register that is read again */
+    MOST_WALKS = 4096,     /* through the blocks, for one function */
 };
 
 struct condition { /* under which a choice falls on its first alternative */
     uint32_t value;
     int32_t reg;
 };
+struct join { /* of two ways, at the beginning of a block */
+    bool is_known, is_one;
+    struct condition condition;
+    uint32_t ways[2]; /* by predecessor: 0, under the condition, or 1 */
+};
 struct renewed { /* a value that is computed anew, or found to be as it was */
     uint32_t value;
+    uint32_t behind; /* so many new instructions */
     struct ptx_operand operand;
 };
 struct split { /* of one load */
@@ -30,11 +39,14 @@ struct splitting {
     struct arena *arena;
     const struct ptx_function *function;
     const struct ssa *ssa;
-    bool *comes_from_data; /* by value */
+    bool *comes_from_data;           /* by value */
+    uint32_t *definitions, *next;    /* by register, by value: what the register is given somewhere; 0 ends */
+    struct join *joins;              /* by block, as they are asked for */
+    uint32_t *stack, *stamps, walks; /* of is_reached, by block; the stamp is the walk's number */
     struct ptx_register *registers;
     uint32_t register_count, register_capacity;
     struct split splits[MOST_LOADS];
-    uint32_t split_count;
+    uint32_t split_count, tries;
     /* the load that is looked at */
     uint32_t load, steps;
     struct condition condition;
@@ -65,13 +77,14 @@ static bool is_register(const struct ptx_operand *operand)
     return operand->kind == PTX_OPERAND_REGISTER && !operand->component && !operand->is_negated;
 }
 
-/* A function of its operands that can be computed again. */
+/* A function of its operands that can be computed again; rounded sums are not, as exactness.c counts them. */
 static bool is_pure(const struct ptx_instruction *instruction)
 {
     bool has_carry = instruction->opcode == PTX_OP_ADDC || instruction->opcode == PTX_OP_SUBC ||
                      instruction->opcode == PTX_OP_MADC || ptx_has_modifier(instruction, PTX_MOD_CC);
     if (ptx_opcode_info(instruction->opcode)->class != PTX_CLASS_ARITHMETIC || instruction->guard >= 0 ||
-        has_carry || !instruction->operand_count || !is_register(&instruction->operands[0]))
+        has_carry || product_may_contract(instruction) || !instruction->operand_count ||
+        !is_register(&instruction->operands[0]))
         return false;
     for (uint32_t i = 1; i < instruction->operand_count; i++)
         if (!is_register(&instruction->operands[i]) && instruction->operands[i].kind != PTX_OPERAND_INTEGER)
@@ -99,14 +112,13 @@ static int way_from(const struct dominators *dominators, uint32_t branch, uint32
     return -1;
 }
 
-/* A phi where the two ways of one branch meet. arguments: for the condition, and against it. */
-static bool is_join(const struct splitting *splitting, const struct ssa_value *phi,
-                    struct condition *condition, uint32_t *arguments)
+/* Whether the two ways of one branch meet at the block, and by which of them control comes from where. */
+static bool examine_join(const struct splitting *splitting, uint32_t at, struct join *join)
 {
     const struct dominators *dominators = splitting->ssa->dominators;
-    const struct ptx_block *blocks = dominators->cfg->blocks, *join = &blocks[phi->block];
-    int32_t above = dominators->parent[phi->block];
-    if (phi->kind != SSA_PHI || join->predecessor_count != 2 || above < 0) return false;
+    const struct ptx_block *blocks = dominators->cfg->blocks;
+    int32_t above = dominators->parent[at];
+    if (blocks[at].predecessor_count != 2 || above < 0) return false;
     const struct ptx_block *block = &blocks[above];
     if (!block->count || block->successor_count != 2 || block->successors[0] == block->successors[1])
         return false;
@@ -114,11 +126,25 @@ static bool is_join(const struct splitting *splitting, const struct ssa_value *p
     const struct ptx_instruction *branch = &splitting->function->instructions[last];
     int ways[2];
     for (int p = 0; p < 2; p++)
-        ways[p] = way_from(dominators, (uint32_t)above, phi->block, join->predecessors[p]);
+        ways[p] = way_from(dominators, (uint32_t)above, at, blocks[at].predecessors[p]);
     if (branch->opcode != PTX_OP_BRA || branch->guard < 0 || ways[0] < 0 || ways[0] + ways[1] != 1)
         return false;
-    *condition = (struct condition){ssa_use(splitting->ssa, last, branch->guard), branch->guard};
-    for (int p = 0; p < 2; p++) arguments[ways[p] ^ branch->guard_negated] = phi->arguments[p];
+    join->condition = (struct condition){ssa_use(splitting->ssa, last, branch->guard), branch->guard};
+    for (int p = 0; p < 2; p++) join->ways[p] = (uint32_t)ways[p] ^ branch->guard_negated;
+    return true;
+}
+
+/* A phi where the two ways of one branch meet. arguments: for the condition, and against it. */
+static bool is_join(const struct splitting *splitting, const struct ssa_value *phi,
+                    struct condition *condition, uint32_t *arguments)
+{
+    if (phi->kind != SSA_PHI) return false;
+    struct join *join = &splitting->joins[phi->block];
+    if (!join->is_known) join->is_one = examine_join(splitting, phi->block, join);
+    join->is_known = true;
+    if (!join->is_one) return false;
+    *condition = join->condition;
+    for (int p = 0; p < 2; p++) arguments[join->ways[p]] = phi->arguments[p];
     return true;
 }
 
@@ -164,23 +190,22 @@ static uint32_t block_of(const struct splitting *splitting, uint32_t instruction
     return splitting->ssa->dominators->cfg->block_of[instruction];
 }
 
-/* From the end of a block to the load's, and not through another block. */
-static bool is_reached(const struct splitting *splitting, uint32_t from, uint32_t around)
+/* From the end of a block to the load's, and not through another block; or there were too many such questions. */
+static bool is_reached(struct splitting *splitting, uint32_t from, uint32_t around)
 {
     const struct ptx_cfg *cfg = splitting->ssa->dominators->cfg;
     uint32_t to = block_of(splitting, splitting->load), count = 0;
-    bool *is_seen = arena_calloc(splitting->arena, cfg->block_count, sizeof *is_seen);
-    uint32_t *stack = arena_calloc(splitting->arena, cfg->block_count + 1, sizeof *stack);
-    if (!is_seen || !stack) return true;
-    stack[count++] = from;
+    if (splitting->walks == MOST_WALKS) return true;
+    uint32_t stamp = ++splitting->walks;
+    splitting->stack[count++] = from;
     while (count) {
-        const struct ptx_block *block = &cfg->blocks[stack[--count]];
+        const struct ptx_block *block = &cfg->blocks[splitting->stack[--count]];
         for (uint32_t s = 0; s < block->successor_count; s++) {
             uint32_t next = block->successors[s];
-            if (next == around || is_seen[next]) continue;
+            if (next == around || splitting->stamps[next] == stamp) continue;
             if (next == to) return true;
-            is_seen[next] = true;
-            stack[count++] = next;
+            splitting->stamps[next] = stamp;
+            splitting->stack[count++] = next;
         }
     }
     return false;
@@ -199,7 +224,7 @@ static struct origin origin_of(const struct splitting *splitting, uint32_t value
 }
 
 /* Between the value's last origin and the load, the register may be written there. */
-static bool may_come_between(const struct splitting *splitting, struct origin origin, uint32_t writer)
+static bool may_come_between(struct splitting *splitting, struct origin origin, uint32_t writer)
 {
     uint32_t block = block_of(splitting, writer), to = block_of(splitting, splitting->load);
     if (block == origin.block) {
@@ -210,7 +235,7 @@ static bool may_come_between(const struct splitting *splitting, struct origin or
     return (block == to && writer < splitting->load) || is_reached(splitting, block, origin.block);
 }
 
-static bool is_still_there(const struct splitting *splitting, uint32_t value)
+static bool is_still_there(struct splitting *splitting, uint32_t value)
 {
     const struct ssa *ssa = splitting->ssa;
     struct origin origin = origin_of(splitting, value);
@@ -218,9 +243,9 @@ static bool is_still_there(const struct splitting *splitting, uint32_t value)
     if (value == SSA_NO_VALUE || !dominators_dominates(ssa->dominators, origin.block, to) ||
         (origin.block == to && origin.at >= (int64_t)splitting->load))
         return false;
-    for (uint32_t v = 1; v < ssa->value_count; v++) {
+    for (uint32_t v = splitting->definitions[ssa->values[value].reg]; v; v = splitting->next[v]) {
         const struct ssa_value *other = &ssa->values[v];
-        if (v == value || other->reg != ssa->values[value].reg || other->kind != SSA_DEFINITION) continue;
+        if (v == value) continue;
         if (++others > MOST_DEFINITIONS || may_come_between(splitting, origin, other->instruction))
             return false;
     }
@@ -324,6 +349,27 @@ static bool renew_definition(struct splitting *splitting, uint32_t value, struct
     return true;
 }
 
+/* The alternative's register can stand wherever the selection's does. */
+static bool is_of_class(const struct splitting *splitting, const struct ptx_instruction *selection,
+                        uint32_t which)
+{
+    const struct ptx_register *registers = splitting->function->registers;
+    const struct ptx_operand *chosen = &selection->operands[1 + which];
+    return !is_register(chosen) || ptx_type_is_float(registers[chosen->reg].type) ==
+                                       ptx_type_is_float(registers[selection->operands[0].reg].type);
+}
+
+/* What was begun for a value in vain, and what was renewed by it. */
+static void drop_behind(struct splitting *splitting, uint32_t instructions)
+{
+    if (splitting->instruction_count == instructions) return;
+    splitting->instruction_count = instructions;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < splitting->renewed_count; i++)
+        if (splitting->renewed[i].behind <= instructions) splitting->renewed[count++] = splitting->renewed[i];
+    splitting->renewed_count = count;
+}
+
 static bool renew_choice(struct splitting *splitting, uint32_t value, bool *is_choice,
                          struct ptx_operand *renewed)
 {
@@ -333,7 +379,8 @@ static bool renew_choice(struct splitting *splitting, uint32_t value, bool *is_c
     *is_choice = false;
     if (is_selection(instruction)) {
         *is_choice = value_read(splitting, value, instruction->operands[3].reg) == splitting->condition.value;
-        return *is_choice && renew_operand(splitting, value, &instruction->operands[1 + which], renewed) &&
+        return *is_choice && is_of_class(splitting, instruction, which) &&
+               renew_operand(splitting, value, &instruction->operands[1 + which], renewed) &&
                (renewed->kind == PTX_OPERAND_REGISTER ||
                 put_number(splitting, instruction->operands[0].reg, renewed));
     }
@@ -347,6 +394,7 @@ static bool renew_choice(struct splitting *splitting, uint32_t value, bool *is_c
 static bool renew(struct splitting *splitting, uint32_t value, struct ptx_operand *renewed)
 {
     bool is_choice, is_renewed;
+    uint32_t kept = splitting->instruction_count;
     for (uint32_t i = 0; i < splitting->renewed_count; i++) {
         if (splitting->renewed[i].value != value) continue;
         *renewed = splitting->renewed[i].operand;
@@ -356,13 +404,15 @@ static bool renew(struct splitting *splitting, uint32_t value, struct ptx_operan
     is_renewed = renew_choice(splitting, value, &is_choice, renewed);
     if (!is_choice) {
         is_renewed = definition_of(splitting, value) && renew_definition(splitting, value, renewed);
+        if (!is_renewed) drop_behind(splitting, kept);
         if (!is_renewed && !has_choice(splitting, value) && is_still_there(splitting, value)) {
             *renewed = operand_of(splitting->ssa->values[value].reg);
             is_renewed = true;
         }
     }
     if (is_renewed && splitting->renewed_count < MOST_STEPS)
-        splitting->renewed[splitting->renewed_count++] = (struct renewed){value, *renewed};
+        splitting->renewed[splitting->renewed_count++] =
+            (struct renewed){value, splitting->instruction_count, *renewed};
     return is_renewed;
 }
 
@@ -399,12 +449,14 @@ static bool add_load(struct splitting *splitting, uint32_t address, bool is_firs
 static void split_load(struct splitting *splitting, uint32_t at)
 {
     const struct ptx_instruction *load = &splitting->function->instructions[at];
-    if (!is_load(load) || splitting->split_count == MOST_LOADS) return;
+    if (!is_load(load) || splitting->split_count == MOST_LOADS || splitting->tries == MOST_TRIES) return;
     uint32_t address = ssa_use(splitting->ssa, at, load->operands[1].reg),
              registers = splitting->register_count;
     splitting->load = at;
     splitting->steps = splitting->instruction_count = 0;
-    if (!find_choice(splitting, address) || !is_still_there(splitting, splitting->condition.value)) return;
+    if (!find_choice(splitting, address)) return;
+    splitting->tries++;
+    if (!is_still_there(splitting, splitting->condition.value)) return;
     splitting->instructions = arena_calloc(splitting->arena, MOST_NEW, sizeof *splitting->instructions);
     if (splitting->instructions && add_load(splitting, address, true) && add_load(splitting, address, false))
         splitting->splits[splitting->split_count++] =
@@ -415,43 +467,29 @@ static void split_load(struct splitting *splitting, uint32_t at)
 
 /* --- the function ------------------------------------------------------------------------------------ */
 
-static bool reads_data(const struct ptx_instruction *instruction)
-{
-    return (ptx_is_load(instruction) && instruction->space != PTX_PARAM && instruction->space != PTX_CONST) ||
-           ptx_is_atomic(instruction);
-}
-
-static bool is_from_data(const struct splitting *splitting, const struct ssa_value *value)
+static bool list_definitions(struct splitting *splitting)
 {
     const struct ssa *ssa = splitting->ssa;
-    if (value->kind == SSA_PHI) {
-        uint32_t count = ssa->dominators->cfg->blocks[value->block].predecessor_count;
-        for (uint32_t p = 0; p < count; p++)
-            if (splitting->comes_from_data[value->arguments[p]]) return true;
-        return false;
-    }
-    if (value->kind != SSA_DEFINITION) return false;
-    if (reads_data(&splitting->function->instructions[value->instruction])) return true;
-    const struct ssa_list *uses = &ssa->uses[value->instruction];
-    for (uint32_t u = 0; u < uses->count; u++)
-        if (splitting->comes_from_data[uses->items[u].value]) return true;
-    return value->previous && splitting->comes_from_data[value->previous];
-}
-
-static bool find_data(struct splitting *splitting)
-{
-    uint32_t count = splitting->ssa->value_count;
-    splitting->comes_from_data = arena_calloc(splitting->arena, count + 1, sizeof(bool));
-    if (!splitting->comes_from_data) return false;
-    for (bool has_changed = true; has_changed;) {
-        has_changed = false;
-        for (uint32_t v = 1; v < count; v++) {
-            if (splitting->comes_from_data[v] || !is_from_data(splitting, &splitting->ssa->values[v]))
-                continue;
-            splitting->comes_from_data[v] = has_changed = true;
-        }
+    splitting->definitions =
+        arena_calloc(splitting->arena, splitting->function->register_count + 1, sizeof(uint32_t));
+    splitting->next = arena_calloc(splitting->arena, ssa->value_count + 1, sizeof(uint32_t));
+    if (!splitting->definitions || !splitting->next) return false;
+    for (uint32_t v = 1; v < ssa->value_count; v++) {
+        if (ssa->values[v].kind != SSA_DEFINITION) continue;
+        splitting->next[v] = splitting->definitions[ssa->values[v].reg];
+        splitting->definitions[ssa->values[v].reg] = v;
     }
     return true;
+}
+
+static bool open_blocks(struct splitting *splitting)
+{
+    uint32_t count = splitting->ssa->dominators->cfg->block_count;
+    splitting->joins = arena_calloc(splitting->arena, count, sizeof *splitting->joins);
+    splitting->stack = arena_calloc(splitting->arena, count + 1, sizeof *splitting->stack);
+    splitting->stamps = arena_calloc(splitting->arena, count, sizeof *splitting->stamps);
+    splitting->comes_from_data = from_data_find(splitting->arena, splitting->ssa);
+    return splitting->joins && splitting->stack && splitting->stamps && splitting->comes_from_data;
 }
 
 /* Labels stand before what replaces the instruction that they stood before. */
@@ -491,7 +529,7 @@ static bool examine(struct splitting *splitting)
     struct ptx_cfg *cfg = ptx_cfg_build(splitting->arena, splitting->function, &reason);
     struct dominators *dominators = cfg ? dominators_build(splitting->arena, cfg) : NULL;
     splitting->ssa = dominators ? ssa_build(splitting->arena, dominators) : NULL;
-    return splitting->ssa && find_data(splitting);
+    return splitting->ssa && list_definitions(splitting) && open_blocks(splitting);
 }
 
 const struct ptx_function *chosen_loads_split(struct arena *arena, const struct ptx_function *function)

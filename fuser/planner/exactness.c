@@ -150,6 +150,7 @@ static const struct contraction *recover_copy(struct arena *arena, const struct 
         bool is_product = instruction->opcode == PTX_OP_MUL;
         if (origin == PRODUCT_NOWHERE && is_product) return NULL;
         if (origin == PRODUCT_NOWHERE) continue;
+        if (kernel->original->instructions[origin].opcode != instruction->opcode) return NULL;
         own[i] = recovered[origin];
         if (own[i].summand)
             own[i].product = find_in(copy, &kernel->original->instructions[recovered[origin].product]);

@@ -56,6 +56,13 @@ static const struct {
     {"ld.global.u32 %r6, [%rd3];\nadd.s32 %r7, %r6, 1;\nselp.b32 %r3, %r7, 0, %p1;\n" ADDRESS
      "ld.global.u32 %r6, [%rd3+4];\nmov.u32 %r7, 0;\nld.global.f32 %f2, [%rd5];\n",
      NULL},
+    {"selp.b32 %r3, -1, 0, %p1;\n" ADDRESS "bar.red.or.pred %p1, 0, %p2;\nld.global.f32 %f2, [%rd5];\n",
+     NULL},
+    /* a rounded sum on the way, and a chosen register of another class */
+    {"selp.f32 %f3, %f1, %f4, %p1;\nadd.f32 %f5, %f3, %f1;\ncvt.rzi.s32.f32 %r3, %f5;\n" ADDRESS
+     "ld.global.f32 %f2, [%rd5];\n",
+     NULL},
+    {"selp.b32 %r3, %f1, 0, %p1;\n" ADDRESS "ld.global.f32 %f2, [%rd5];\n", NULL},
     /* one of them on one of two ways to the load */
     {"selp.b32 %r3, -1, 0, %p1;\n" ADDRESS "@%p2 bra L1;\nsetp.lt.f32 %p1, %f1, 0f3f800000;\nL1:\n"
      "ld.global.f32 %f2, [%rd5];\n",

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every memory access of the PTX stands once in its C: its line is in one comment at the right end.
+# Every memory access of the PTX stands once in its C: its line is in one comment at the right end. A load whose address data choose
+# stands there twice, under a condition and against it.
 . "$top_srcdir/tests/tools/functions.sh"
 cd "$top_srcdir" || exit 1
 for file in tests/decompile/forms.ptx tests/codegen/*.ptx tests/analysis/*.ptx; do
@@ -14,5 +15,8 @@ for file in tests/decompile/forms.ptx tests/codegen/*.ptx tests/analysis/*.ptx; 
         cut -d: -f1 | sort >"$work/lines"
     [ -s "$work/lines" ] || fail "$file has no accesses"
     join -a 1 "$work/lines" "$work/written" | awk '$2 != 1 { print "line", $1, "is written", $2 + 0, "times" }' >"$work/wrong"
+    sed -nE 's|^ *if \((!?)([a-z0-9]+)\) .*  // ([0-9]+)$|\3 \2 \1|p' "$work/out" | sort |
+        awk '$1 == line && $2 == condition && ($3 == "!") != was { print $1 } { line = $1; condition = $2; was = $3 == "!" }' >"$work/chosen"
+    while read -r line; do sed -i "/^line $line is written 2 times\$/d" "$work/wrong"; done <"$work/chosen"
     [ ! -s "$work/wrong" ] || fail "$file: $(cat "$work/wrong")"
 done
