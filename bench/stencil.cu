@@ -6,6 +6,8 @@
  *   wave    a wave equation of fourth order in space, then damping in place; three arrays turn
  *   heat    v = u + k lap(u), seven points; u and v swap
  *   jacobi  the same with five points in two dimensions, single precision
+ *   advect  in two dimensions: a pressure of each cell; its flux through the cell's side, from upwind and limited by the slope
+ *           there; the cells take what flows in, in place
  * --flat: the kernels of cells are launched as a line of threads, row and column by division. --by-hand: pair as one kernel that
  * marches along z, its planes of t in shared memory; t is not stored. */
 #include "bench.h"
@@ -137,6 +139,38 @@ template <bool FLAT> __global__ void relax(const float *u, float *v, grid g)
     v[p.at] = 0.25f * (u[p.at - 1] + u[p.at + 1] + u[p.at - g.nx] + u[p.at + g.nx]);
 }
 
+/* --- advect */
+template <bool FLAT> __global__ void press(const double *q, const double *energy, double *pressure, grid g)
+{
+    place p = find_place<FLAT>(g, 0);
+    if (p.is_cell) pressure[p.at] = 0.4 * q[p.at] * energy[p.at];
+}
+template <bool FLAT> __global__ void flow(const double *energy, const double *pressure, double *flux, grid g)
+{
+    place p = find_place<FLAT>(g, 2);
+    if (!p.is_inner) return;
+    double speed = energy[p.at] - 0.97;
+    int up, donor, down;
+    if (speed > 0.0) {
+        up = p.x - 2;
+        donor = p.x - 1;
+        down = p.x;
+    } else {
+        up = min(p.x + 1, g.nx - 1);
+        donor = p.x;
+        down = p.x - 1;
+    }
+    const double *row = pressure + (p.at - p.x);
+    double behind = row[donor] - row[up], ahead = row[down] - row[donor], slope = 0.0;
+    if (behind * ahead > 0.0) slope = copysign(fmin(fabs(behind), fabs(ahead)), ahead);
+    flux[p.at] = speed * (row[donor] + 0.5 * (1.0 - fabs(speed)) * slope);
+}
+template <bool FLAT> __global__ void take(const double *flux, double *q, grid g)
+{
+    place p = find_place<FLAT>(g, 3);
+    if (p.is_inner) q[p.at] += 0.5 * (flux[p.at] - flux[p.at + 1]);
+}
+
 /* --- pair by hand: a block marches along a column of tiles */
 enum { TILE_X = 64, TILE_Y = 8, RING = 4 };
 __global__ void __launch_bounds__(256) pair_by_hand(const double *u, double *v, double k, grid g, int chunk)
@@ -222,6 +256,12 @@ static void step(void *context, long i)
         CELLS(wave, (double *)s->of[3], u, t, v, s->g);
         CELLS(damp, (double *)s->of[3], u, v, s->g);
         break;
+    case 'a':
+        u = (double *)s->of[0], v = (double *)s->of[1];
+        CELLS(press, u, (double *)s->of[3], t, s->g);
+        CELLS(flow, (double *)s->of[3], t, v, s->g);
+        CELLS(take, v, u, s->g);
+        break;
     case 'h': CELLS(diffuse, u, v, 0.05, s->g); break;
     case 'j': CELLS(relax, (float *)u, (float *)v, s->g); break;
     }
@@ -252,7 +292,7 @@ int main(int argc, char **argv)
     bench.steps = 20, bench.repeat = 1;
     const struct option options[] = {
         {"size", &size, NULL, NULL, "cells along each axis"},
-        {"form", NULL, &s.form, NULL, "pair, phase, wave, heat or jacobi"},
+        {"form", NULL, &s.form, NULL, "pair, phase, wave, heat, jacobi or advect"},
         {"flat", NULL, NULL, &flat, "a line of threads"},
         {"by-hand", NULL, NULL, &by_hand, "pair as one kernel"},
         {"chunk", &chunk, NULL, NULL, "planes that a block of it marches through"},
@@ -260,7 +300,7 @@ int main(int argc, char **argv)
     };
     bench_options(&bench, argc, argv, "Stencils in two and three dimensions.", options);
     bool is_float = s.form[0] == 'j';
-    s.g = {(int)size, (int)size, is_float ? 1 : (int)size};
+    s.g = {(int)size, (int)size, is_float || s.form[0] == 'a' ? 1 : (int)size};
     s.is_flat = flat, s.is_by_hand = by_hand, s.chunk = chunk;
     size_t count = (size_t)s.g.nx * s.g.ny * s.g.nz, bytes = count * (is_float ? 4 : 8);
     struct result results[4];

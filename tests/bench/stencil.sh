@@ -8,3 +8,5 @@ fuses "$stencil" --form jacobi --size 256 --steps 24
 fuses "$stencil" --form jacobi --size 256 --steps 24 --flat
 fuses "$stencil" --form wave --size 20 --steps 12
 fuses "$stencil" --form pair --size 20 --steps 6
+fuses "$stencil" --form advect --size 96 --steps 8
+[ "$(stat_of issued)" -le 16 ] || fail "$(stat_of issued) launches issued of $(stat_of launches)"
