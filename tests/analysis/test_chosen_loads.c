@@ -83,6 +83,9 @@ static const struct {
     {"mov.u32 %r3, 0;\n@%p1 bra L1;\nmov.u32 %r3, 1;\n@%p2 bra L1;\nmov.u32 %r3, 2;\nL1:\n" ADDRESS
      "ld.global.f32 %f2, [%rd5];\n",
      NULL},
+    {"@%p1 bra L4;\nmov.u32 %r3, 1;\n@%p2 bra L4;\nbra.uni L5;\nL4:\nmov.u32 %r3, 2;\nL5:\n" ADDRESS
+     "ld.global.f32 %f2, [%rd5];\n",
+     NULL},
     {"@%p2 bra L4;\n@%p1 bra L4;\nmov.u32 %r3, 1;\nbra.uni L5;\nL4:\nmov.u32 %r3, 2;\nL5:\n" ADDRESS
      "ld.global.f32 %f2, [%rd5];\n",
      NULL},
