@@ -6,6 +6,7 @@
 median() {
     sort -g "$@" 2>/dev/null | awk '{ v[NR] = $1 } END { print NR ? (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2) : "-" }'
 }
+average() { awk '{ sum += $1 } END { printf "%.4f", sum / NR }' "$1"; }
 # ratios FILE FILE: line by line, which drifts of the machine hardly touch where the samples were taken one after the other
 ratios() { paste "$1" "$2" | awk '$2 > 0 { print $1 / $2 }'; }
 # deviation FILE: half the width of a 95% confidence interval of what the numbers lie around; of fewer than two: -. Fewer than six:
