@@ -2,6 +2,7 @@
  * What fused kernels have not stored; see deferred.h. */
 #include "interpose/deferred.h"
 #include "interpose/chain.h"
+#include "interpose/home_stream.h"
 
 #include "common/log.h"
 #include "common/setting.h"
@@ -37,7 +38,7 @@ static struct {
     uint32_t *stored; /* by group: uses since then */
     uint64_t deferrals;
     _Atomic bool is_forbidden;
-    bool spoils; /* each use */
+    bool is_planned, spoils; /* each use */
 } deferred;
 
 _Atomic uint32_t deferred_count;
@@ -121,6 +122,7 @@ static void materialise(uint32_t index)
                   deferred.plan->strings + deferred.plan->groups[store->group].name);
     shim_count(COUNT_MATERIALISED);
     rematerialise(store);
+    home_materialised();
     take_out(index);
 }
 
@@ -278,8 +280,8 @@ static bool has_credit(uint32_t group)
 bool deferred_fits(const struct deferred_use *use)
 {
     const struct plan_variant *form = deferring_form(use->group);
-    CUstream stream = use->held[0].stream;
-    if (deferred_is_forbidden() || !has_credit(use->group) || (stream && stream != CU_STREAM_LEGACY))
+    if (deferred_is_forbidden() || !has_credit(use->group) ||
+        !home_fits(use->held[0].stream, deferred_is_pending()))
         return false;
     if (count_reads(&deferred.plan->groups[use->group], form->rematerialisation) > READS_MOST) return false;
     for (uint32_t i = 0; i < form->stale_count; i++) {
@@ -319,6 +321,7 @@ void deferred_add(const struct deferred_use *use)
     for (uint32_t i = 0; i < group->step_count; i++)
         if (form->rematerialisation >> i & 1) keep_launch(store, &use->held[i]);
     shim_count(COUNT_STALE);
+    home_take(use->held[0].stream);
     deferred_count++;
     if (deferred.spoils) deferred_spoil_last();
     if (++deferred.deferrals % DEFERRED_A_LOOK == 0) deferred_look_around();
@@ -331,10 +334,17 @@ void deferred_rematerialise_last(void)
     rematerialise(&deferred.stores[deferred_count - 1]);
 }
 
+/* These copies and sets are in the legacy stream, which may not be the launches'. */
+static bool is_through(void)
+{
+    chain_submit();
+    return !home_on() || REAL(cuCtxSynchronize)() == CUDA_SUCCESS;
+}
+
 /* Of all stale ranges, one behind the other. */
 static bool read_ranges(const struct deferred_store *store, unsigned char *to)
 {
-    chain_submit();
+    if (!is_through()) return false;
     for (uint32_t i = 0; i < store->stale_count; i++) {
         uint64_t bytes = store->stale[i].to - store->stale[i].from;
         if (REAL(cuMemcpyDtoH_v2)(to, store->stale[i].from, bytes) != CUDA_SUCCESS) return false;
@@ -351,7 +361,7 @@ static bool write_ranges(const struct deferred_store *store, const unsigned char
         if (REAL(cuMemcpyHtoD_v2)(store->stale[i].from, from, bytes) != CUDA_SUCCESS) return false;
         from += bytes;
     }
-    return true;
+    return is_through();
 }
 
 /* What the rematerialisation makes of ranges that were one value throughout. */
@@ -362,6 +372,7 @@ static bool make_over(const struct deferred_store *store, unsigned char ground, 
         const struct span *span = &store->stale[i];
         if (REAL(cuMemsetD8_v2)(span->from, ground, span->to - span->from) != CUDA_SUCCESS) return false;
     }
+    if (!is_through()) return false;
     rematerialise(store);
     return read_ranges(store, result);
 }
@@ -406,12 +417,18 @@ static void find_room(const struct plan *plan, uint32_t *launches, uint32_t *byt
     *bytes = (*bytes + 7) & ~7u;
 }
 
+bool deferred_is_planned(void)
+{
+    return deferred.is_planned;
+}
+
 bool deferred_start(const struct plan *plan)
 {
     uint32_t launches, bytes;
     deferred.plan = plan;
     deferred.spoils = setting_is_on("KFUSE_SPOIL_STALE");
     find_room(plan, &launches, &bytes);
+    deferred.is_planned = launches;
     deferred.credit = calloc((size_t)plan->header->groups.count + 1, sizeof *deferred.credit);
     deferred.stored = calloc((size_t)plan->header->groups.count + 1, sizeof *deferred.stored);
     struct held *held = calloc((size_t)launches * STORES_MOST + 1, sizeof *held);

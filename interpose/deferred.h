@@ -16,11 +16,11 @@
  *  - calls that only wait, ask or mark (common/waits.h) touch nothing;
  *  - everything else (captures, graphs, host functions, exports, unknown entry points): all are materialised.
  *
- * Why nobody sees it stale. There is one stream: stores are deferred only as long as the program has made no
- * other one, in the default stream. So whoever is ordered behind a use is ordered behind a rematerialisation
- * that was launched before him; and what is launched there waits for nobody but what was there before.
- * Whoever is ordered by the host alone (another context; the first stream that the program makes, when it has
- * waited before) finds the rematerialisation done: it is waited for. There is one thread: another one may be
+ * Why nobody sees it stale. There is one stream, the default one, or the rules of home_stream.h hold. So
+ * whoever is ordered behind a use is ordered behind a rematerialisation that was launched before him; and what
+ * is launched there waits for nobody but what was there before. Whoever is ordered by the host alone (another
+ * context; the first stream that the program makes, when it has waited before) finds the rematerialisation
+ * done: it is waited for. There is one thread: another one may be
  * in a call that touches what is deferred meanwhile. Nobody outside of this process and context reads the
  * memory: once the program has asked for what it takes to let others do so (exports, peers, attributes of a
  * pointer, as libraries for messages do), or has loaded a library for it, nothing is deferred any more. The
@@ -63,6 +63,8 @@ static inline bool deferred_is_pending(void)
 
 /* Takes all memory. False when there is none. */
 bool deferred_start(const struct plan *plan);
+/* A group of the plan may leave something stale. */
+bool deferred_is_planned(void);
 /* The group's first form may leave its ranges stale in this use. */
 bool deferred_fits(const struct deferred_use *use);
 /* Before anything of the use goes to the driver: drops what it overwrites, materialises what it

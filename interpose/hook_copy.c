@@ -41,11 +41,11 @@ static inline void note_set(uint64_t address)
 }
 
 /* True: it is held, or has been issued. */
-static inline bool enter_copy(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream)
+static inline bool enter_copy(const struct shim_copy *copy)
 {
-    const struct memop_call call = {MEMOP_COPY, to, from, bytes, stream};
+    const struct memop_call call = {MEMOP_COPY, copy->to, copy->from, copy->bytes, copy->stream};
     enum memop_outcome outcome = memop_is_on ? memop_take(&call) : MEMOP_OTHER;
-    if (outcome == MEMOP_OTHER) shim_enter_copy(to, from, bytes);
+    if (outcome == MEMOP_OTHER) shim_enter_copy(copy);
     return outcome == MEMOP_TAKEN;
 }
 
@@ -55,15 +55,17 @@ static inline bool enter_set(uint64_t to, uint32_t value, uint32_t width, size_t
     const struct memop_call call = {MEMOP_SET, to, memop_pattern(value, width), count * width, stream};
     bool may_be_known = memop_is_on && to % width == 0 && count <= SIZE_MAX / width;
     enum memop_outcome outcome = may_be_known ? memop_take(&call) : MEMOP_OTHER;
-    if (outcome == MEMOP_OTHER) shim_enter_copy(to, 0, call.bytes);
+    if (outcome == MEMOP_OTHER)
+        shim_enter_copy(&(struct shim_copy){.to = to, .bytes = call.bytes, .stream = stream});
     return outcome == MEMOP_TAKEN;
 }
 
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        if (enter_copy((uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on)))                   \
-            return shim_result(CUDA_SUCCESS);                                                                \
+        const struct shim_copy copy = {(uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on),    \
+                                       IS_TO_HOST(symbol, async)};                                           \
+        if (enter_copy(&copy)) return shim_result(CUDA_SUCCESS);                                             \
         note_begin((uint64_t)(to), (uint64_t)(from), IS_TO_HOST(symbol, async),                              \
                    IS_FROM_HOST(symbol, async));                                                             \
         GATE;                                                                                                \
@@ -130,10 +132,13 @@ static enum trace_memory_kind box_kind(const struct box_end *end)
     return end->type == CU_MEMORYTYPE_ARRAY ? TRACE_MEMORY_MAPPED : TRACE_MEMORY_UNKNOWN;
 }
 
-static inline void enter_box_copy(struct box box)
+static inline void enter_box_copy(struct box box, CUstream stream)
 {
     uint64_t to = box_hull(&box.to, &box), from = box_hull(&box.from, &box);
-    shim_enter_copy(box_start(&box.to), box_start(&box.from), to > from ? to : from);
+    shim_enter_copy(&(struct shim_copy){.to = box_start(&box.to),
+                                        .from = box_start(&box.from),
+                                        .bytes = to > from ? to : from,
+                                        .stream = stream});
 }
 
 static void box_written(struct box box)
@@ -186,7 +191,7 @@ static struct box box_of_3d(const CUDA_MEMCPY3D *copy)
 #define BOX_COPY(symbol, type, box_of, on, async, arguments, ...)                                            \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        copy ? enter_box_copy(box_of(copy)) : shim_enter_flush();                                            \
+        copy ? enter_box_copy(box_of(copy), hook_stream(#symbol, on)) : shim_enter_flush();                  \
         through_meet_unknown();                                                                              \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
@@ -247,7 +252,8 @@ SET_ALL(32, unsigned)
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         size_t hull = width && height ? (height - 1) * pitch + width * (bits / 8) : 0;                       \
-        shim_enter_copy(address, 0, hull);                                                                   \
+        shim_enter_copy(                                                                                     \
+            &(struct shim_copy){.to = address, .bytes = hull, .stream = hook_stream(#symbol, on)});          \
         note_set(address);                                                                                   \
         GATE;                                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \

@@ -136,7 +136,7 @@ ALLOCATE_ASYNC(cuMemAllocFromPoolAsync_ptsz, (address, size, pool, stream), CUde
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         struct track_range range;                                                                            \
-        shim_enter_free((uint64_t)(from));                                                                   \
+        shim_enter_free((uint64_t)(from), hook_stream(#symbol, stream));                                     \
         GATE;                                                                                                \
         bool is_known = track_memory_remove((uint64_t)(from), &range);                                       \
         CUresult result = REAL(symbol) arguments;                                                            \

@@ -29,10 +29,9 @@
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter();                                                                                        \
-        bool is_pending = deferred_is_pending();                                                             \
-        queue_defer_nothing("the program makes a stream of its own");                                        \
+        bool is_behind = queue_meet_streams();                                                               \
         CUresult result = REAL(symbol) arguments;                                                            \
-        if (is_pending && result == CUDA_SUCCESS) queue_new_stream(*stream);                                 \
+        if (is_behind && result == CUDA_SUCCESS) queue_new_stream(*stream);                                  \
         return result;                                                                                       \
     }
 STREAM(cuStreamCreate, (stream, flags), CUstream *stream, unsigned flags)
@@ -49,6 +48,7 @@ LEND(cuPointerGetAttributes, LOOKED_UP, (count, attributes, data, address), unsi
 SHARE(cuPointerSetAttribute, (value, attribute, address), const void *value, CUpointer_attribute attribute,
       CUdeviceptr address)
 SHARE(cuIpcGetMemHandle, (handle, address), CUipcMemHandle *handle, CUdeviceptr address)
+SHARE(cuIpcOpenEventHandle, (event, handle), CUevent *event, CUipcEventHandle handle)
 SHARE(cuMemGetHandleForAddressRange, (handle, address, size, type, flags), void *handle, CUdeviceptr address,
       size_t size, CUmemRangeHandleType type, unsigned long long flags)
 SHARE(cuCtxEnablePeerAccess, (context, flags), CUcontext context, unsigned flags)

@@ -86,6 +86,7 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
     {                                                                                                        \
         shim_enter_wait(); /* the event may be another process's, which waits for this one */                \
         shim_enter_mark();                                                                                   \
+        if (shim_has_attention(ATTENTION_QUEUE)) queue_await_event(hook_stream(#symbol, stream));            \
         GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_WAIT);     \

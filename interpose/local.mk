@@ -7,7 +7,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/blocked.c interpose/blocked.h \
 	interpose/chain.c interpose/chain.h interpose/chain_graph.c interpose/chain_graph.h \
 	interpose/contents.c interpose/contents.h \
-	interpose/deferred.c interpose/deferred.h \
+	interpose/deferred.c interpose/deferred.h interpose/home_stream.c interpose/home_stream.h \
 	interpose/gate.c interpose/gate.h \
 	interpose/held.c interpose/held.h \
 	interpose/hook.h \
@@ -24,7 +24,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
 	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h \
-	interpose/queue_chain.c interpose/queue_memory.c interpose/queue_parts.h \
+	interpose/queue_chain.c interpose/queue_memory.c interpose/queue_others.c interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \
 	interpose/memop.c interpose/memop.h \
 	interpose/record.c interpose/record.h \

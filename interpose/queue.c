@@ -8,6 +8,7 @@
 #include "interpose/chain.h"
 #include "interpose/contents.h"
 #include "interpose/gate.h"
+#include "interpose/home_stream.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/own_stream.h"
@@ -65,12 +66,10 @@ static uint64_t announced(void)
     return rename_is_on() ? queue.renamed : 0;
 }
 
-static void drain(void);
-
 static __attribute__((noinline)) void hold_nothing(void)
 {
     shim_latch("no thread can be started that would release held launches");
-    drain();
+    queue_drain();
     chain_submit();
     atomic_store(&queue.oldest, 0);
 }
@@ -230,7 +229,7 @@ static void drain_held(void)
     queue_pop_context(is_pushed);
 }
 
-static void drain(void)
+void queue_drain(void)
 {
     end_watching();
     drain_held();
@@ -241,22 +240,41 @@ static void drain(void)
 static void await_materialised(void)
 {
     chain_submit();
-    if (queue.has_waited) shim_remember_error(REAL(cuCtxSynchronize)());
+    if (home_unsettled())
+        home_settle();
+    else if (queue.has_waited)
+        shim_remember_error(REAL(cuCtxSynchronize)());
 }
 
 static void materialise(bool others)
 {
-    if (!deferred_is_pending()) return;
+    if (!deferred_is_pending() && !(others && home_unsettled())) return;
     bool is_pushed = queue_push_context();
     deferred_materialise_all();
     if (others || is_pushed) await_materialised();
     queue_pop_context(is_pushed);
 }
 
+/* Work is about to go to a stream; all that it may touch is materialised. */
+static void meet_stream(CUstream stream, bool is_done)
+{
+    if (!home_on()) return;
+    bool is_pushed = queue_push_context();
+    home_meet(stream, is_done);
+    queue_pop_context(is_pushed);
+}
+
+/* Work that may wait for somebody is about to go to the driver. */
+static void meet_unknown(void)
+{
+    through_meet_unknown();
+    if (home_on()) home_meet_unknown();
+}
+
 /* What this thread has not given the device, nobody has. */
 static bool is_alone(void)
 {
-    return queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden();
+    return queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden() && !queue.has_streams;
 }
 
 bool queue_bars(CUstream stream)
@@ -265,10 +283,10 @@ bool queue_bars(CUstream stream)
 }
 
 /* The wait that was passed is made up for. */
-static void settle(void)
+void queue_settle(void)
 {
     if (!through_owes()) return;
-    drain();
+    queue_drain();
     bool is_pushed = queue_push_context();
     chain_submit();
     CUresult result = REAL(cuCtxSynchronize)();
@@ -282,12 +300,12 @@ static void settle(void)
 /* In another context nothing is ordered behind what is under way. */
 static void settle_for_others(void)
 {
-    if (through_owes() && track_current_context() != queue.context) settle();
+    if (through_owes() && track_current_context() != queue.context) queue_settle();
 }
 
 void queue_drain_and_materialise(bool others)
 {
-    drain();
+    queue_drain();
     materialise(others);
 }
 
@@ -379,7 +397,7 @@ static void release(uint64_t ticket)
             shim_count(COUNT_TIMER);
             queue_account(-TIMER_LOSS);
         }
-        drain();
+        queue_drain();
         queue_publish();
     }
     queue_leave();
@@ -398,6 +416,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
     }
     drain_held();
     materialise(false);
+    meet_stream(shape->stream, false);
     queue.count = queue.watched;
     if (!append(shape, kernel, index)) {
         end_watching();
@@ -412,7 +431,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
 /* Before a launch of which nothing is known. */
 static void give_way(void)
 {
-    queue.is_memop ? drain() : queue_drain_and_materialise(false);
+    queue.is_memop ? queue_drain() : queue_drain_and_materialise(false);
 }
 
 /* With the lock. False: the launch is the caller's to make, and all is ready for it. */
@@ -429,7 +448,7 @@ static bool hold(const struct record_shape *shape, const struct track_kernel *ke
         if (outcome != WATCH_HOLD) return outcome == WATCH_ISSUED;
     }
     queue.is_known = false;
-    if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) drain();
+    if (queue.count && !queue_same_stream(queue.held[0].stream, shape->stream)) queue_drain();
     if (rename_is_on() && !queue_same_stream(rename_stream(), shape->stream)) issue_restore();
     bool is_first = !queue.count;
     if (!starts_is_bound(index)) starts_bind(index, kernel->parameters, kernel->record.parameter_count);
@@ -512,8 +531,9 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     }
     queue.goes_on = may ? hold(shape, kernel, (uint32_t)index) : meet_stranger();
     if (!queue.goes_on) {
-        queue.is_known ? settle_for_others() : settle();
-        if (!queue.is_known) through_meet_unknown();
+        queue.is_known ? settle_for_others() : queue_settle();
+        meet_stream(shape->stream, false);
+        if (!queue.is_known) meet_unknown();
         queue.goes_on = queue_may_chain(shape, kernel) && queue_take_in_chain(shape, kernel);
     }
     bool is_held = queue.goes_on;
@@ -564,7 +584,7 @@ static bool is_idle(void)
 {
     if (has_lock) return true;
     if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending() ||
-        through_owes() || own_stream_has_lent())
+        through_owes() || own_stream_has_lent() || home_unsettled())
         return false;
     forget_attention();
     return true;
@@ -577,18 +597,19 @@ static void pass_by(void)
     if (!is_idle()) {
         queue_enter();
         queue_drain_and_materialise(false);
+        meet_stream(HOME_ANY, false);
         own_stream_join();
-        settle();
+        queue_settle();
         queue_publish();
         queue_leave();
         forget_attention();
     }
-    through_meet_unknown(); /* the work comes behind what has been waited for */
+    meet_unknown(); /* the work comes behind what has been waited for */
 }
 
 void queue_flush(void)
 {
-    if (through_on() || own_stream_on()) queue_meet_thread();
+    if (through_on() || own_stream_on() || home_on()) queue_meet_thread();
     pass_by();
 }
 
@@ -597,10 +618,10 @@ static void look_on(bool waits)
 {
     if (is_idle() || (!oldest() && !through_owes() && !own_stream_has_lent())) return;
     queue_enter();
-    drain();
+    queue_drain();
     own_stream_join();
     if (waits)
-        settle();
+        queue_settle();
     else
         settle_for_others();
     queue_publish();
@@ -625,16 +646,6 @@ static void wait_behind(bool settles)
 void queue_wait(void)
 {
     wait_behind(true);
-}
-
-void queue_end_through(const char *reason)
-{
-    if (!through_on() || has_lock) return;
-    queue_enter();
-    settle();
-    through_end(reason);
-    queue_publish();
-    queue_leave();
 }
 
 /* That all of the program's launches go to. */
@@ -664,22 +675,32 @@ static bool is_rest_done(void)
     return !through_has_unknown() || REAL(cuStreamQuery)(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
 }
 
+static void note_wait(CUstream stream, bool for_all)
+{
+    queue_enter();
+    if (home_on() && track_current_context() == queue.context) home_waited(stream, for_all);
+    queue_leave();
+}
+
 void queue_waited(CUstream stream, bool for_all, CUresult result)
 {
-    if (!through_on() || has_lock || result != CUDA_SUCCESS || !is_only_stream(stream)) return;
+    if (has_lock || result != CUDA_SUCCESS) return;
+    if (home_on()) note_wait(stream, for_all);
+    if (!through_on() || !is_only_stream(stream)) return;
     if (for_all || is_rest_done()) through_waited();
 }
 
-void queue_touch(const struct deferred_touch *touches, uint32_t count)
+void queue_touch(const struct deferred_touch *touches, uint32_t count, CUstream stream, bool is_done)
 {
     measure_note_wait();
-    if (is_idle()) return;
+    if (is_idle() && !home_on()) return;
     queue_enter();
-    drain();
+    queue_drain();
     own_stream_join();
     bool is_pushed = queue_push_context(), has_materialised = false;
     for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
     if (has_materialised && is_pushed) await_materialised();
+    if (home_on()) home_meet(stream, is_done);
     queue_pop_context(is_pushed);
     settle_for_others();
     queue_publish();
@@ -693,7 +714,7 @@ void queue_finish(void)
     for (int waited = 0; waited < 1000 && !has_lock; waited++) {
         if (queue_lock_try(&queue.lock)) {
             has_lock = true;
-            drain();
+            queue_drain();
             queue_publish();
             measure_finish();
             queue_leave();
@@ -702,30 +723,6 @@ void queue_finish(void)
         nanosleep(&pause, NULL);
     }
     log_write(LOG_WARNING, "queue", "at exit another thread is still in the driver with what was held");
-}
-
-void queue_defer_nothing(const char *reason)
-{
-    if (has_lock || (deferred_is_forbidden() && !through_owes())) return;
-    queue_enter();
-    deferred_forbid(reason);
-    if (deferred_is_pending()) queue_drain_and_materialise(true);
-    if (own_stream_on()) drain(); /* into the own stream, where this is its thread */
-    own_stream_end(reason);
-    settle();
-    queue_publish();
-    queue_leave();
-}
-
-__thread bool queue_knows_thread;
-void queue_new_thread(void)
-{
-    static atomic_flag has_one = ATOMIC_FLAG_INIT;
-    queue_knows_thread = true;
-    own_stream_is_here = !atomic_flag_test_and_set(&has_one);
-    if (own_stream_is_here) return;
-    atomic_store(&queue.has_threads, true);
-    queue_defer_nothing("a second thread works with the device");
 }
 
 /* --- start --- */
@@ -770,7 +767,7 @@ bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
             queue.groups[group].passes_over = true;
     queue.groups[group].is_on = true;
     deferred_look_around();
-    if (deferred_is_forbidden()) settle();
+    if (deferred_is_forbidden()) queue_settle();
     match_enable(queue.match, group, true);
     if (!queue_is_bystander(group))
         starts_switch(group, true); /* one matters only where a store is pending */
@@ -793,5 +790,7 @@ void queue_fork_child(void)
     rename_forget();
     shadow_forget();
     deferred_forget();
+    home_end();
+    home_forget();
     timer_fork_child();
 }

@@ -77,16 +77,6 @@ uint64_t queue_own_bytes(void)
     return shadow_bytes() && track_current_context() == queue.context ? shadow_bytes() : 0;
 }
 
-/* An event that the program has recorded before may order the stream behind a use, not behind its
- * rematerialisation. */
-void queue_new_stream(CUstream stream)
-{
-    CUevent event;
-    if (queue_has_lock() || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
-    if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
-    REAL(cuEventDestroy_v2)(event);
-}
-
 void queue_stream_gone(CUstream stream)
 {
     if (queue_has_lock() || (!shadow_bytes() && !chain_on())) return;
@@ -100,13 +90,14 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events();
+    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events() || home_on();
     if (queue_has_lock() || !has_any) return;
     queue_enter();
     measure_context_gone();
     rename_forget();
     shadow_forget();
     deferred_forget();
+    home_forget();
     queue_publish();
     queue_leave();
 }

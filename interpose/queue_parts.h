@@ -6,6 +6,7 @@
 
 #include "common/plan.h"
 #include "interpose/held.h"
+#include "interpose/home_stream.h"
 #include "interpose/own_stream.h"
 #include "interpose/queue.h"
 #include "interpose/through.h"
@@ -49,6 +50,7 @@ struct queue {
     bool is_memop;            /* what has arrived is a set or a copy */
     bool goes_on;             /* what comes next may be a launch: chains stay until then */
     _Atomic bool has_threads; /* more than one works with the device */
+    bool has_streams;         /* the program has made one */
 };
 extern struct queue queue;
 
@@ -72,7 +74,7 @@ static inline bool queue_has_threads(void)
 /* Calls come to the queue though nothing is held. */
 static inline bool queue_wants_calls(void)
 {
-    return through_on() || own_stream_on() || own_stream_has_lent();
+    return through_on() || own_stream_on() || own_stream_has_lent() || home_on();
 }
 
 static inline bool queue_push_context(void)
@@ -94,6 +96,10 @@ void queue_enter(void);
 void queue_leave(void);
 void queue_publish(void);
 bool queue_has_lock(void); /* this thread */
+/* Issues what is held, and restores what is away; what is pending stays so. */
+void queue_drain(void);
+/* A wait that was passed is made up for. */
+void queue_settle(void);
 /* From here on memory is as the program has made it; others: also for other streams and processes. */
 void queue_drain_and_materialise(bool others);
 /* Behind the arguments of a launch that is about to be held. False: there is no room, or they are not known; then it is not. */

@@ -132,21 +132,22 @@ void shim_mark(void)
     if (shim_has_attention(ATTENTION_QUEUE)) queue_mark();
 }
 
-void shim_copy(uint64_t to, uint64_t from, uint64_t bytes)
+void shim_copy(const struct shim_copy *copy)
 {
-    const struct deferred_touch touches[] = {{.address = from, .bytes = from ? bytes : 0},
-                                             {.address = to, .bytes = bytes, .is_written = true}};
+    const struct deferred_touch touches[] = {{.address = copy->from, .bytes = copy->from ? copy->bytes : 0},
+                                             {.address = copy->to, .bytes = copy->bytes, .is_written = true}};
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
-    if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2);
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2, copy->stream, copy->is_done);
 }
 
-void shim_free(uint64_t address)
+void shim_free(uint64_t address, CUstream stream)
 {
     uint64_t start, size;
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (!shim_has_attention(ATTENTION_QUEUE)) return;
     if (track_memory_plain(NULL, address, &start, &size) && start == address)
-        queue_touch(&(struct deferred_touch){start, size, .is_written = true, .is_freed = true}, 1);
+        queue_touch(&(struct deferred_touch){start, size, .is_written = true, .is_freed = true}, 1, stream,
+                    false);
     else
         queue_flush();
 }

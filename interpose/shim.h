@@ -84,17 +84,22 @@ static inline void shim_enter_mark(void)
 {
     if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_mark();
 }
-void shim_copy(uint64_t to, uint64_t from, uint64_t bytes);
-static inline void shim_enter_copy(uint64_t to, uint64_t from, uint64_t bytes)
+struct shim_copy { /* from: 0 for a set */
+    uint64_t to, from, bytes;
+    CUstream stream;
+    bool is_done; /* when the call returns */
+};
+void shim_copy(const struct shim_copy *copy);
+static inline void shim_enter_copy(const struct shim_copy *copy)
 {
     queue_meet_thread();
-    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_copy(to, from, bytes);
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_copy(copy);
 }
-void shim_free(uint64_t address);
-static inline void shim_enter_free(uint64_t address)
+void shim_free(uint64_t address, CUstream stream);
+static inline void shim_enter_free(uint64_t address, CUstream stream)
 {
     queue_meet_thread();
-    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_free(address);
+    if (shim_has_attention(ATTENTION_START | ATTENTION_QUEUE)) shim_free(address, stream);
 }
 
 /* Remembers the first error of a launch that was held. */

@@ -31,7 +31,7 @@ struct reading { /* what the pass over the trace carries along */
     const struct trace_launch *previous; /* launch of the open window, or NULL */
     const struct trace_copy *copy;       /* the record before, or NULL */
     const char *boundary;                /* NULL: what has ended it */
-    uint32_t context, thread;            /* of the last launch */
+    uint32_t context, thread, stream;    /* of the last launch */
     uint32_t first_thread;               /* that launched or copied; 0: none yet */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
@@ -268,7 +268,9 @@ static void add_launch(struct reading *reading, struct program_launch *launch)
     if (!make_room(reading, &program->launches, program->launch_count, &reading->launch_capacity, 1024,
                    sizeof *program->launches))
         return;
-    program->has_streams |= record->stream != 0;
+    program->has_streams |= record->flags & TRACE_LAUNCH_PER_THREAD ||
+                            (reading->has_launched && record->stream != reading->stream);
+    reading->stream = record->stream;
     launch->boundary = why_window_ends(reading, record);
     launch->is_first = !reading->has_launched;
     reading->has_launched = true;
@@ -343,7 +345,6 @@ static void read_copy(struct reading *reading, const struct trace_copy *copy)
                           .thread = copy->thread};
     note_thread(reading, copy->thread);
     if (!copy->is_hull && read_memop(reading, &memop)) return;
-    reading->program->has_streams |= copy->stream != 0;
     reading->copy = copy;
     add_touch(reading, PROGRAM_READS, copy->source, copy->size);
     add_touch(reading, PROGRAM_WRITES, copy->destination, copy->size);
@@ -360,7 +361,6 @@ static void read_set(struct reading *reading, const struct trace_set *set)
                           .from = memop_pattern(set->value, set->width),
                           .stream = set->stream};
     if (!set->is_hull && read_memop(reading, &memop)) return;
-    reading->program->has_streams |= set->stream != 0;
     if (!contents_write(reading->program, set->address, set->size, NULL)) reading->out_of_memory = true;
     add_touch(reading, PROGRAM_WRITES, set->address, set->size);
     end_window(reading, "the program sets memory");
@@ -484,7 +484,6 @@ static void read_record(struct reading *reading, const struct trace_view *view)
         read_set(reading, view->fixed);
         break;
     case TRACE_EVENT:
-        program->has_streams |= ((const struct trace_event *)view->fixed)->stream != 0;
         end_window(reading, "the program records or awaits an event");
         break;
     case TRACE_WALL:

@@ -4,11 +4,14 @@
 #include "bench/bench.h"
 #include "tests/bench/driver_call.h"
 #include <thread>
+#include <utility>
 
 static int n;
 static size_t bytes;
 static float *a, *b, *t1, *t2, *out, *spare, *second, *other1, *other2, *host;
-static cudaStream_t other;
+static cudaStream_t work, other, third; /* what the program works in: the default stream, or one of its own */
+static bool is_beside;                  /* the default stream and work do not wait for each other */
+static volatile int *flag;              /* of the host */
 static cudaEvent_t event;
 
 __global__ void add(int n, const float *x, const float *y, float *z)
@@ -75,11 +78,26 @@ __global__ void turn(int n, const float *x, float *y)
 }
 
 #define ON(stream, kernel, ...) kernel<<<(n + 127) / 128, 128, 0, stream>>>(n, __VA_ARGS__)
-#define RUN(kernel, ...)        ON(0, kernel, __VA_ARGS__)
+#define RUN(kernel, ...)        ON(work, kernel, __VA_ARGS__)
+
+/* Until the host says so. */
+__global__ void wait_for(volatile int *flag)
+{
+    while (!*flag) continue;
+}
+
+/* Around what goes to the default stream. */
+static void meet(void)
+{
+    if (!is_beside) return;
+    CHECK(cudaStreamSynchronize(work));
+    CHECK(cudaStreamSynchronize(0));
+}
 
 static void tell(const char *name, const float *array)
 {
     double sum = 0;
+    meet();
     CHECK(cudaMemcpy(host, array, bytes, cudaMemcpyDeviceToHost));
     for (int i = 0; i < n; i++) sum += host[i] * (i % 7 + 1);
     printf("%s %a\n", name, sum);
@@ -88,7 +106,9 @@ static void tell(const char *name, const float *array)
 static void write(float *array, size_t from, size_t count, int step)
 {
     for (size_t i = 0; i < count; i++) host[i] = (float)(step + (int)(i % 11));
+    meet();
     CHECK(cudaMemcpy(array + from, host, count * sizeof *host, cudaMemcpyHostToDevice));
+    meet();
 }
 
 static void nothing(void *)
@@ -200,12 +220,61 @@ static void launch_graph(void)
             DRIVER_CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0))
             exit(1);
     }
-    if (DRIVER_CALL(cuGraphLaunch)(executable, NULL)) exit(1);
+    if (DRIVER_CALL(cuGraphLaunch)(executable, (CUstream)work)) exit(1);
     tell("spare", spare);
+}
+
+/* Until the host says so, in the other stream; event comes behind. */
+static void begin_waiting(void)
+{
+    *flag = 0;
+    wait_for<<<1, 1, 0, other>>>(flag);
+    CHECK(cudaEventRecord(event, other));
+}
+
+static void end_waiting(void)
+{
+    *flag = 1;
+    CHECK(cudaStreamSynchronize(other));
+    CHECK(cudaStreamSynchronize(work));
+}
+
+/* While work waits for the host in the other stream, a third one reads what was made before. */
+static void wait_in_work(void)
+{
+    static bool is_waiting;
+    if (is_waiting) {
+        CHECK(cudaStreamSynchronize(work));
+        CHECK(cudaStreamWaitEvent(work, event, 0));
+        CHECK(cudaMemcpyAsync(spare, t1, bytes, cudaMemcpyDeviceToDevice, third));
+        CHECK(cudaStreamSynchronize(third));
+        end_waiting();
+    }
+    begin_waiting();
+    CHECK(cudaStreamSynchronize(work));
+    is_waiting = true;
+}
+
+/* Work waits for the default stream, and that for the other one. */
+static void wait_in_default(void)
+{
+    static cudaEvent_t behind;
+    if (behind) {
+        CHECK(cudaEventRecord(behind, work));
+        CHECK(cudaStreamWaitEvent(third, behind, 0));
+        CHECK(cudaMemcpyAsync(spare, t1, bytes, cudaMemcpyDeviceToDevice, third));
+        end_waiting();
+    } else {
+        CHECK(cudaEventCreate(&behind));
+    }
+    begin_waiting();
+    CHECK(cudaStreamSynchronize(work));
+    CHECK(cudaMemsetAsync(second, 0, bytes));
 }
 
 static void then(char letter, int step)
 {
+    if (strchr("QHUPzZdcfFG", letter)) meet();
     switch (letter) {
     case 't':
         tell("t1", t1);
@@ -278,7 +347,7 @@ static void then(char letter, int step)
         CHECK(cudaDeviceSynchronize());
         break;
     case 'e':
-        CHECK(cudaEventRecord(event));
+        CHECK(cudaEventRecord(event, work));
         CHECK(cudaEventSynchronize(event));
         break;
     case 'b':
@@ -299,7 +368,7 @@ static void then(char letter, int step)
         tell("spare", spare);
         break;
     case 'h':
-        CHECK(cudaLaunchHostFunc(0, nothing, NULL));
+        CHECK(cudaLaunchHostFunc(work, nothing, NULL));
         break;
     case 'i': {
         cudaPointerAttributes attributes;
@@ -313,7 +382,7 @@ static void then(char letter, int step)
     }
     case 'k':
         if (!other) CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-        CHECK(cudaEventRecord(event));
+        CHECK(cudaEventRecord(event, work));
         CHECK(cudaStreamWaitEvent(other, event, 0));
         ON(other, subtract, t1, t2, spare);
         CHECK(cudaStreamSynchronize(other));
@@ -325,6 +394,68 @@ static void then(char letter, int step)
         ON(other, subtract, t1, t2, spare);
         CHECK(cudaStreamSynchronize(other));
         tell("spare", spare);
+        break;
+    case 'y': /* ordered by an event that the host has waited for */
+        CHECK(cudaEventRecord(event, work));
+        CHECK(cudaEventSynchronize(event));
+        ON(other, subtract, t1, t2, spare);
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    case 'Y': /* the same of a copy */
+        CHECK(cudaEventRecord(event, work));
+        CHECK(cudaEventSynchronize(event));
+        CHECK(cudaMemcpyAsync(spare, t1, bytes, cudaMemcpyDeviceToDevice, other));
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    case 'm': /* made again for its own stream, while another one has been told that all is done */
+        CHECK(cudaStreamSynchronize(work));
+        RUN(subtract, t1, b, second);
+        ON(other, subtract, t1, t2, spare);
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    case 'X': /* the other stream writes what t1 is made of */
+        CHECK(cudaStreamSynchronize(work));
+        ON(other, halve, a);
+        CHECK(cudaStreamSynchronize(other));
+        break;
+    case 'p': /* beside what the thread does */
+        begin_waiting();
+        std::thread([] {
+            CHECK(cudaMemcpyAsync(spare, out, bytes, cudaMemcpyDeviceToDevice, third));
+        }).join();
+        CHECK(cudaStreamSynchronize(third));
+        end_waiting();
+        break;
+    case 'a':
+        wait_in_work();
+        break;
+    case 'D':
+        wait_in_default();
+        break;
+    case 'V': /* by a launch that no plan knows */
+        CHECK(cudaStreamSynchronize(work));
+        ON(other, both, t1, t2, spare, second);
+        CHECK(cudaStreamSynchronize(other));
+        tell("spare", spare);
+        break;
+    case 'W': /* the next step is in the third stream */
+        CHECK(cudaStreamSynchronize(work));
+        std::swap(work, third);
+        break;
+    case 'M': /* the stream goes, and another one looks */
+        CHECK(cudaStreamSynchronize(work));
+        CHECK(cudaStreamDestroy(work));
+        CHECK(cudaMemcpyAsync(spare, t1, bytes, cudaMemcpyDeviceToDevice, third));
+        CHECK(cudaStreamSynchronize(third));
+        CHECK(cudaStreamCreateWithFlags(&work, is_beside ? cudaStreamNonBlocking : cudaStreamDefault));
+        break;
+    case 'J': /* unknown, and waits */
+        *flag = 0;
+        wait_for<<<1, 1, 0, work>>>(flag);
+        *flag = 1;
         break;
     case 'E': /* fails, and changes nothing */
         if (cudaMemset(t1, 0, (size_t)1 << 40) == cudaSuccess) exit(1);
@@ -344,9 +475,11 @@ int main(int argc, char **argv)
     struct bench bench = {NULL, 8, 1, NULL, 0, 0};
     const char *letters = "", *name = "plain";
     const struct form *form = NULL;
-    long size = 4096;
+    long size = 4096, kind = 0;
     const struct option own[] = {
         {"size", &size, NULL, NULL, "floats in each array"},
+        {"stream", &kind, NULL, NULL,
+         "work in: 1 a stream of its own, 2 one that waits for no other, 3 as 1, the other stream likewise"},
         {"form", NULL, &name, NULL,
          "of a step: plain, both, update, alternate, arena, peek, spoil, before or ends"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
@@ -373,12 +506,21 @@ int main(int argc, char **argv)
         second = t1 + 2 * n;
     }
     CHECK(cudaEventCreate(&event));
+    CHECK(cudaHostAlloc((void **)&flag, sizeof *flag, cudaHostAllocDefault));
+    is_beside = kind == 2;
+    if (kind) {
+        CHECK(cudaStreamCreateWithFlags(&work, is_beside ? cudaStreamNonBlocking : cudaStreamDefault));
+        CHECK(cudaStreamCreateWithFlags(&other, kind == 3 ? cudaStreamDefault : cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
+    }
     write(a, 0, n, 2);
     write(b, 0, n, -3);
     for (int step = 0; step < bench.steps; step++) {
         form->make(step);
         for (const char *letter = letters; *letter; letter++) then(*letter, step);
     }
+    *flag = 1;
+    CHECK(cudaDeviceSynchronize());
     const struct result results[] = {
         {"t1", t1, bytes},         {"t2", t2, bytes},         {"out", out, bytes},    {"a", a, bytes},
         {"second", second, bytes}, {"other1", other1, bytes}, {"spare", spare, bytes}};

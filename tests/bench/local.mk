@@ -2,7 +2,7 @@
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
 bench_scripts += \
 	tests/bench/attack.sh \
-	tests/bench/lazy.sh \
+	tests/bench/lazy.sh tests/bench/lazy_streams.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
 	tests/bench/chains.sh \
@@ -46,7 +46,7 @@ bench_scripts += \
 	tests/bench/trace_damaged.sh \
 	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
-long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/unseen.sh
+long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/lazy_streams.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/pattern_kernels.h tests/bench/on_gpu
 cuda_tests += tests/bench/attack tests/bench/closures tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/threads tests/bench/unseen tests/bench/waits
 own_stream_tests += tests/bench/corners tests/bench/managed tests/bench/memops tests/bench/threads
