@@ -149,9 +149,12 @@ void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, c
 
 static cudaError_t load(struct module *module)
 {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (module->library) return cudaSuccess;
+    cudart_driver.ThreadExchangeStreamCaptureMode(&mode); /* the first launch may be in a capture */
     cudaError_t error = (cudaError_t)cudart_driver.LibraryLoadData(&module->library, module->wrapper, NULL,
                                                                    NULL, 0, NULL, NULL, 0);
+    cudart_driver.ThreadExchangeStreamCaptureMode(&mode);
     if (error != cudaSuccess) {
         module->library = NULL;
         log_write(LOG_ERROR, "cudart", "a module does not load: error %d", error);

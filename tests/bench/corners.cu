@@ -69,14 +69,16 @@ static int mode_free(void)
 }
 
 /* The same launches, captured into a graph and replayed. */
-static int mode_capture(void)
+static int capture(bool is_first)
 {
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t executable;
     CHECK(cudaStreamCreate(&stream));
-    rounds(stream);
-    scale<<<BLOCKS, THREADS, 0, stream>>>(x, N);
+    if (!is_first) {
+        rounds(stream);
+        scale<<<BLOCKS, THREADS, 0, stream>>>(x, N);
+    }
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     rounds(stream);
     CHECK(cudaStreamEndCapture(stream, &graph));
@@ -84,6 +86,17 @@ static int mode_capture(void)
     for (int r = 0; r < 3; r++) CHECK(cudaGraphLaunch(executable, stream));
     CHECK(cudaStreamSynchronize(stream));
     return 0;
+}
+
+static int mode_capture(void)
+{
+    return capture(false);
+}
+
+/* The program's first launches are captured, which loads its code. */
+static int mode_first(void)
+{
+    return capture(true);
 }
 
 /* A launch that is refused, in the middle. */
@@ -116,12 +129,13 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(void);
         int has_results;
-    } modes[] = {{"exit", mode_exit, 0},       {"poll", mode_poll, 1}, {"free", mode_free, 1},
-                 {"capture", mode_capture, 1}, {"fail", mode_fail, 1}, {"fault", mode_fault, 0}};
+    } modes[] = {{"exit", mode_exit, 0},       {"poll", mode_poll, 1},   {"free", mode_free, 1},
+                 {"capture", mode_capture, 1}, {"first", mode_first, 1}, {"fail", mode_fail, 1},
+                 {"fault", mode_fault, 0}};
     struct bench bench = {NULL, 1, 1, NULL, 0, 0};
     const char *name = "exit";
     const struct option own[] = {
-        {"mode", NULL, &name, NULL, "exit, poll, free, capture, fail or fault"},
+        {"mode", NULL, &name, NULL, "exit, poll, free, capture, first, fail or fault"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Things that a tool which delays launches could get wrong.", own);
