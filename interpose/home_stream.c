@@ -6,25 +6,44 @@
 #include "interpose/queue_parts.h"
 #include "interpose/shim.h"
 
-enum { USES_A_LOOK = 64 /* that find the stream not clean, in the end */ };
+enum {
+    STREAMS_MOST = 32,
+    USES_A_LOOK = 64, /* that find the device not clean, in the end */
+    WAITS_FREE = 8,   /* of the host; beyond, one of so many deferred stores may bring one */
+    USES_A_WAIT = 16
+};
+
+struct known {
+    CUstream stream;
+    CUevent behind; /* all that may wait there, where is_marked */
+    bool is_dirty, is_marked;
+    bool is_gone; /* the program has destroyed it */
+};
 
 atomic_bool home_is_on, home_is_unsettled;
 static struct {
-    CUstream stream; /* of what is pending or unsettled */
-    CUevent behind;  /* the last rematerialisation */
-    bool is_all_clean, is_one_clean;
-    CUstream clean; /* where is_one_clean */
-    uint32_t uses;  /* that found theirs not clean, since it was */
+    CUstream stream;        /* of what is pending or unsettled */
+    CUevent behind;         /* the last rematerialisation */
+    uint32_t waits, stores; /* that the host has made for it, that were deferred */
+    uint32_t uses;          /* that found the device not clean, since it was */
+    struct known known[STREAMS_MOST];
+    uint32_t count, dirty_count;
+    bool is_lost; /* not all is known */
 } home;
 
-static inline bool is_legacy(CUstream stream)
+static void set_dirty(struct known *known, bool is)
 {
-    return queue_same_stream(stream, NULL);
+    home.dirty_count += is - known->is_dirty;
+    known->is_dirty = is;
+    known->is_marked = false;
 }
 
 void home_start(void)
 {
-    home.is_all_clean = home.is_one_clean = false; /* what came before */
+    home_add_stream(NULL);
+    home_add_stream(CU_STREAM_PER_THREAD);
+    /* what there is of the one is before what comes to the other */
+    if (REAL(cuStreamQuery)(NULL) != CUDA_SUCCESS) set_dirty(&home.known[0], true);
     home_is_on = true;
     shim_attention_set(ATTENTION_QUEUE);
 }
@@ -34,90 +53,144 @@ void home_end(void)
     home_is_on = false;
 }
 
-static void set_clean(CUstream stream)
+void home_lose(void)
 {
-    home.is_one_clean = true;
-    home.clean = stream;
-    home.uses = 0;
+    home.is_lost = true;
 }
 
-static bool is_empty(CUstream stream)
+static struct known *find(CUstream stream)
 {
-    return REAL(cuStreamQuery)(stream) == CUDA_SUCCESS;
+    for (uint32_t i = 0; i < home.count; i++)
+        if (!home.known[i].is_gone && queue_same_stream(home.known[i].stream, stream)) return &home.known[i];
+    return NULL;
+}
+
+void home_add_stream(CUstream stream)
+{
+    uint32_t i = 0;
+    while (i < home.count && (!home.known[i].is_gone || home.known[i].is_dirty)) i++;
+    if (i == STREAMS_MOST) {
+        home_lose();
+        return;
+    }
+    if (i == home.count) home.count++;
+    home.known[i].stream = stream;
+    home.known[i].is_gone = false;
+}
+
+static bool make_event(CUevent *event)
+{
+    return *event || REAL(cuEventCreate)(event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+}
+
+static void mark(struct known *known)
+{
+    chain_submit();
+    known->is_marked =
+        make_event(&known->behind) && REAL(cuEventRecord)(known->behind, known->stream) == CUDA_SUCCESS;
+}
+
+void home_stream_gone(CUstream stream)
+{
+    struct known *known = find(stream);
+    home_settle();
+    if (!known) return;
+    if (known->is_dirty && !known->is_marked) mark(known);
+    if (known->is_dirty && !known->is_marked) home_lose();
+    known->is_gone = true;
 }
 
 /* Asks the driver now and then. */
-static bool is_clean(CUstream stream)
+static bool is_clean(void)
 {
-    if (home.is_all_clean || (home.is_one_clean && home.clean == stream)) return true;
+    if (!home.dirty_count) return true;
     uint32_t uses = home.uses++;
-    if (is_legacy(stream) || (uses & (uses - 1) && uses % USES_A_LOOK)) return false;
-    chain_submit();
-    if (!is_empty(stream) || !is_empty(NULL)) return false;
-    set_clean(stream);
-    return true;
+    if (uses & (uses - 1) && uses % USES_A_LOOK) return false;
+    for (uint32_t i = 0; i < home.count; i++) {
+        struct known *known = &home.known[i];
+        if (!known->is_dirty) continue;
+        if (!known->is_marked) mark(known);
+        if (known->is_marked && REAL(cuEventQuery)(known->behind) == CUDA_SUCCESS) set_dirty(known, false);
+    }
+    return !home.dirty_count;
 }
 
 bool home_fits(CUstream stream, bool is_pending)
 {
-    if (!home_on()) return is_legacy(stream);
-    if (stream == CU_STREAM_PER_THREAD) return false;
-    if ((is_pending || home_unsettled()) && !queue_same_stream(stream, home.stream)) return false;
-    if (!home.behind && REAL(cuEventCreate)(&home.behind, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+    if (!home_on()) return !queue.has_streams && queue_same_stream(stream, NULL);
+    if (home.is_lost || stream == CU_STREAM_PER_THREAD || !find(stream) || !make_event(&home.behind))
         return false;
-    return is_clean(stream);
+    if ((is_pending || home_unsettled()) && !queue_same_stream(stream, home.stream)) return false;
+    if (home.waits > WAITS_FREE && home.waits * USES_A_WAIT > home.stores) return false;
+    return is_clean();
 }
 
 void home_take(CUstream stream)
 {
     home.stream = stream;
+    home.stores++;
+    home.uses = 0;
 }
 
 void home_materialised(void)
 {
-    if (!home_on()) return;
     chain_submit();
-    shim_remember_error(REAL(cuEventRecord)(home.behind, home.stream));
-    home_is_unsettled = true;
+    if (make_event(&home.behind) && REAL(cuEventRecord)(home.behind, home.stream) == CUDA_SUCCESS)
+        home_is_unsettled = true;
+    else
+        shim_latch("what comes behind an array that was made again cannot be ordered");
+}
+
+bool home_looks_settled(void)
+{
+    if (home_unsettled() && REAL(cuEventQuery)(home.behind) == CUDA_SUCCESS) home_is_unsettled = false;
+    return !home_unsettled();
 }
 
 void home_settle(void)
 {
-    if (!home_unsettled()) return;
-    shim_remember_error(REAL(cuEventSynchronize)(home.behind));
-    home_is_unsettled = false;
+    if (home_looks_settled()) return;
+    home.waits++;
+    CUresult result = REAL(cuEventSynchronize)(home.behind);
+    shim_remember_error(result);
+    if (result == CUDA_SUCCESS) home_is_unsettled = false;
 }
 
-void home_meet(CUstream stream, bool is_done)
+void home_settle_on_device(CUstream stream)
 {
-    if (!home_on()) return;
-    if (home_unsettled() && !queue_same_stream(stream, home.stream)) home_settle();
-    if ((is_legacy(stream) || stream == HOME_ANY) && !is_done) home.is_one_clean = false;
+    if (!home_looks_settled()) shim_remember_error(REAL(cuStreamWaitEvent)(stream, home.behind, 0));
 }
 
-void home_meet_unknown(void)
+void home_meet(CUstream stream)
 {
-    home.is_all_clean = home.is_one_clean = false;
+    if (home_on() && home_unsettled() && !queue_same_stream(stream, home.stream)) home_settle();
 }
 
-bool home_may_wait(CUstream stream)
+void home_meet_unknown(CUstream stream)
 {
-    return home.is_one_clean && !home.is_all_clean && queue_same_stream(stream, home.clean);
+    struct known *known = stream == HOME_ANY ? NULL : find(stream);
+    if (known) {
+        set_dirty(known, true);
+        return;
+    }
+    if (stream != HOME_ANY) home_lose();
+    for (uint32_t i = 0; i < home.count; i++)
+        if (!home.known[i].is_gone) set_dirty(&home.known[i], true);
 }
 
 void home_waited(CUstream stream, bool for_all)
 {
     if (for_all || queue_same_stream(stream, home.stream)) home_is_unsettled = false;
-    if (for_all) {
-        home.is_all_clean = true;
-    } else if (!home.is_all_clean && !is_legacy(stream) && is_empty(NULL)) {
-        set_clean(stream);
-    }
+    for (uint32_t i = 0; i < home.count; i++)
+        if (for_all || (!home.known[i].is_gone && queue_same_stream(stream, home.known[i].stream)))
+            set_dirty(&home.known[i], false);
 }
 
+/* Its events are gone with it. */
 void home_forget(void)
 {
     home_is_unsettled = false;
     home.behind = NULL;
-    home_meet_unknown();
+    for (uint32_t i = 0; i < STREAMS_MOST; i++) home.known[i].behind = NULL;
+    home_lose();
 }

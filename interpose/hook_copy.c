@@ -63,8 +63,7 @@ static inline bool enter_set(uint64_t to, uint32_t value, uint32_t width, size_t
 #define COPY(symbol, to, from, bytes, on, async, arguments, ...)                                             \
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
-        const struct shim_copy copy = {(uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on),    \
-                                       IS_TO_HOST(symbol, async)};                                           \
+        const struct shim_copy copy = {(uint64_t)(to), (uint64_t)(from), bytes, hook_stream(#symbol, on)};   \
         if (enter_copy(&copy)) return shim_result(CUDA_SUCCESS);                                             \
         note_begin((uint64_t)(to), (uint64_t)(from), IS_TO_HOST(symbol, async),                              \
                    IS_FROM_HOST(symbol, async));                                                             \

@@ -29,9 +29,9 @@
     HOOK(symbol, __VA_ARGS__)                                                                                \
     {                                                                                                        \
         shim_enter();                                                                                        \
-        bool is_behind = queue_meet_streams();                                                               \
+        queue_meet_streams();                                                                                \
         CUresult result = REAL(symbol) arguments;                                                            \
-        if (is_behind && result == CUDA_SUCCESS) queue_new_stream(*stream);                                  \
+        if (result == CUDA_SUCCESS) queue_new_stream(*stream);                                               \
         return result;                                                                                       \
     }
 STREAM(cuStreamCreate, (stream, flags), CUstream *stream, unsigned flags)

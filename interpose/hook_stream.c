@@ -2,6 +2,7 @@
  * Wrappers of streams, events, captures and contexts. */
 #include "interpose/hook.h"
 #include "interpose/contents.h"
+#include "interpose/home_stream.h"
 #include "interpose/queue.h"
 
 /* --- walls --- */
@@ -86,7 +87,6 @@ EVENT_RECORD(cuEventRecordWithFlags_ptsz, (event, stream, flags), CUevent event,
     {                                                                                                        \
         shim_enter_wait(); /* the event may be another process's, which waits for this one */                \
         shim_enter_mark();                                                                                   \
-        if (shim_has_attention(ATTENTION_QUEUE)) queue_await_event(hook_stream(#symbol, stream));            \
         GATE;                                                                                                \
         CUresult result = REAL(symbol)(stream, event, flags);                                                \
         if (result == CUDA_SUCCESS) record_event(event, hook_stream(#symbol, stream), TRACE_EVENT_WAIT);     \
@@ -99,7 +99,7 @@ STREAM_WAIT(cuStreamWaitEvent_ptsz)
 #define DESTROY(symbol, type, kind)                                                                          \
     HOOK(symbol, type handle)                                                                                \
     {                                                                                                        \
-        kind == TRACK_STREAM ? shim_enter_flush() : shim_enter_mark();                                       \
+        kind == TRACK_STREAM && !home_on() ? shim_enter_flush() : shim_enter_mark();                         \
         if (kind == TRACK_STREAM) queue_stream_gone((CUstream)handle);                                       \
         track_id_forget(kind, handle);                                                                       \
         return REAL(symbol)(handle);                                                                         \

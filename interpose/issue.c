@@ -26,7 +26,7 @@ void issue_original(const struct held *held)
 {
     issue_restore();
     deferred_materialise_all();
-    home_meet(held->stream, false);
+    home_meet(held->stream);
     held_launch(held);
 }
 
@@ -180,7 +180,7 @@ static bool issue_verified(uint32_t index)
                                    .run_fused = issue_restored};
     issue_restore();
     deferred_materialise_all(); /* not between two looks at memory */
-    home_meet(queue.held[0].stream, false);
+    home_meet(queue.held[0].stream);
     enum verify_outcome outcome = verify_run(&use);
     if (deferred_is_pending() && outcome == VERIFY_SAME) spoil_last();
     if (outcome != VERIFY_SAME) deferred_forget();
@@ -217,7 +217,7 @@ void issue_group(void)
     const struct deferred_use use = deferred_of_matched();
     choose_form(&use);
     deferred_resolve(&use);
-    home_meet(queue.held[0].stream, false);
+    home_meet(queue.held[0].stream);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     pack_parameters();
     if (!is_fit()) {
@@ -257,7 +257,7 @@ void issue_meet_alone(bool is_known)
         deferred_resolve(&use);
     else if (!queue.is_memop)
         deferred_materialise_all();
-    home_meet(queue.held[0].stream, false);
+    home_meet(queue.held[0].stream);
 }
 
 void issue_bystander(void)

@@ -240,7 +240,7 @@ void queue_drain(void)
 static void await_materialised(void)
 {
     chain_submit();
-    if (home_unsettled())
+    if (home_on() && home_unsettled())
         home_settle();
     else if (queue.has_waited)
         shim_remember_error(REAL(cuCtxSynchronize)());
@@ -248,7 +248,7 @@ static void await_materialised(void)
 
 static void materialise(bool others)
 {
-    if (!deferred_is_pending() && !(others && home_unsettled())) return;
+    if (!deferred_is_pending() && !(others && home_on() && home_unsettled())) return;
     bool is_pushed = queue_push_context();
     deferred_materialise_all();
     if (others || is_pushed) await_materialised();
@@ -256,19 +256,20 @@ static void materialise(bool others)
 }
 
 /* Work is about to go to a stream; all that it may touch is materialised. */
-static void meet_stream(CUstream stream, bool is_done)
+static void meet_stream(CUstream stream)
 {
     if (!home_on()) return;
     bool is_pushed = queue_push_context();
-    home_meet(stream, is_done);
+    if (is_pushed) home_lose();
+    home_meet(is_pushed ? HOME_ANY : stream);
     queue_pop_context(is_pushed);
 }
 
-/* Work that may wait for somebody is about to go to the driver. */
-static void meet_unknown(void)
+/* Work that may wait for somebody is about to go to the driver. Nothing is pending. */
+static void meet_unknown(CUstream stream)
 {
     through_meet_unknown();
-    if (home_on()) home_meet_unknown();
+    if (home_on()) home_meet_unknown(stream);
 }
 
 /* What this thread has not given the device, nobody has. */
@@ -416,7 +417,7 @@ static enum watch_outcome watch(const struct record_shape *shape, const struct t
     }
     drain_held();
     materialise(false);
-    meet_stream(shape->stream, false);
+    meet_stream(shape->stream);
     queue.count = queue.watched;
     if (!append(shape, kernel, index)) {
         end_watching();
@@ -494,7 +495,7 @@ static bool follow(const struct record_shape *shape, const struct track_kernel *
     return false;
 }
 
-static void pass_by(void);
+static void pass_by(CUstream stream);
 static bool may_hold(const struct record_shape *shape, const struct track_kernel *kernel, int32_t index)
 {
     if (index < 0 || (shape->flags & ~TRACE_LAUNCH_PER_THREAD) || shim_is_latched() || track_is_capturing())
@@ -518,9 +519,10 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
 {
     if (has_lock) return false;
     queue_meet_thread();
+    queue_meet_stream(shape->stream);
     bool may = may_hold(shape, kernel, index);
     if (!may && !queue_may_chain(shape, kernel)) {
-        if (shim_has_attention(ATTENTION_QUEUE)) pass_by();
+        if (shim_has_attention(ATTENTION_QUEUE)) pass_by(shape->stream);
         return false;
     }
     queue_enter();
@@ -532,8 +534,8 @@ bool queue_launch(const struct record_shape *shape, const struct track_kernel *k
     queue.goes_on = may ? hold(shape, kernel, (uint32_t)index) : meet_stranger();
     if (!queue.goes_on) {
         queue.is_known ? settle_for_others() : queue_settle();
-        meet_stream(shape->stream, false);
-        if (!queue.is_known) meet_unknown();
+        meet_stream(shape->stream);
+        if (!queue.is_known) meet_unknown(shape->stream);
         queue.goes_on = queue_may_chain(shape, kernel) && queue_take_in_chain(shape, kernel);
     }
     bool is_held = queue.goes_on;
@@ -556,7 +558,10 @@ enum memop_outcome queue_memop(const struct record_shape *shape, const struct tr
     queue.goes_on = is_held;
     if (is_held) shim_count(COUNT_LAUNCHES);
     enum memop_outcome outcome = is_held ? MEMOP_TAKEN : queue.is_known ? MEMOP_READY : MEMOP_OTHER;
-    if (outcome == MEMOP_READY) settle_for_others();
+    if (outcome == MEMOP_READY) {
+        settle_for_others();
+        meet_stream(shape->stream);
+    }
     queue_publish();
     queue_leave();
     return outcome;
@@ -584,33 +589,34 @@ static bool is_idle(void)
 {
     if (has_lock) return true;
     if (atomic_load_explicit(&queue.oldest, memory_order_acquire) || deferred_is_pending() ||
-        through_owes() || own_stream_has_lent() || home_unsettled())
+        through_owes() || own_stream_has_lent())
         return false;
     forget_attention();
     return true;
 }
 
 /* Before what gives the stream work of which the plan does not know. It may wait for the host, so no wait is owed by then. */
-static void pass_by(void)
+static void pass_by(CUstream stream)
 {
     measure_note_wait();
-    if (!is_idle()) {
+    if (home_on() || !is_idle()) {
         queue_enter();
         queue_drain_and_materialise(false);
-        meet_stream(HOME_ANY, false);
+        meet_stream(stream);
         own_stream_join();
         queue_settle();
+        meet_unknown(stream);
         queue_publish();
         queue_leave();
         forget_attention();
     }
-    meet_unknown(); /* the work comes behind what has been waited for */
+    through_meet_unknown(); /* the work comes behind what has been waited for */
 }
 
 void queue_flush(void)
 {
     if (through_on() || own_stream_on() || home_on()) queue_meet_thread();
-    pass_by();
+    pass_by(HOME_ANY);
 }
 
 /* Before a call that waits, asks or marks. */
@@ -678,7 +684,8 @@ static bool is_rest_done(void)
 static void note_wait(CUstream stream, bool for_all)
 {
     queue_enter();
-    if (home_on() && track_current_context() == queue.context) home_waited(stream, for_all);
+    bool is_working = queue_knows_thread && !queue_has_threads();
+    if (home_on() && is_working && track_current_context() == queue.context) home_waited(stream, for_all);
     queue_leave();
 }
 
@@ -690,17 +697,19 @@ void queue_waited(CUstream stream, bool for_all, CUresult result)
     if (for_all || is_rest_done()) through_waited();
 }
 
-void queue_touch(const struct deferred_touch *touches, uint32_t count, CUstream stream, bool is_done)
+void queue_touch(const struct deferred_touch *touches, uint32_t count, CUstream stream)
 {
     measure_note_wait();
-    if (is_idle() && !home_on()) return;
+    queue_meet_stream(stream);
+    if (!home_on() && is_idle()) return;
     queue_enter();
     queue_drain();
     own_stream_join();
     bool is_pushed = queue_push_context(), has_materialised = false;
     for (uint32_t i = 0; i < count; i++) has_materialised |= deferred_resolve_touch(&touches[i], !is_pushed);
     if (has_materialised && is_pushed) await_materialised();
-    if (home_on()) home_meet(stream, is_done);
+    if (is_pushed) home_lose();
+    home_meet(is_pushed ? HOME_ANY : stream);
     queue_pop_context(is_pushed);
     settle_for_others();
     queue_publish();
@@ -747,32 +756,6 @@ bool queue_start(const struct plan *plan)
                                      .open_allocation = is_open ? track_memory_open : NULL};
     match_start(&queue.state);
     timer_prepare(&source);
-    return true;
-}
-
-bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
-{
-    uint32_t variants = queue.plan->groups[group].variant_count;
-    CUfunction *copy = calloc(variants + 1, sizeof *copy);
-    if (!copy) return false;
-    memcpy(copy, code, variants * sizeof *copy);
-    queue_enter();
-    queue_drain_and_materialise(false); /* states count paths of groups that were on */
-    queue_publish();
-    queue.context = context;
-    queue.groups[group].code = copy;
-    queue.groups[group].passes_over = false;
-    for (uint32_t i = 0; i < queue.plan->groups[group].step_count; i++)
-        if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
-            queue.groups[group].passes_over = true;
-    queue.groups[group].is_on = true;
-    deferred_look_around();
-    if (deferred_is_forbidden()) queue_settle();
-    match_enable(queue.match, group, true);
-    if (!queue_is_bystander(group))
-        starts_switch(group, true); /* one matters only where a store is pending */
-    atomic_fetch_add(&queue.groups_on, 1);
-    queue_leave();
     return true;
 }
 

@@ -83,16 +83,13 @@ void queue_end_through(const char *reason);
 /* It has, so that what was in the stream before, or in all of them, is done. */
 void queue_waited(CUstream stream, bool for_all, CUresult result);
 /* The same before a call that touches no other memory, in a stream (home_stream.h): deferred stores that it has nothing to do
- * with stay. is_done: it waits for its work. */
-void queue_touch(const struct deferred_touch *touches, uint32_t count, CUstream stream, bool is_done);
+ * with stay. */
+void queue_touch(const struct deferred_touch *touches, uint32_t count, CUstream stream);
 /* From now on nothing is left stale, and what is pending is materialised, and waited for. */
 void queue_defer_nothing(const char *reason);
-/* The program is about to make a stream. True when a rematerialisation may be under way: queue_new_stream orders the stream behind
- * it, in the queue's context. */
-bool queue_meet_streams(void);
+/* The program is about to make a stream; it has. */
+void queue_meet_streams(void);
 void queue_new_stream(CUstream stream);
-/* A stream is about to wait for an event. */
-void queue_await_event(CUstream stream);
 /* At launches, and before calls that read or write memory: two threads' calls are in no order, and one may be
  * in the middle of its call while the other's launches defer what it touches. So no two threads defer stores. */
 extern __thread bool queue_knows_thread;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue, the library's own device memory, and streams that come and go; see queue.h. */
+ * The queue, what its groups need, and streams that come and go; see queue.h. */
 #include "interpose/queue_parts.h"
 
 #include "interpose/chain.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/shadow.h"
+#include "interpose/starts.h"
 #include "interpose/verify.h"
 
 #include <stdlib.h>
@@ -32,6 +33,32 @@ bool queue_reserve(const struct plan *plan)
         return false;
     for (uint32_t i = 0; i < queue.capacity; i++)
         queue.held[i].arguments = buffers + (size_t)i * ((queue.buffer_size + 7) & ~7u);
+    return true;
+}
+
+bool queue_enable(uint32_t group, CUcontext context, const CUfunction *code)
+{
+    uint32_t variants = queue.plan->groups[group].variant_count;
+    CUfunction *copy = calloc(variants + 1, sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, code, variants * sizeof *copy);
+    queue_enter();
+    queue_drain_and_materialise(false); /* states count paths of groups that were on */
+    queue_publish();
+    queue.context = context;
+    queue.groups[group].code = copy;
+    queue.groups[group].passes_over = false;
+    for (uint32_t i = 0; i < queue.plan->groups[group].step_count; i++)
+        if (queue.plan->steps[queue.plan->groups[group].first_step + i].role != PLAN_MEMBER)
+            queue.groups[group].passes_over = true;
+    queue.groups[group].is_on = true;
+    deferred_look_around();
+    if (deferred_is_forbidden()) queue_settle();
+    match_enable(queue.match, group, true);
+    if (!queue_is_bystander(group))
+        starts_switch(group, true); /* one matters only where a store is pending */
+    atomic_fetch_add(&queue.groups_on, 1);
+    queue_leave();
     return true;
 }
 
@@ -79,9 +106,11 @@ uint64_t queue_own_bytes(void)
 
 void queue_stream_gone(CUstream stream)
 {
-    if (queue_has_lock() || (!shadow_bytes() && !chain_on())) return;
+    if (queue_has_lock() || (!shadow_bytes() && !chain_on() && !home_on())) return;
     queue_enter();
+    if (home_on()) queue_drain_and_materialise(true);
     chain_submit();
+    if (home_on()) home_stream_gone(stream);
     shadow_stream_gone(stream);
     chain_forget_stream(stream);
     queue_publish();

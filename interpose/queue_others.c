@@ -6,10 +6,11 @@
 
 void queue_defer_nothing(const char *reason)
 {
-    if (queue_has_lock() || (deferred_is_forbidden() && !through_owes())) return;
+    bool is_done = deferred_is_forbidden() && !deferred_is_pending() && !through_owes() && !home_on();
+    if (queue_has_lock() || is_done) return;
     queue_enter();
     deferred_forbid(reason);
-    if (deferred_is_pending() || home_unsettled()) queue_drain_and_materialise(true);
+    if (deferred_is_pending() || home_on()) queue_drain_and_materialise(true);
     if (own_stream_on()) queue_drain(); /* into the own stream, where this is its thread */
     own_stream_end(reason);
     queue_settle();
@@ -41,47 +42,29 @@ void queue_end_through(const char *reason)
 
 /* --- streams --- */
 
-/* What is pending is in the legacy stream. Where the host has waited since, a wait for it ends; else the program may order the new
- * stream behind it by an event that stands before the rematerialisation. */
-bool queue_meet_streams(void)
+/* What is pending is in the legacy stream. Where its rematerialisation is not done at once, that is waited for by each stream that
+ * is made until it is: the program may order them behind the use alone. */
+void queue_meet_streams(void)
 {
     const char *reason = "the program makes a stream of its own";
-    bool is_pending = deferred_is_pending();
-    if (queue_has_lock() || queue.has_streams) return false;
-    if (deferred_is_forbidden() || (is_pending && !queue.has_waited)) {
-        queue_defer_nothing(reason);
-        return is_pending;
-    }
+    if (queue_has_lock() || queue.has_streams) return;
     queue_enter();
     queue.has_streams = true;
-    queue_drain_and_materialise(true);
+    queue_drain_and_materialise(false);
     own_stream_end(reason);
     queue_settle();
-    if (deferred_is_planned()) home_start();
+    if (!home_looks_settled() || track_is_capturing())
+        deferred_forbid(reason);
+    else if (deferred_is_planned() && !deferred_is_forbidden())
+        home_start();
     queue_publish();
     queue_leave();
-    return false;
 }
 
-/* An event that the program has recorded before may order the stream behind a use, not behind its
- * rematerialisation. */
 void queue_new_stream(CUstream stream)
 {
-    CUevent event;
-    if (queue_has_lock() || REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
-    if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS) REAL(cuStreamWaitEvent)(stream, event, 0);
-    REAL(cuEventDestroy_v2)(event);
-}
-
-void queue_await_event(CUstream stream)
-{
-    if (!home_on() || queue_has_lock()) return;
-    queue_meet_thread();
+    if (queue_has_lock() || (!home_on() && !home_unsettled())) return;
     queue_enter();
-    if (home_may_wait(stream)) {
-        queue_drain_and_materialise(false);
-        home_meet_unknown();
-    }
-    queue_publish();
+    home_on() ? home_add_stream(stream) : home_settle_on_device(stream);
     queue_leave();
 }

@@ -96,6 +96,13 @@ void queue_enter(void);
 void queue_leave(void);
 void queue_publish(void);
 bool queue_has_lock(void); /* this thread */
+/* Before work for a stream: its making may not have been seen. */
+static inline void queue_meet_stream(CUstream stream)
+{
+    bool is_own = (uintptr_t)stream > (uintptr_t)CU_STREAM_PER_THREAD && stream != HOME_ANY;
+    if (__builtin_expect(is_own && !queue.has_streams, 0))
+        queue_defer_nothing("the program uses a stream that it has not been seen to make");
+}
 /* Issues what is held, and restores what is away; what is pending stays so. */
 void queue_drain(void);
 /* A wait that was passed is made up for. */

@@ -137,7 +137,7 @@ void shim_copy(const struct shim_copy *copy)
     const struct deferred_touch touches[] = {{.address = copy->from, .bytes = copy->from ? copy->bytes : 0},
                                              {.address = copy->to, .bytes = copy->bytes, .is_written = true}};
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
-    if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2, copy->stream, copy->is_done);
+    if (shim_has_attention(ATTENTION_QUEUE)) queue_touch(touches, 2, copy->stream);
 }
 
 void shim_free(uint64_t address, CUstream stream)
@@ -146,8 +146,7 @@ void shim_free(uint64_t address, CUstream stream)
     if (shim_has_attention(ATTENTION_START)) entry_resolve();
     if (!shim_has_attention(ATTENTION_QUEUE)) return;
     if (track_memory_plain(NULL, address, &start, &size) && start == address)
-        queue_touch(&(struct deferred_touch){start, size, .is_written = true, .is_freed = true}, 1, stream,
-                    false);
+        queue_touch(&(struct deferred_touch){start, size, .is_written = true, .is_freed = true}, 1, stream);
     else
         queue_flush();
 }

@@ -87,7 +87,6 @@ static inline void shim_enter_mark(void)
 struct shim_copy { /* from: 0 for a set */
     uint64_t to, from, bytes;
     CUstream stream;
-    bool is_done; /* when the call returns */
 };
 void shim_copy(const struct shim_copy *copy);
 static inline void shim_enter_copy(const struct shim_copy *copy)

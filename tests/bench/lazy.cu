@@ -255,6 +255,20 @@ static void wait_in_work(void)
     is_waiting = true;
 }
 
+/* A copy that was there before the next step waits until the host says so, behind it. */
+static void copy_late(void)
+{
+    static bool is_waiting;
+    if (is_waiting) {
+        CHECK(cudaStreamSynchronize(work));
+        end_waiting();
+        tell("spare", spare);
+    }
+    begin_waiting();
+    CHECK(cudaMemcpyAsync(spare, t1, bytes, cudaMemcpyDeviceToDevice, other));
+    is_waiting = true;
+}
+
 /* Work waits for the default stream, and that for the other one. */
 static void wait_in_default(void)
 {
@@ -431,6 +445,9 @@ static void then(char letter, int step)
         break;
     case 'a':
         wait_in_work();
+        break;
+    case 'N':
+        copy_late();
         break;
     case 'D':
         wait_in_default();

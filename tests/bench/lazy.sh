@@ -35,7 +35,7 @@ stale u 3 3
 stale r 3 3
 stale si 1 1    # once somebody may pass pointers on, nothing is stale any more
 stale sI 1 1    # or other processes may see memory
-stale k 1 1     # nor once there is another stream
+stale k 3 3     # another stream that is made meanwhile is ordered behind what is made again
 stale sT 1 1    # or another thread
 for letters in A B U P z d c f F G w g x h l H At Bt gu fb fut cF Et Eb; do
     original "$lazy" --then $letters

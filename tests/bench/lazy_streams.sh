@@ -40,10 +40,11 @@ for kind in 1 2 3; do
     done
 done
 
-# Others wait for the host meanwhile: a: what work waits for stands before a rematerialisation; D: it does by the default stream
+# Others wait for the host meanwhile: a: what work waits for stands before a rematerialisation; D: it does by the default stream; N: a
+# copy that comes before a step waits until it is done
 for kind in 1 2 3; do
     record_and_plan "$lazy" --stream $kind --then sbs
-    for letters in J a D p ap; do
+    for letters in J a D N p ap; do
         original "$lazy" --stream $kind --then $letters
         run_planned "$lazy" --stream $kind --then $letters
     done
