@@ -14,15 +14,17 @@
 struct pointer { /* one base of one step */
     uint32_t step, offset, array;
     int64_t array_offset;
-    int64_t from, to;                                           /* of its accesses */
-    bool is_read, is_written, is_unordered, is_variable, roams; /* roams: goes anywhere in the array */
+    int64_t from, to; /* of its accesses */
+    bool is_read, is_written, is_unordered, is_variable, is_sum,
+        roams; /* roams: goes anywhere in the array */
     enum guard_memory memory;
 };
 
 struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
     const struct pointer *first;
-    int64_t from, to;  /* hull of the accesses */
-    int64_t low, high; /* hull of the pointers themselves */
+    int64_t from, to; /* hull of the accesses */
+    int64_t low,
+        high; /* hull of the pointers themselves; low > high: there is none, but sums (shift.h), which may lie anywhere */
     bool is_written, roams;
 };
 
@@ -43,6 +45,11 @@ static void add_check(struct making *making, struct guard_check check)
     condition->checks[condition->check_count++] = check;
 }
 
+static bool is_sum(const struct access_summary *summary, const struct access_base *base)
+{
+    return base->argument_offset >= variables_offset(summary->function, summary->variables.count);
+}
+
 static void collect_pointers(struct making *making)
 {
     for (uint32_t s = 0; s < making->group->step_count; s++) {
@@ -61,6 +68,7 @@ static void collect_pointers(struct making *making)
                                  .is_variable = base->kind == ACCESS_BASE_VARIABLE,
                                  .memory = binding->is_private ? GUARD_PRIVATE : GUARD_OPEN,
                                  .roams = !base->is_bounded,
+                                 .is_sum = is_sum(bound.summary, base),
                                  .is_read = base->is_read,
                                  .is_written = base->is_written,
                                  .is_unordered = base->is_unordered};
@@ -73,8 +81,8 @@ static void merge_pointer(struct array_use *use, const struct pointer *pointer)
     int64_t distance = pointer->array_offset - use->first->array_offset;
     if (distance + pointer->from < use->from) use->from = distance + pointer->from;
     if (distance + pointer->to > use->to) use->to = distance + pointer->to;
-    if (distance < use->low) use->low = distance;
-    if (distance > use->high) use->high = distance;
+    if (!pointer->is_sum && distance < use->low) use->low = distance;
+    if (!pointer->is_sum && distance > use->high) use->high = distance;
     use->is_written |= pointer->is_written;
     use->roams |= pointer->roams;
 }
@@ -89,6 +97,8 @@ static void collect_arrays(struct making *making)
             *use = (struct array_use){.first = pointer,
                                       .from = pointer->from,
                                       .to = pointer->to,
+                                      .low = pointer->is_sum ? INT64_MAX : 0,
+                                      .high = pointer->is_sum ? INT64_MIN : 0,
                                       .is_written = pointer->is_written,
                                       .roams = pointer->roams};
             making->array_count++;
@@ -114,8 +124,8 @@ static void keep_inside(struct making *making, const struct array_use *use)
                                 .step_b = (uint16_t)use->first->step,
                                 .offset_a = use->first->offset};
     check.value[0] = use->from < use->low ? use->from : use->low;
-    check.value[1] = use->to > use->high + 1 ? use->to : use->high + 1;
-    add_check(making, check);
+    check.value[1] = use->to > use->high ? use->to : use->high + 1;
+    if (check.value[0] < check.value[1]) add_check(making, check);
 }
 
 /* What roams has no hull: that its pointers lie elsewhere will do, as it has its own allocation for itself. */
@@ -123,7 +133,7 @@ static void add_pair(struct making *making, enum guard_check_kind kind, const st
                      const struct array_use *b, int64_t first, int64_t second)
 {
     int64_t from = b->roams && b->low < b->from ? b->low : b->from;
-    int64_t to = b->roams && b->high + 1 > b->to ? b->high + 1 : b->to;
+    int64_t to = b->roams && b->high >= b->to ? b->high + 1 : b->to;
     add_check(making, (struct guard_check){.kind = (uint16_t)kind,
                                            .size = (uint16_t)a->first->memory,
                                            .step_a = (uint16_t)a->first->step,

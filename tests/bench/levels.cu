@@ -34,6 +34,19 @@ __global__ void note_until(float *log, const float *out, int n, int t)
     if (i < n && t < 30) log[t * n + i] = out[i];
 }
 
+/* A flux and what it changes, as codes write them for all directions: the neighbour lies so many elements before. */
+__global__ void flux(float *f, const float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= 2 && i < n) f[i] = out[i] * 0.5f;
+}
+
+__global__ void update(float *out, const float *f, int n, int back)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= 4 && i < n) out[i] -= 0.25f * (f[i] - f[i - back]);
+}
+
 __global__ void fill(float *x, unsigned seed, long n)
 {
     long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -42,7 +55,7 @@ __global__ void fill(float *x, unsigned seed, long n)
 
 struct model {
     float *u, *out, *forcing, *log;
-    long n, from, skew, bound;
+    long n, from, skew, bound, back;
 };
 
 static void step(void *context, long number)
@@ -50,6 +63,11 @@ static void step(void *context, long number)
     struct model *model = (struct model *)context;
     int n = (int)model->n, t = (int)(model->from + number), from = t % 3, to = (t + 1) % 3;
     dim3 block(128), grid((n + 127) / 128);
+    if (model->back) {
+        flux<<<grid, block>>>(model->log, model->out, n);
+        update<<<grid, block>>>(model->out, model->log, n, 1 + t % 2);
+        return;
+    }
     advance<<<grid, block>>>(model->u, model->forcing, n, t, from, to);
     add<<<grid, block>>>(model->out, model->u, n, (long)to * n + model->skew);
     if (!model->bound) {
@@ -71,7 +89,9 @@ int main(int argc, char **argv)
         {"size", &model.n, NULL, NULL, "elements of a level"},
         {"from", &model.from, NULL, NULL, "number of the first step"},
         {"skew", &model.skew, NULL, NULL, "elements that the second kernel reads further on"},
-        {"bound", &model.bound, NULL, NULL, "1: the step's number bounds the cells of a kernel, too; 2: ends it at 30"},
+        {"bound", &model.bound, NULL, NULL,
+         "1: the step's number bounds the cells of a kernel, too; 2: ends it at 30"},
+        {"back", &model.back, NULL, NULL, "1: fluxes, and neighbours one or two elements before, in turns"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Launches that differ by numbers that shift addresses.", own);

@@ -23,3 +23,10 @@ for bound in 1 2; do
     original "$levels" --steps 50 --bound $bound
     run_planned "$levels" --steps 50 --bound $bound
 done
+
+# A neighbour that lies some elements before: where that number leads from an array's beginning is no memory of the program.
+plan_options=--keep-losing
+fuses "$levels" --steps 24 --back 1
+run_planned "$levels" --steps 24 --back 1
+grep -q '4\*i(' "$work/app.kfplan/plan.json" || fail 'the neighbour is not found by a number'
+[ "$(stat_of issued)" -lt $(($(stat_of launches) / 2 + 10)) ] || fail "back: $(stat_of issued) launches issued of $(stat_of launches)"
