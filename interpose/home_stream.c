@@ -28,7 +28,8 @@ static struct {
     uint32_t uses;          /* that found the device not clean, since it was */
     struct known known[STREAMS_MOST];
     uint32_t count, dirty_count;
-    bool is_lost; /* not all is known */
+    bool is_lost;    /* not all is known */
+    bool has_legacy; /* rematerialisations, since before the first stream */
 } home;
 
 static void set_dirty(struct known *known, bool is)
@@ -132,13 +133,27 @@ void home_take(CUstream stream)
     home.uses = 0;
 }
 
-void home_materialised(void)
+static void mark_behind(void)
 {
     chain_submit();
     if (make_event(&home.behind) && REAL(cuEventRecord)(home.behind, home.stream) == CUDA_SUCCESS)
         home_is_unsettled = true;
     else
         shim_latch("what comes behind an array that was made again cannot be ordered");
+}
+
+void home_materialised(void)
+{
+    if (home_on())
+        mark_behind();
+    else
+        home.has_legacy = true;
+}
+
+void home_look_back(void)
+{
+    home.stream = NULL;
+    if (home.has_legacy) mark_behind();
 }
 
 bool home_looks_settled(void)

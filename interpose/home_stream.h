@@ -62,6 +62,8 @@ bool home_fits(CUstream stream, bool is_pending);
 void home_take(CUstream stream);
 /* Rematerialisations have been launched. */
 void home_materialised(void);
+/* The first stream is about to be made: home_looks_settled then tells of those before, in the legacy stream. */
+void home_look_back(void);
 /* They are done, as far as one can see without waiting. */
 bool home_looks_settled(void);
 /* Work is about to go to the stream, all that it may touch being materialised. */

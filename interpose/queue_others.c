@@ -53,10 +53,13 @@ void queue_meet_streams(void)
     queue_drain_and_materialise(false);
     own_stream_end(reason);
     queue_settle();
-    if (!home_looks_settled() || track_is_capturing())
+    bool is_pushed = queue_push_context();
+    if (!track_is_capturing()) home_look_back();
+    if (track_is_capturing() || !home_looks_settled())
         deferred_forbid(reason);
     else if (deferred_is_planned() && !deferred_is_forbidden())
         home_start();
+    queue_pop_context(is_pushed);
     queue_publish();
     queue_leave();
 }

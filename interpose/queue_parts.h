@@ -79,7 +79,7 @@ static inline bool queue_wants_calls(void)
 
 static inline bool queue_push_context(void)
 {
-    return track_current_context() != queue.context &&
+    return queue.context && track_current_context() != queue.context &&
            REAL(cuCtxPushCurrent_v2)(queue.context) == CUDA_SUCCESS;
 }
 
