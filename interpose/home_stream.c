@@ -101,10 +101,11 @@ void home_stream_gone(CUstream stream)
     known->is_gone = true;
 }
 
-/* Asks the driver now and then. */
+/* Asks the driver now and then, in the thread whose own default stream is among them. */
 static bool is_clean(void)
 {
     if (!home.dirty_count) return true;
+    if (!own_stream_is_here) return false;
     uint32_t uses = home.uses++;
     if (uses & (uses - 1) && uses % USES_A_LOOK) return false;
     for (uint32_t i = 0; i < home.count; i++) {
