@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Temporaries that a fused kernel leaves stale in a stream that the program has made: whoever looks at them from another stream sees
 # what he would have seen, and nobody waits for what waits for the host (interpose/home_stream.h).
-limit=40
+limit=150
 . "$top_srcdir/tests/tools/functions.sh"
 lazy=$top_builddir/tests/bench/lazy
 export KFUSE_HOLD_US=10000000

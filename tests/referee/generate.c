@@ -32,8 +32,8 @@ static void draw_steps(struct random *random, struct kernel_theme *theme)
         theme->order[i] = (enum kernel_role)(strchr(letters, order[i]) - letters);
 }
 
-/* Every third row of programs has no stream of its own: a process that has made one, and a trace with one,
- * leave nothing stale any more (interpose/deferred.h), and a batch of programs is one of both. */
+/* Every third row of programs works in one stream: a trace with several leaves nothing stale (interpose/deferred.h), and a batch of
+ * programs is one of both. */
 enum { STREAMLESS_ROW = 40 };
 
 static bool is_streamless(const struct generator *generator)
@@ -162,7 +162,10 @@ static void draw_streams(struct generator *generator)
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     bool is_own = random_chance(random, is_streamless(generator) ? 25 : 10);
-    if (is_own) say(generator, "stream s0 1\n"); /* no other stream but the null stream waits for it */
+    if (is_own)
+        say(generator, "stream s0 1\n"); /* no other stream but the null stream waits for it */
+    else if (is_streamless(generator) && generator->number % 3 == 1) /* stores are deferred there, too */
+        say(generator, "stream s0 2\n");
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = !is_own && random_chance(random, 40);
         say(generator, "stream s%u %d\n", s, !generator->is_blocking[s]);

@@ -485,8 +485,9 @@ static void perform(const struct script_operation *operation)
         release(operation->place.array);
         break;
     case SCRIPT_STREAM:
-        player.stream_flags[operation->stream] = operation->seed ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-        if (operation->stream)
+        player.stream_flags[operation->stream] =
+            operation->seed == 1 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+        if (operation->stream || operation->seed == 2)
             create_stream(operation->stream);
         else if (operation->seed)
             player.streams[0] = CU_STREAM_PER_THREAD;
@@ -601,8 +602,8 @@ static void finish(void)
         if (player.events[event]) TRY(cuEventDestroy, player.events[event]);
         player.events[event] = NULL;
     }
-    player.streams[0] = NULL;
-    for (uint32_t stream = 1; stream < SCRIPT_STREAMS; stream++) {
+    if (player.streams[0] == CU_STREAM_PER_THREAD) player.streams[0] = NULL;
+    for (uint32_t stream = 0; stream < SCRIPT_STREAMS; stream++) {
         if (player.streams[stream]) TRY(cuStreamDestroy, player.streams[stream]);
         player.streams[stream] = NULL;
     }

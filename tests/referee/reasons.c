@@ -10,12 +10,12 @@
 
 struct state { /* of the arrays, when a launch is made */
     uint64_t sizes[SCRIPT_ARRAYS];
-    bool is_own; /* s0: the thread's own default stream */
+    uint32_t own; /* s0: 1: the thread's own default stream, 2: one that the program has made */
 };
 struct neighbour {
     const struct script_operation *operation;
     bool uses_other_memory; /* one of its pointers is not into a plain allocation */
-    bool is_in_own_stream;  /* the player's launches that fail are in none */
+    uint32_t own;           /* likewise; the player's launches that fail are in none */
 };
 
 /* --- what stands between --- */
@@ -59,10 +59,8 @@ static bool stands_between(const struct neighbour pair[2], uint64_t between, con
 {
     const struct script_operation *first = pair[0].operation, *second = pair[1].operation;
     if (strcmp(what, "they are on two streams") == 0)
-        return first->stream != second->stream || pair[0].is_in_own_stream != pair[1].is_in_own_stream ||
-               (between & BIT(RENEW));
-    if (strstr(what, "per-thread default stream"))
-        return pair[0].is_in_own_stream || pair[1].is_in_own_stream;
+        return first->stream != second->stream || pair[0].own != pair[1].own || (between & BIT(RENEW));
+    if (strstr(what, "per-thread default stream")) return pair[0].own == 1 || pair[1].own == 1;
     if (strcmp(what, "the launch failed") == 0)
         return first->kind == SCRIPT_BAD || second->kind == SCRIPT_BAD;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -102,7 +100,7 @@ static bool uses_other_memory(const struct state *state, const struct script_lau
 static void follow(struct state *state, const struct script_operation *operation)
 {
     uint32_t array = operation->place.array;
-    if (operation->kind == SCRIPT_STREAM && !operation->stream) state->is_own = operation->seed;
+    if (operation->kind == SCRIPT_STREAM && !operation->stream) state->own = operation->seed;
     if (operation->kind == SCRIPT_FREE) state->sizes[array] = 0;
     if (operation->kind != SCRIPT_ALLOC) return;
     state->sizes[array] = operation->bytes;
@@ -140,7 +138,7 @@ static uint64_t count_true(const struct script *script, bool is_whole, const str
         }
         pair[0] = pair[1];
         pair[1] = (struct neighbour){operation, uses_other_memory(&state, operation->launch),
-                                     state.is_own && operation->kind == SCRIPT_LAUNCH && !operation->stream};
+                                     operation->kind == SCRIPT_LAUNCH && !operation->stream ? state.own : 0};
         found += pair[0].operation && is_launch_of(pair[0].operation, first) &&
                  is_launch_of(operation, second) && is_true(pair, between, reason);
         between = 0;

@@ -31,7 +31,7 @@ enum script_operation_kind {
     SCRIPT_ALLOC, /* alloc aN BYTES [managed|async|unprinted]: unprinted: what ends up in it is not told */
     SCRIPT_FREE,  /* free aN */
     SCRIPT_STREAM, /* stream sN 0|1: 1 is one that the null stream does not wait for; s0 1: the thread's own default
-                    * stream takes the place of the null stream */
+                    * stream takes the place of the null stream, s0 2: a stream of the program's own does */
     SCRIPT_LAUNCH,
     SCRIPT_FILL,     /* fill aN+OFFSET BYTES TYPE SEED [sM]: from the host; with a stream asynchronously */
     SCRIPT_SET,      /* set aN+OFFSET BYTES VALUE [sM]: bytes of one value */
