@@ -21,7 +21,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 8,
+    PLAN_VERSION = 9,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
@@ -43,7 +43,7 @@ struct plan_header {
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
     struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, variants;
+        renames, stales, covers, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -139,7 +139,8 @@ struct plan_rename {
 };
 
 enum plan_stale_flags {
-    PLAN_STALE_COMPLETE = 1, /* the members write every byte of the range; else the same ones at every use */
+    PLAN_STALE_COMPLETE = 1, /* the members write every byte of the range */
+    PLAN_STALE_PARTIAL = 2,  /* the kernel does store what lies outside of a box */
 };
 /* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has
  * it made again, by the launches of the rematerialisation, should anybody want it. Whatever the group's
@@ -149,7 +150,14 @@ struct plan_stale {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;
     uint64_t bytes;
-    uint32_t flags /* plan_stale_flags */, reserved;
+    uint32_t flags /* plan_stale_flags */;
+    uint32_t first_cover, cover_count, reserved; /* what it overwrites */
+    struct plan_box left;                        /* what is stale; zeros unless PARTIAL */
+};
+/* The members write, in each use, all that another stale range leaves stale, where that begins `distance` bytes behind this one. */
+struct plan_cover {
+    uint32_t stale, reserved; /* that one, in the table of all */
+    int64_t distance;
 };
 
 /* One compiled form of a group; replay takes the first whose guards hold. One that leaves ranges stale is
@@ -184,13 +192,14 @@ struct plan_group {
 };
 
 _Static_assert(sizeof(struct plan_sum) == 80, "plan sum");
-_Static_assert(sizeof(struct plan_header) == 368, "plan header");
+_Static_assert(sizeof(struct plan_header) == 384, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
-_Static_assert(sizeof(struct plan_stale) == 32, "plan stale");
+_Static_assert(sizeof(struct plan_stale) == 80, "plan stale");
+_Static_assert(sizeof(struct plan_cover) == 16, "plan cover");
 _Static_assert(sizeof(struct plan_variant) == 96, "plan variant");
 _Static_assert(sizeof(struct plan_group) == 48, "plan group");
 
@@ -216,6 +225,7 @@ struct plan {
     const struct plan_effect *effects;
     const struct plan_rename *renames;
     const struct plan_stale *stales;
+    const struct plan_cover *covers;
     const struct plan_variant *variants;
     const char *strings;
     const unsigned char *code;

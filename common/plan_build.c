@@ -21,7 +21,7 @@ struct plan_builder {
     struct arena *arena;
     struct plan_header header;
     struct build_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, variants, strings, code;
+        renames, stales, covers, variants, strings, code;
     bool failed;
 };
 
@@ -46,6 +46,7 @@ static const struct build_place {
     PLACE(effects, struct plan_effect),
     PLACE(renames, struct plan_rename),
     PLACE(stales, struct plan_stale),
+    PLACE(covers, struct plan_cover),
     PLACE(variants, struct plan_variant),
     PLACE(strings, char),
     PLACE(code, unsigned char),
@@ -257,11 +258,15 @@ void plan_build_rename(struct plan_builder *builder, const struct plan_rename *r
     variant->rename_count++;
 }
 
-void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale)
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale,
+                      const struct plan_cover *covers, uint32_t cover_count)
 {
     struct plan_variant *variant = last_variant(builder);
     if (!variant) return;
-    append(builder, &builder->stales, stale, 1);
+    struct plan_stale copy = *stale;
+    copy.cover_count = cover_count;
+    copy.first_cover = append(builder, &builder->covers, covers, cover_count);
+    append(builder, &builder->stales, &copy, 1);
     variant->stale_count++;
 }
 

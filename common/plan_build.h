@@ -46,7 +46,9 @@ void plan_build_variant(struct plan_builder *builder, const struct plan_variant 
                         uint32_t parameter_count, const struct guard_check *guards, uint32_t guard_count);
 /* Of the variant added last. */
 void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename);
-void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale);
+/* first_cover and cover_count are filled here. covers: they may name stale ranges of groups to come. */
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale,
+                      const struct plan_cover *covers, uint32_t cover_count);
 
 /* The whole file in the arena, header and check included; NULL with a message in error. */
 void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, size_t error_size);

@@ -25,7 +25,7 @@ struct check { /* one file being checked */
     const struct plan *plan;
     char *error;
     size_t error_size;
-    uint64_t steps, guards, parameters, effects, renames, stales, variants; /* entries used so far */
+    uint64_t steps, guards, parameters, effects, renames, stales, covers, variants; /* entries used so far */
 };
 
 static bool reject(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -84,6 +84,7 @@ static bool check_tables(const struct check *check)
     CHECK_TABLE(effects)
     CHECK_TABLE(renames)
     CHECK_TABLE(stales)
+    CHECK_TABLE(covers)
     CHECK_TABLE(variants)
     CHECK_TABLE(strings)
     CHECK_TABLE(code)
@@ -108,6 +109,7 @@ static void find_tables(struct plan *plan)
     FIND_TABLE(effects)
     FIND_TABLE(renames)
     FIND_TABLE(stales)
+    FIND_TABLE(covers)
     FIND_TABLE(variants)
     FIND_TABLE(strings)
     FIND_TABLE(code)
@@ -308,12 +310,31 @@ static bool check_renames(struct check *check, const struct plan_group *group, u
     return true;
 }
 
+static bool is_left(const struct plan_stale *stale)
+{
+    static const struct plan_box none = {0};
+    if (stale->flags & PLAN_STALE_PARTIAL) return is_box(&stale->left, stale->bytes);
+    return !memcmp(&stale->left, &none, sizeof none);
+}
+
 static bool is_stale(const struct plan *plan, const struct plan_group *group, const struct plan_stale *stale)
 {
     const struct plan_step *steps = plan->steps + group->first_step;
     return stale->step < group->step_count && is_inside_words(plan, &steps[stale->step], stale->offset, 8) &&
            stale->bytes && stale->bytes <= INT64_MAX && stale->from <= INT64_MAX - (int64_t)stale->bytes &&
-           stale->flags <= PLAN_STALE_COMPLETE && !stale->reserved;
+           stale->flags <= (PLAN_STALE_COMPLETE | PLAN_STALE_PARTIAL) && !stale->reserved && is_left(stale);
+}
+
+static bool check_covers(struct check *check, const struct plan_stale *stale)
+{
+    const struct plan *plan = check->plan;
+    if (!take_range(stale->first_cover, stale->cover_count, plan->header->covers.count, &check->covers))
+        return false;
+    for (uint32_t i = 0; i < stale->cover_count; i++) {
+        const struct plan_cover *cover = &plan->covers[stale->first_cover + i];
+        if (cover->stale >= plan->header->stales.count || cover->reserved) return false;
+    }
+    return true;
 }
 
 /* Members, of a group whose steps have a bit each. */
@@ -345,7 +366,8 @@ static bool check_stales(struct check *check, const struct plan_group *group, ui
         plan->variants[index + 1].stale_count)
         return reject(check, "variant %u leaves ranges stale for which there is no help", index);
     for (uint32_t i = first; i < first + count; i++)
-        if (!is_stale(plan, group, &plan->stales[i])) return reject(check, "stale range %u is malformed", i);
+        if (!is_stale(plan, group, &plan->stales[i]) || !check_covers(check, &plan->stales[i]))
+            return reject(check, "stale range %u is malformed", i);
     return true;
 }
 

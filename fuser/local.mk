@@ -65,6 +65,7 @@ libfuser_la_SOURCES += \
 
 # several launches together
 libfuser_la_SOURCES += \
+	fuser/fusion/box.c fuser/fusion/box.h \
 	fuser/fusion/apart.c fuser/fusion/apart.h \
 	fuser/fusion/check.c fuser/fusion/check.h \
 	fuser/fusion/check_row.c fuser/fusion/check_row.h \
@@ -97,7 +98,6 @@ libfuser_la_SOURCES += \
 	fuser/fusion/place.c \
 	fuser/fusion/remap.c \
 	fuser/fusion/rename.c fuser/fusion/rename.h \
-	fuser/fusion/rename_box.c \
 	fuser/fusion/reuse.c fuser/fusion/reuse.h \
 	fuser/fusion/rows.c fuser/fusion/rows.h \
 	fuser/fusion/coarsening.c fuser/fusion/coarsening.h \

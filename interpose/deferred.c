@@ -27,7 +27,7 @@ struct span {
     uint64_t from, to;
 };
 struct deferred_store {
-    uint32_t group, stale_count, read_count, launch_count;
+    uint32_t group, first_stale /* in the plan */, stale_count, read_count, launch_count;
     struct span stale[PLAN_STALES_LIMIT], reads[READS_MOST];
     struct held *launches; /* the rematerialisation, in order */
 };
@@ -201,17 +201,31 @@ static bool lies_in(const struct deferred_store *store, const struct span *span)
     return true;
 }
 
-/* The use writes what is stale, reading nothing of it before: all of it, or the same bytes again. */
+/* One range of the use writes all that this one of the store has stale. */
+static bool is_covered(const struct deferred_store *store, uint32_t index, const struct plan_stale *by,
+                       const struct span *span)
+{
+    const struct span *stale = &store->stale[index];
+    if (by->flags & PLAN_STALE_COMPLETE && contains(span, stale)) return true;
+    for (uint32_t i = 0; i < by->cover_count; i++) {
+        const struct plan_cover *cover = &deferred.plan->covers[by->first_cover + i];
+        if (cover->stale == store->first_stale + index &&
+            stale->from == span->from + (uint64_t)cover->distance)
+            return true;
+    }
+    return false;
+}
+
+/* The use writes what is stale, reading nothing of it before. */
 static bool is_overwritten(const struct deferred_store *store, const struct deferred_use *use)
 {
     const struct plan_variant *form = deferring_form(use->group);
     for (uint32_t i = 0; i < store->stale_count; i++) {
         bool is = false;
         for (uint32_t j = 0; form && j < form->stale_count && !is; j++) {
-            const struct plan_stale *stale = &deferred.plan->stales[form->first_stale + j];
-            struct span span = stale_span(use, stale);
-            bool is_same = store->group == use->group && i == j && contains(&store->stale[i], &span);
-            is = (is_same || stale->flags & PLAN_STALE_COMPLETE) && contains(&span, &store->stale[i]);
+            const struct plan_stale *by = &deferred.plan->stales[form->first_stale + j];
+            struct span span = stale_span(use, by);
+            is = is_covered(store, i, by, &span);
         }
         if (!is) return false;
     }
@@ -309,6 +323,7 @@ void deferred_add(const struct deferred_use *use)
     if (deferred_count == STORES_MOST) materialise(0);
     struct deferred_store *store = &deferred.stores[deferred_count];
     store->group = use->group;
+    store->first_stale = form->first_stale;
     store->stale_count = form->stale_count;
     store->read_count = store->launch_count = 0;
     for (uint32_t i = 0; i < form->stale_count; i++)
@@ -377,6 +392,19 @@ static bool make_over(const struct deferred_store *store, unsigned char ground, 
     return read_ranges(store, result);
 }
 
+/* The kernel has not stored this byte of the range. */
+static bool is_left(const struct plan_stale *stale, uint64_t byte)
+{
+    const struct plan_box *left = &stale->left;
+    if (!(stale->flags & PLAN_STALE_PARTIAL)) return true;
+    if (byte < left->from) return false;
+    uint64_t row = (byte - left->from) / left->row_pitch,
+             layer = left->layers > 1 ? row / left->layer_rows : 0;
+    if (left->layers > 1) row %= left->layer_rows;
+    if (left->rows == 1 && left->layers == 1) return byte - left->from < left->width;
+    return (byte - left->from) % left->row_pitch < left->width && row < left->rows && layer < left->layers;
+}
+
 /* Over two different grounds the rematerialisation leaves the same where it writes; all other bytes are as
  * they were. */
 static bool spoil(const struct deferred_store *store)
@@ -386,8 +414,14 @@ static bool spoil(const struct deferred_store *store)
     unsigned char *was = malloc(3 * bytes + 1), *over_zeros = was + bytes, *over_ones = over_zeros + bytes;
     bool is_read = was && read_ranges(store, was);
     bool is_made = is_read && make_over(store, 0, over_zeros) && make_over(store, 0xff, over_ones);
-    for (uint64_t i = 0; is_made && i < bytes; i++)
-        if (over_zeros[i] == over_ones[i]) was[i] = (unsigned char)~over_ones[i];
+    uint64_t first = 0;
+    for (uint32_t r = 0; is_made && r < store->stale_count; r++) {
+        uint64_t length = store->stale[r].to - store->stale[r].from;
+        const struct plan_stale *stale = &deferred.plan->stales[store->first_stale + r];
+        for (uint64_t i = 0, at = first; i < length; i++, at++)
+            if (over_zeros[at] == over_ones[at] && is_left(stale, i)) was[at] = (unsigned char)~over_ones[at];
+        first += length;
+    }
     bool is_written = is_read && write_ranges(store, was);
     free(was);
     return is_made && is_written;

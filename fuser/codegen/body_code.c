@@ -187,6 +187,11 @@ const char *body_code_inputs(struct body_writer *writer, const char *separator, 
         fprintf(writer->out, "%s\"r\"(m%u_further_%u)", separator, body->member, i);
         separator = ", ";
     }
+    for (uint32_t i = 0; i < body->group->kept_count; i++) {
+        if (body->group->kept[i].member != body->member) continue;
+        fprintf(writer->out, "%s\"r\"(m%u_kept_%u)", separator, body->member, i);
+        separator = ", ";
+    }
     if (body->is_apart) {
         fprintf(writer->out, "%s\"r\"(m%u_runs)", separator, body->member);
         separator = ", ";

@@ -104,6 +104,8 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
     for (uint32_t i = 0; i < body->group->prefetch_count; i++)
         if (body->group->prefetches[i].member == body->member)
             operand = write_flag(writer, "further", i, operand);
+    for (uint32_t i = 0; i < body->group->kept_count; i++)
+        if (body->group->kept[i].member == body->member) operand = write_flag(writer, "kept", i, operand);
     if (body->is_apart) operand = write_flag(writer, "runs", 0, operand);
     if (body->expansion) {
         body_code_line(writer, ".reg .b32 %%m%u_turn;", body->member);
@@ -435,6 +437,17 @@ static bool is_listed(const struct body *body, uint32_t instruction)
     return false;
 }
 
+/* Of an access that is made; NULL: its own. */
+static const char *guard_of(struct body_writer *writer, uint32_t index)
+{
+    const struct body *body = writer->body;
+    const struct ptx_instruction *instruction = &body->function->instructions[index];
+    const struct group_kept *kept = group_kept_of(body->group, body->member, index);
+    if (kept) return flagged_guard(writer, instruction, "kept", (uint32_t)(kept - body->group->kept), true);
+    bool is_owners = ptx_is_store(instruction) && body->is_recomputed && is_listed(body, index);
+    return is_owners ? flagged_guard(writer, instruction, "own", 0, true) : NULL;
+}
+
 static int32_t fetch_to(const struct body *body, uint32_t instruction)
 {
     for (uint32_t i = 0; i < body->fetch_count; i++)
@@ -494,8 +507,7 @@ void body_code_instruction(struct body_writer *writer, uint32_t index)
             write_plain(writer, index, NULL);
         tile_code_write(writer, index, tiled);
     } else if (!group_drops(body->group, body->member, index)) {
-        bool is_owners = is_store && body->is_recomputed && is_listed(body, index);
-        write_plain(writer, index, is_owners ? flagged_guard(writer, instruction, "own", 0, true) : NULL);
+        write_plain(writer, index, guard_of(writer, index));
     }
     if (!is_store) write_outputs(writer, index);
     if (body->anchor_count) tile_code_follow(writer, index);

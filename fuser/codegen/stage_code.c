@@ -501,6 +501,21 @@ static void write_further(const struct body *body, const struct group_stage *sta
                     stage->low[group->march] + stage->high[group->march]);
 }
 
+/* Whether the cell stores what others leave stale. */
+static void write_kept(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    for (uint32_t i = 0; i < group->kept_count; i++) {
+        if (group->kept[i].member != body->member) continue;
+        isl_ast_build *build = build_of(body);
+        char *condition = condition_text(build, relation_text_set(group->kept[i].cells));
+        fprintf(out, "        const unsigned int m%u_kept_%u = %s(%s);\n", body->member, i,
+                body->is_recomputed ? "own && " : "", condition ? condition : "#error");
+        free(condition);
+        isl_ast_build_free(build);
+    }
+}
+
 uint32_t stage_code_open_member(const struct body *body, FILE *out)
 {
     const struct group_stage *stage = group_stage_of(body->group, body->member);
@@ -512,5 +527,6 @@ uint32_t stage_code_open_member(const struct body *body, FILE *out)
     write_coordinates(body, out);
     for (uint32_t i = 0; i < body->fetch_count; i++) write_fetch(body, i, out);
     write_further(body, stage, out);
+    write_kept(body, out);
     return 2;
 }

@@ -116,6 +116,8 @@ static void place_store(struct group_text *text, uint32_t instruction, struct de
     place->is_dropped = group_drops(group, text->member, instruction) || (tiled && !tiled->is_global);
     if (place->is_dropped)
         place->comment = "a later store of the group overwrites it";
+    else if (group_kept_of(group, text->member, instruction))
+        place->comment = "only what is not left stale";
     else if (is_recomputed(group, text->member))
         place->comment = "for the cells of this block's own tile only";
 }

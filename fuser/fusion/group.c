@@ -25,6 +25,14 @@ bool group_drops(const struct group *group, uint32_t member, uint32_t instructio
     return false;
 }
 
+const struct group_kept *group_kept_of(const struct group *group, uint32_t member, uint32_t instruction)
+{
+    for (uint32_t i = 0; i < group->kept_count; i++)
+        if (group->kept[i].member == member && group->kept[i].instruction == instruction)
+            return &group->kept[i];
+    return NULL;
+}
+
 bool group_caches(const struct group *group, uint32_t member, uint32_t instruction)
 {
     for (uint32_t i = 0; i < group->cached_count; i++)

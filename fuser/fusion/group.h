@@ -68,6 +68,12 @@ struct group_drop { /* a store that is overwritten by the same thread in the gro
                        by forwards */
     uint32_t member, instruction;
 };
+struct
+    group_kept { /* a store that only some cells make: halo, those whose bytes are not left stale (stale.h) */
+    uint32_t member, instruction;
+    isl_set *cells; /* { F }: of the member's own, those that store */
+    double share;   /* of what the store moves, about */
+};
 struct group_cached { /* its block has just touched the same bytes for an earlier member: a cache serves it */
     uint32_t member, instruction;
 };
@@ -226,6 +232,8 @@ struct group {
     uint32_t forward_count;
     struct group_drop *drops;
     uint32_t drop_count;
+    struct group_kept *kept;
+    uint32_t kept_count;
     struct group_cached *cached;
     uint32_t cached_count;
     struct group_demote *demotes;
@@ -273,6 +281,7 @@ const struct group_prefetch *group_prefetch_of(const struct group *group, uint32
 const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,
                                            bool *is_new);
 bool group_drops(const struct group *group, uint32_t member, uint32_t instruction);
+const struct group_kept *group_kept_of(const struct group *group, uint32_t member, uint32_t instruction);
 const struct group_tile_access *group_tile_access_of(const struct group *group, uint32_t member,
                                                      uint32_t instruction);
 /* Bytes of shared memory of the group's members at a time, and with block tiles. */

@@ -2,6 +2,7 @@
  * Gives the new contents of a range an array of its own: see rename.h. */
 #include "fuser/fusion/rename.h"
 #include "fuser/access/array_range.h"
+#include "fuser/fusion/box.h"
 #include "fuser/fusion/halo.h"
 #include "fuser/kernel/order.h"
 
@@ -111,7 +112,7 @@ static bool writes_are_known(const struct group *group, const struct array_range
 {
     isl_set *written = bytes_written(group, range);
     bool are_known =
-        written && reads_are_of_new(group, range, written) && (rename_box(written, box) || group->is_part);
+        written && reads_are_of_new(group, range, written) && (box_of(written, box) || group->is_part);
     box->from -= range->from;
     isl_set_free(written);
     return are_known;

@@ -32,7 +32,4 @@ enum { RENAME_MOST = PLACEMENT_HAZARDS_MOST }; /* ranges of a group */
 bool rename_place_all(struct group *group, struct space *space, struct memo *memo,
                       struct placement_failure *failure);
 
-/* The box that the set of bytes is; false when it is none, or isl gives up. */
-bool rename_box(__isl_keep isl_set *set, struct group_box *box);
-
 #endif

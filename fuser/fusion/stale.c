@@ -2,7 +2,9 @@
  * What a fused kernel may leave stale: see stale.h. */
 #include "fuser/fusion/stale.h"
 
+#include "fuser/fusion/box.h"
 #include "fuser/fusion/forward.h"
+#include "fuser/fusion/halo_source.h"
 #include "fuser/fusion/space.h"
 #include "fuser/fusion/traffic.h"
 
@@ -54,22 +56,30 @@ static bool may_be_stale(const struct group *group, const struct stale_range *ra
     return is_loaded;
 }
 
-static bool is_complete(const struct group *group, const struct stale_range *range, isl_ctx *ctx)
+/* { [byte] } from the range's first one; NULL: not known. */
+static __isl_give isl_set *bytes_written(const struct group *group, const struct stale_range *range,
+                                         isl_ctx *ctx)
 {
-    char text[96];
-    snprintf(text, sizeof text, "{ [x] : %lld <= x < %lld }", (long long)range->range.from,
-             (long long)range->range.to);
-    isl_set *missing = isl_set_read_from_str(ctx, text);
+    isl_set *written = isl_set_read_from_str(ctx, "{ [x] : false }");
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
             if (access->kind != ACCESS_WRITE || !is_in(range, group, m, access)) continue;
-            isl_set *bytes = array_range_bytes(&group->members[m], access);
-            if (bytes) missing = isl_set_subtract(missing, bytes);
+            written = isl_set_union(written, array_range_bytes(&group->members[m], access));
         }
-    bool is = isl_set_is_empty(missing) == isl_bool_true;
-    isl_set_free(missing);
-    return is;
+    char text[64];
+    snprintf(text, sizeof text, "{ [x] -> [x - %lld] }", (long long)range->range.from);
+    return isl_set_coalesce(isl_set_apply(written, isl_map_read_from_str(ctx, text)));
+}
+
+static void find_written(const struct group *group, struct stale_range *range, isl_ctx *ctx)
+{
+    isl_set *written = isl_set_compute_divs(bytes_written(group, range, ctx));
+    int64_t bytes = range->range.to - range->range.from;
+    bool is_box = written && box_of(written, &range->written);
+    if (!is_box) range->written = (struct group_box){0};
+    range->is_complete = is_box && range->written.from == 0 && (int64_t)range->written.width == bytes;
+    isl_set_free(written);
 }
 
 static void add_range(struct memo *memo, const struct group *group, struct stale *stale, uint32_t member,
@@ -86,7 +96,7 @@ static void add_range(struct memo *memo, const struct group *group, struct stale
         return;
     range->from = range->range.from - launch->bindings[access->base].offset;
     range->is_stale = true;
-    range->is_complete = is_complete(group, range, memo->ctx);
+    find_written(group, range, memo->ctx);
     stale->count++;
 }
 
@@ -189,7 +199,111 @@ bool stale_store(const struct group *group, struct stale *stale, uint32_t member
     return true;
 }
 
+/* --- a part of a range --- */
+
+enum {
+    SECTOR = 32,
+    STORED_MOST = 4,  /* one in so many bytes may be stored */
+    COMPARED_MOST = 8 /* boxes of cells */
+};
+
+const struct group_box *stale_left(const struct stale_range *range)
+{
+    return range->left.width ? &range->left : &range->written;
+}
+
+/* Each cell that stores is the thread with its numbers. */
+static bool has_cells(const struct group *group, uint32_t member)
+{
+    const struct remap *remap = &group->remaps[member];
+    return remap->kind == REMAP_CELLS && !remap->own && (!remap->coordinates || remap->is_recomputed) &&
+           !group_cut_of(group, member);
+}
+
+bool stale_narrow(const struct group *group, struct stale *stale, uint32_t range,
+                  const struct group_box *left)
+{
+    struct stale_range *of = &stale->ranges[range];
+    if (!group->stage_count || !of->written.width || !box_covers(&of->written, left) ||
+        box_bytes(left) < box_bytes(&of->written) / STORED_MOST * (STORED_MOST - 1) ||
+        box_bytes(left) == box_bytes(stale_left(of)))
+        return false;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
+            const struct access *access = &group->members[m].summary->accesses[i];
+            if (access->kind == ACCESS_WRITE && is_in(of, group, m, access) && !has_cells(group, m))
+                return false;
+        }
+    of->left = *left;
+    return true;
+}
+
+/* { F -> L } of a member's cells and threads. */
+static __isl_give isl_map *threads_of_cells(const struct access_summary *summary, isl_ctx *ctx)
+{
+    char text[420];
+    const uint32_t *block = summary->block;
+    snprintf(
+        text, sizeof text,
+        "{ F[bz, by, bx, tz, ty, tx] -> L[floor(tz/%u), floor(ty/%u), floor(tx/%u), tz mod %u, ty mod %u, tx "
+        "mod %u] : bz = 0 and by = 0 and bx = 0 }",
+        block[2], block[1], block[0], block[2], block[1], block[0]);
+    return isl_map_read_from_str(ctx, text);
+}
+
+/* Those that the range leaves stale store nothing. NULL: isl gave up, or it takes more than a few comparisons. */
+static __isl_give isl_set *storing_cells(const struct group *group, uint32_t member,
+                                         const struct access *access, const struct stale_range *range,
+                                         double *share)
+{
+    isl_map *bytes = overlap_thread_bytes(&group->members[member], access);
+    if (!bytes) return NULL;
+    isl_ctx *ctx = isl_map_get_ctx(bytes);
+    struct group_box first = *stale_left(range); /* bytes: of those whose element lies in it */
+    if (first.width < access->width) {
+        isl_map_free(bytes);
+        return NULL;
+    }
+    first.from += range->range.from;
+    first.width -= access->width - 1;
+    bytes = isl_map_apply_range(threads_of_cells(group->members[member].summary, ctx), bytes);
+    isl_set *all = isl_map_domain(isl_map_copy(bytes));
+    isl_set *stale = isl_map_domain(isl_map_intersect_range(bytes, box_set(ctx, &first)));
+    isl_set *cells = isl_set_detect_equalities(isl_set_subtract(isl_set_copy(all), stale));
+    cells = isl_set_coalesce(isl_set_remove_redundancies(cells));
+    double sectors = SECTOR / (double)access->width;
+    *share =
+        all ? halo_source_set_count(cells) * (sectors > 1 ? sectors : 1) / halo_source_set_count(all) : 1;
+    isl_set_free(all);
+    bool is_plain = cells && isl_set_involves_locals(cells) == isl_bool_false &&
+                    isl_set_n_basic_set(cells) <= COMPARED_MOST;
+    return is_plain ? cells : isl_set_free(cells);
+}
+
 /* --- the group without the stores --- */
+
+/* False: isl gave up. */
+static bool leave_out(struct group *deferred, uint32_t member, const struct access *access,
+                      const struct stale_range *range)
+{
+    if (!range->left.width) {
+        deferred->drops[deferred->drop_count++] = (struct group_drop){member, access->instruction};
+        return true;
+    }
+    if (group_kept_of(deferred, member, access->instruction)) return false;
+    struct group_kept *kept = &deferred->kept[deferred->kept_count];
+    *kept = (struct group_kept){.member = member, .instruction = access->instruction};
+    kept->cells = storing_cells(deferred, member, access, range, &kept->share);
+    if (!kept->cells) return false;
+    deferred->kept_count++;
+    return true;
+}
+
+void stale_group_free(struct group *group)
+{
+    for (uint32_t i = 0; group && i < group->kept_count; i++) isl_set_free(group->kept[i].cells);
+    if (group) group->kept_count = 0;
+}
 
 struct group *stale_group(const struct group *group, const struct stale *stale, struct arena *arena)
 {
@@ -198,16 +312,20 @@ struct group *stale_group(const struct group *group, const struct stale *stale, 
     uint32_t stores = 0;
     for (uint32_t m = 0; m < group->member_count; m++) stores += group->members[m].summary->access_count;
     struct group_drop *drops = arena_calloc(arena, group->drop_count + stores + 1, sizeof *drops);
-    if (!deferred || !drops) return NULL;
+    struct group_kept *kept = arena_calloc(arena, stores + 1, sizeof *kept);
+    if (!deferred || !drops || !kept) return NULL;
     *deferred = *group;
     memcpy(drops, group->drops, group->drop_count * sizeof *drops);
     deferred->drops = drops;
+    deferred->kept = kept;
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
             if (access->kind != ACCESS_WRITE || !is_stale(&all, group, m, access)) continue;
             if (group_drops(group, m, access->instruction)) continue;
-            drops[deferred->drop_count++] = (struct group_drop){m, access->instruction};
+            if (leave_out(deferred, m, access, range_at(&all, group, m, access))) continue;
+            stale_group_free(deferred);
+            return NULL;
         }
     deferred->bytes_saved = traffic_saved(deferred);
     return deferred;

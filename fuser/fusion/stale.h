@@ -11,7 +11,11 @@
  * memory, put there by a store of the group. (What no member loads is a result.) So whatever a member of the
  * rematerialisation reads of stale ranges, the rematerialisation has written before.
  * 4. A member of the rematerialisation writes stale ranges only, and what it reads of others neither it nor a
- * later member writes. Whether anybody is likely to want the range is the planner's to know
+ * later member writes.
+ * 5. Of a range, a part may be left stale, a box: what the next writer overwrites (box.h). Cells whose bytes are all in
+ * it do not store, the others do (group_kept). So sweeps along different axes may leave the same array stale, of which
+ * each writes an edge that the other does not. In halo fusions alone, of members whose cells are threads.
+ * Whether anybody is likely to want the range is the planner's to know
  * (fuser/planner/deferred.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups
  * that rename, or whose iterations are expanded. */
 #ifndef KFUSE_FUSER_FUSION_STALE_H
@@ -28,6 +32,8 @@ struct stale_range {
     int64_t from;             /* the range's first byte, seen from that pointer */
     bool is_complete;         /* every byte of it is written */
     bool is_stale;            /* else it is one that must be stored */
+    /* Counted from the range's first byte; width 0 where it is no box. left: what is left stale of it; width 0: all. */
+    struct group_box written, left;
 };
 struct stale {
     struct stale_range ranges[STALE_MOST];
@@ -42,8 +48,16 @@ void stale_collect(struct memo *memo, const struct group *group, struct stale *s
 void stale_restrict(const struct group *group, struct stale *stale);
 /* What this member writes is to be stored; then as stale_restrict. False when it leaves nothing stale. */
 bool stale_store(const struct group *group, struct stale *stale, uint32_t member);
-/* The same group without the stores of the stale ranges, in the arena; it must not be freed, nor outlive the
- * group. NULL when memory is out. */
+/* What the range leaves stale, as a box: what is written, or a part. width 0: it is none. */
+const struct group_box *stale_left(const struct stale_range *range);
+/* Of this range of stale, no more than this is left stale from now on. False, and nothing has changed, where its cells cannot
+ * store one by one, or would store too much. */
+bool stale_narrow(const struct group *group, struct stale *stale, uint32_t range,
+                  const struct group_box *left);
+/* The same group without the stores of the stale ranges, in the arena; it must not be freed but by stale_group_free, nor
+ * outlive the group. NULL when memory is out, or isl gave up. */
 struct group *stale_group(const struct group *group, const struct stale *stale, struct arena *arena);
+/* NULL is none. */
+void stale_group_free(struct group *group);
 
 #endif

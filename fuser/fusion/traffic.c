@@ -41,6 +41,8 @@ static double moved_share(const struct group *group, uint32_t member, const stru
                           uint64_t bytes)
 {
     const struct group_tile_access *tiled = group_tile_access_of(group, member, access->instruction);
+    const struct group_kept *kept = group_kept_of(group, member, access->instruction);
+    if (kept) return kept->share;
     if (group_forward_to(group, member, access->instruction) ||
         group_drops(group, member, access->instruction) || (tiled && !tiled->is_global))
         return 0;

@@ -2,6 +2,7 @@
  * Deferred stores as the recorded program would have them: see deferred.h. */
 #include "fuser/planner/deferred.h"
 
+#include "fuser/fusion/box.h"
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
@@ -11,8 +12,9 @@
 enum {
     STORES_MOST = 32,
     BYSTANDERS_MOST = 64,
-    MATERIALISED_SHARE = 8
-}; /* one in so many may be materialised */
+    NARROWED_MOST = 4,
+    MATERIALISED_SHARE = 8 /* one in so many may be materialised */
+};
 
 struct deferred_store { /* of one use */
     struct search_group *group;
@@ -152,24 +154,81 @@ static void drop_covered(struct playing *playing, const struct array_range *rang
         if (is_covered(playing->search, &playing->stores[i], range)) drop(playing, i);
 }
 
+static bool is_same_cover(const struct search_cover *a, const struct search_cover *b)
+{
+    return a->by_group == b->by_group && a->of_group == b->of_group && a->by == b->by && a->of == b->of &&
+           a->distance == b->distance;
+}
+
+/* One that has no room is none: its range is materialised. */
+static bool note_cover(struct search *search, const struct search_cover *cover)
+{
+    for (uint32_t i = 0; i < search->cover_count; i++)
+        if (is_same_cover(&search->covers[i], cover)) return true;
+    if (search->cover_count == search->cover_capacity) {
+        uint32_t capacity = 2 * search->cover_capacity + 16;
+        struct search_cover *more =
+            arena_grow(search->arena, search->covers, search->cover_count, capacity, sizeof *more);
+        if (!more) return false;
+        search->covers = more;
+        search->cover_capacity = capacity;
+    }
+    search->covers[search->cover_count++] = *cover;
+    return true;
+}
+
+/* Both counted from the first byte of the range that is overwritten. */
+static bool boxes_of(const struct search_cover *cover, struct group_box *left, struct group_box *written)
+{
+    *left = *stale_left(&cover->of_group->deferred->stale.ranges[cover->of]);
+    *written = cover->by_group->deferred->stale.ranges[cover->by].written;
+    written->from -= cover->distance;
+    return left->width && written->width;
+}
+
+static bool is_cover(const struct search_cover *cover)
+{
+    struct group_box left, written;
+    bool is_same = cover->by_group == cover->of_group && cover->by == cover->of && !cover->distance;
+    return is_same || (boxes_of(cover, &left, &written) && box_covers(&written, &left));
+}
+
+/* What is stale and overwritten by whoever overwrites some of it. */
+static void note_overwritten(const struct search_cover *cover)
+{
+    struct group_box left, written, meet;
+    struct group_box *noted = &cover->of_group->deferred->overwritten[cover->of];
+    if (!boxes_of(cover, &left, &written) || !box_meet(&left, &written, &meet)) return;
+    if (!noted->width || !box_meet(noted, &meet, noted)) *noted = meet;
+}
+
+/* The use writes all that this range of the deferred store has stale. */
+static bool overwrites(struct search *search, const struct deferred_store *store, uint32_t index,
+                       const struct deferred_store *use)
+{
+    const struct stale *again = &use->group->deferred->stale;
+    const struct array_range range = stale_at(search, store, index);
+    for (uint32_t j = 0; j < again->count; j++) {
+        const struct array_range other = stale_at(search, use, j);
+        if (!again->ranges[j].is_stale || other.array != range.array) continue;
+        const struct search_cover cover = {use->group, store->group, j, index, range.from - other.from};
+        if ((again->ranges[j].is_complete && contains(&other, &range)) ||
+            (is_cover(&cover) && note_cover(search, &cover)))
+            return true;
+        note_overwritten(&cover);
+    }
+    return false;
+}
+
 /* The use writes what the deferred store has stale, and reads nothing of it before. */
 static bool is_overwritten(struct search *search, const struct deferred_store *store,
                            const struct deferred_store *use)
 {
-    const struct stale *stale = &store->group->deferred->stale, *again = &use->group->deferred->stale;
-    for (uint32_t i = 0; i < stale->count; i++) {
-        if (!stale->ranges[i].is_stale) continue;
-        struct array_range range = stale_at(search, store, i);
-        bool is = false;
-        for (uint32_t j = 0; j < again->count && !is; j++) {
-            if (!again->ranges[j].is_stale) continue;
-            struct array_range other = stale_at(search, use, j);
-            bool is_same = store->group == use->group && i == j && contains(&range, &other);
-            is = (is_same || again->ranges[j].is_complete) && contains(&other, &range);
-        }
-        if (!is) return false;
-    }
-    return true;
+    const struct stale *stale = &store->group->deferred->stale;
+    bool is = true;
+    for (uint32_t i = 0; i < stale->count; i++)
+        if (stale->ranges[i].is_stale) is &= overwrites(search, store, i, use);
+    return is;
 }
 
 /* --- the recorded program --- */
@@ -254,6 +313,7 @@ static void reset(struct search *search)
         deferred->spoiler = DEFERRED_NONE;
         deferred->prefix = 0;
         memset(deferred->wanted, 0, sizeof deferred->wanted);
+        memset(deferred->overwritten, 0, sizeof deferred->overwritten);
     }
 }
 
@@ -262,7 +322,7 @@ static void play(struct playing *playing)
     struct search *search = playing->search;
     const struct program *program = search->program;
     uint32_t event = 0;
-    playing->deferred_count = playing->bystander_count = 0;
+    playing->deferred_count = playing->bystander_count = search->cover_count = 0;
     reset(search);
     for (uint32_t i = 0; i < program->launch_count;) {
         while (event < program->event_count && program->events[event].before <= i)
@@ -316,17 +376,38 @@ static void spare_passed(struct search *search, const struct search_group *group
     }
 }
 
-/* After the ranges have changed. False when memory is out; none are left: no deferring form. */
-static bool form(struct search *search, struct search_group *group)
+static void give_up(struct search_group *group)
+{
+    stale_group_free(group->deferred->group);
+    codegen_result_clear(&group->deferred->code);
+    group->deferred = NULL;
+}
+
+/* True when some were. */
+static bool store_narrowed(const struct search_group *group, struct stale *stale)
+{
+    bool has_changed = false;
+    for (uint32_t i = 0; i < stale->count; i++) {
+        if (!stale->ranges[i].is_stale || !stale->ranges[i].left.width) continue;
+        stale->ranges[i].is_stale = false;
+        has_changed = true;
+    }
+    stale_restrict(group->group, stale);
+    return has_changed;
+}
+
+/* After the ranges have changed. None are left, or memory is out: no deferring form. */
+static void form(struct search *search, struct search_group *group)
 {
     struct search_deferred *deferred = group->deferred;
-    if (!deferred->stale.rematerialisation) {
-        group->deferred = NULL;
-        return true;
-    }
-    deferred->group = stale_group(group->group, &deferred->stale, search->arena);
+    stale_group_free(deferred->group);
     codegen_result_clear(&deferred->code);
-    return deferred->group;
+    do {
+        deferred->group = deferred->stale.rematerialisation
+                              ? stale_group(group->group, &deferred->stale, search->arena)
+                              : NULL;
+    } while (!deferred->group && store_narrowed(group, &deferred->stale));
+    if (!deferred->group) give_up(group);
 }
 
 /* As some process finds. Arrays have their own numbers, so the question names the launches. */
@@ -367,7 +448,8 @@ static bool begin(struct search *search, struct search_group *group)
     if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no deferring form */
     spare_passed(search, group, &deferred->stale);
     group->deferred = deferred;
-    return form(search, group);
+    form(search, group);
+    return true;
 }
 
 static double rematerialisation_ns(struct search *search, const struct search_group *group)
@@ -377,6 +459,11 @@ static double rematerialisation_ns(struct search *search, const struct search_gr
         if (group->deferred->stale.rematerialisation >> m & 1)
             sum += (double)search_launch_time(search, group->launches[group->member_steps[m]]);
     return sum;
+}
+
+static bool is_often_materialised(const struct search_deferred *deferred)
+{
+    return deferred->materialised * MATERIALISED_SHARE > deferred->deferrals;
 }
 
 static bool is_profitable(struct search *search, struct search_group *group)
@@ -391,11 +478,25 @@ static bool is_profitable(struct search *search, struct search_group *group)
         search->program->is_whole_run ? search->projection.load_ns * search->program->run_count : 0;
     double all = gain * (double)deferred->deferrals - cost - loading;
     return all > search->options->margin * group->projected.fused_ns * (double)deferred->deferrals &&
-           deferred->materialised * MATERIALISED_SHARE <= deferred->deferrals;
+           !is_often_materialised(deferred);
+}
+
+/* Those that the next use overwrites in part leave that part stale alone. */
+static bool narrow(struct search_group *group)
+{
+    struct search_deferred *deferred = group->deferred;
+    bool has_changed = false;
+    for (uint32_t i = 0; i < deferred->stale.count; i++) {
+        if (!deferred->stale.ranges[i].is_stale || !deferred->overwritten[i].width ||
+            deferred->narrowed[i]++ == NARROWED_MOST)
+            continue;
+        has_changed |= stale_narrow(group->group, &deferred->stale, i, &deferred->overwritten[i]);
+    }
+    return has_changed;
 }
 
 /* The range that is wanted most is stored. */
-static bool store_more(struct search *search, struct search_group *group)
+static void store_more(struct search_group *group)
 {
     struct search_deferred *deferred = group->deferred;
     uint32_t most = UINT32_MAX;
@@ -403,26 +504,23 @@ static bool store_more(struct search *search, struct search_group *group)
         if (deferred->stale.ranges[i].is_stale && deferred->wanted[i] &&
             (most == UINT32_MAX || deferred->wanted[i] > deferred->wanted[most]))
             most = i;
-    if (most == UINT32_MAX) {
-        codegen_result_clear(&deferred->code);
-        group->deferred = NULL;
-        return true;
-    }
-    deferred->stale.ranges[most].is_stale = false;
+    for (uint32_t i = 0; i < deferred->stale.count; i++)
+        if (most == UINT32_MAX || i == most) deferred->stale.ranges[i].is_stale = false;
     stale_restrict(group->group, &deferred->stale);
-    return form(search, group);
 }
 
 /* *has_changed: some group leaves less stale than before. */
-static bool improve(struct search *search, bool *has_changed)
+static void improve(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (!group->is_kept || !group->deferred || is_profitable(search, group)) continue;
+        if (!group->is_kept || !group->deferred) continue;
+        bool has_narrowed = is_often_materialised(group->deferred) && narrow(group);
+        if (!has_narrowed && is_profitable(search, group)) continue;
+        if (!has_narrowed) store_more(group);
         *has_changed = true;
-        if (!store_more(search, group)) return false;
+        form(search, group);
     }
-    return true;
 }
 
 /* Launches before a group become steps of it where fewer stores are materialised so. */
@@ -450,8 +548,7 @@ static bool compile(struct search *search, bool *has_changed)
         group_code_compile_form(search, group, deferred->group, name, &deferred->code);
         if (!deferred->code.error && !deadline_is_over(search->deadline)) continue;
         *has_changed = true;
-        codegen_result_clear(&deferred->code);
-        group->deferred = NULL;
+        give_up(group);
     }
     return true;
 }
@@ -491,7 +588,7 @@ bool deferred_choose(struct search *search)
         has_changed = false;
         play(&playing);
         if (!lengthen(search, &has_changed)) return false;
-        if (!has_changed && !improve(search, &has_changed)) return false;
+        if (!has_changed) improve(search, &has_changed);
         if (!has_changed && !compile(search, &has_changed)) return false;
     }
     return add_bystanders(search, &playing);
@@ -500,5 +597,5 @@ bool deferred_choose(struct search *search)
 void deferred_free(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++)
-        if (search->groups[i]->deferred) codegen_result_clear(&search->groups[i]->deferred->code);
+        if (search->groups[i]->deferred) give_up(search->groups[i]);
 }

@@ -3,7 +3,7 @@
  * through the recorded program as replay would do it. A use makes a deferred store. A later use that writes
  * the same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or
  * overwrites what their rematerialisation reads, has it materialised. A range that is wanted too often is
- * stored after all. Launches in between that belong to no group are *bystanders*: the plan lists what they
+ * stored after all, or the part of it that the next use does not overwrite (stale_narrow). Launches in between that belong to no group are *bystanders*: the plan lists what they
  * touch, so that replay knows that they leave deferred stores alone. Not where the program uses more than the
  * default stream: see interpose/deferred.h. */
 #ifndef KFUSE_FUSER_PLANNER_DEFERRED_H
@@ -23,6 +23,15 @@ struct search_deferred {
         spoiler; /* the launch that has last overwritten what the rematerialisation reads, or DEFERRED_NONE */
     uint32_t prefix, prefix_at; /* launches from there to the next use, in one window, at most; that use */
     bool prefix_is_tried;
+    /* By range: what is left stale of it and overwritten by all that overwrite some; width 0: it is not known that they do. */
+    struct group_box overwritten[STALE_MOST];
+    uint32_t narrowed[STALE_MOST]; /* so often */
+};
+/* Range `by` of a use of one group overwrites what range `of` of another leaves stale, which begins so many bytes behind it. */
+struct search_cover {
+    const struct search_group *by_group, *of_group;
+    uint32_t by, of;
+    int64_t distance;
 };
 enum { DEFERRED_NONE = UINT32_MAX, DEFERRED_PREFIX_MOST = 8 };
 

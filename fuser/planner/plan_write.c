@@ -117,19 +117,56 @@ static void add_renames(struct plan_builder *builder, const struct search_group 
 
 _Static_assert((int)STALE_MOST <= (int)PLAN_STALES_LIMIT, "ranges of a group");
 
-static void add_stales(struct plan_builder *builder, const struct search_group *group)
+/* Among all that the plan will have. */
+static uint32_t stale_number(const struct search *search, const struct search_group *of, uint32_t range)
+{
+    uint32_t number = 0;
+    for (uint32_t g = 0; g < search->group_count; g++) {
+        const struct search_group *group = search->groups[g];
+        if (!group->is_kept || !group->deferred) continue;
+        for (uint32_t i = 0; i < group->deferred->stale.count; i++) {
+            if (group == of && i == range) return number;
+            number += group->deferred->stale.ranges[i].is_stale;
+        }
+    }
+    return number;
+}
+
+static struct plan_cover *covers_of(struct search *search, const struct search_group *group, uint32_t range,
+                                    uint32_t *count)
+{
+    struct plan_cover *covers = arena_calloc(search->arena, search->cover_count + 1, sizeof *covers);
+    *count = 0;
+    for (uint32_t i = 0; covers && i < search->cover_count; i++) {
+        const struct search_cover *cover = &search->covers[i];
+        if (cover->by_group != group || cover->by != range) continue;
+        covers[(*count)++] = (struct plan_cover){.stale = stale_number(search, cover->of_group, cover->of),
+                                                 .distance = cover->distance};
+    }
+    return covers;
+}
+
+static bool add_stales(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
     const struct stale *stale = &group->deferred->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
         if (!range->is_stale) continue;
-        plan_build_stale(builder,
-                         &(struct plan_stale){.step = group->member_steps[range->range.writer],
-                                              .offset = range->argument_offset,
-                                              .from = range->from,
-                                              .bytes = (uint64_t)(range->range.to - range->range.from),
-                                              .flags = range->is_complete ? PLAN_STALE_COMPLETE : 0});
+        uint32_t count;
+        const struct plan_cover *covers = covers_of(search, group, i, &count);
+        if (!covers) return false;
+        struct plan_stale planned = {.step = group->member_steps[range->range.writer],
+                                     .offset = range->argument_offset,
+                                     .from = range->from,
+                                     .bytes = (uint64_t)(range->range.to - range->range.from),
+                                     .flags = range->is_complete ? PLAN_STALE_COMPLETE : 0};
+        if (range->left.width) {
+            planned.flags |= PLAN_STALE_PARTIAL;
+            planned.left = box_of(&range->left);
+        }
+        plan_build_stale(builder, &planned, covers, count);
     }
+    return true;
 }
 
 /* Members as steps. */
@@ -177,7 +214,7 @@ static bool add_variants(struct search *search, struct plan_builder *builder,
     const struct search_deferred *deferred = group->deferred;
     if (deferred) {
         if (!add_variant(search, builder, group, &deferred->code, rematerialisation_of(group))) return false;
-        add_stales(builder, group);
+        if (!add_stales(search, builder, group)) return false;
     }
     if (!add_variant(search, builder, group, &group->code, 0)) return false;
     add_renames(builder, group);

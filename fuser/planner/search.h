@@ -73,6 +73,8 @@ struct search {
     const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
+    struct search_cover *covers; /* deferred.h: those that the recorded program shows */
+    uint32_t cover_count, cover_capacity;
     const struct measured *measured; /* by runs, where a group of those lost; or NULL: measurements.h */
     const char *error;               /* after search_run failed: why, with the next step */
 };

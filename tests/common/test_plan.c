@@ -89,7 +89,12 @@ static struct plan_builder *build_sample(struct arena *arena)
     lazy.rematerialisation = 2;
     plan_build_variant(builder, &lazy, "kfuse_add_scale_lazy", ptx, sizeof ptx, parameters, 1, NULL, 0);
     plan_build_stale(builder,
-                     &(struct plan_stale){.step = 1, .from = -8, .bytes = 64, .flags = PLAN_STALE_COMPLETE});
+                     &(struct plan_stale){.step = 1,
+                                          .from = -8,
+                                          .bytes = 64,
+                                          .flags = PLAN_STALE_PARTIAL,
+                                          .left = {.width = 16, .row_pitch = 32, .rows = 2, .layers = 1}},
+                     &(struct plan_cover){.distance = -8}, 1);
     plan_build_variant(builder, &variant, "kfuse_add_scale", ptx, sizeof ptx, parameters, 1, NULL, 0);
 
     plan_build_group(builder, "bystander", PLAN_BYSTANDER, 0, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The box of bytes that a set is: rows, and layers of rows, found at its holes and then compared with it. */
-#include "fuser/fusion/rename.h"
+ * The box of bytes that a set is: rows, and layers of rows, found at its holes and then compared with it. What boxes
+ * have in common: see box.h. */
+#include "fuser/fusion/box.h"
 
 #include <isl/constraint.h>
 #include <isl/ilp.h>
@@ -104,7 +105,7 @@ static bool find_rows(__isl_keep isl_set *set, __isl_keep isl_set *outside, int6
     return is_box(set, box) || find_layers(set, outside, last, box);
 }
 
-bool rename_box(__isl_keep isl_set *set, struct group_box *box)
+bool box_of(__isl_keep isl_set *set, struct group_box *box)
 {
     int64_t first, last;
     *box = (struct group_box){.rows = 1, .layers = 1, .layer_rows = 1};
@@ -118,4 +119,100 @@ bool rename_box(__isl_keep isl_set *set, struct group_box *box)
     bool found = find_rows(set, outside, last, box);
     isl_set_free(outside);
     return found;
+}
+
+/* --- two boxes --- */
+
+enum { NO_PITCH_BITS = 44 }; /* of two runs: no row of one is another's of the other */
+
+static bool is_run(const struct group_box *box)
+{
+    return box->rows == 1 && box->layers == 1;
+}
+
+/* Distances that both have: false where they have others each. */
+static bool common_pitches(const struct group_box *a, const struct group_box *b, int64_t *pitch,
+                           int64_t *layer_rows)
+{
+    if (!is_run(a) && !is_run(b) && a->row_pitch != b->row_pitch) return false;
+    if (a->layers > 1 && b->layers > 1 && a->layer_rows != b->layer_rows) return false;
+    *pitch = !is_run(a) ? (int64_t)a->row_pitch : !is_run(b) ? (int64_t)b->row_pitch : 1LL << NO_PITCH_BITS;
+    *layer_rows = a->layers > 1 ? a->layer_rows : b->layers > 1 ? b->layer_rows : UINT32_MAX;
+    return *pitch > 0 && *layer_rows > 0;
+}
+
+/* What is left is from -unit / 2 on, less than unit / 2. */
+static int64_t nearest(int64_t value, int64_t unit, int64_t *left)
+{
+    int64_t units = value / unit;
+    *left = value - units * unit;
+    if (*left >= (unit + 1) / 2) units++, *left -= unit;
+    if (*left < -(unit / 2)) units--, *left += unit;
+    return units;
+}
+
+struct part { /* of a line: from the first one's beginning */
+    int64_t from, to;
+};
+
+static struct part common(int64_t length, int64_t begin, int64_t other)
+{
+    int64_t end = begin + other;
+    return (struct part){begin > 0 ? begin : 0, end < length ? end : length};
+}
+
+bool box_meet(const struct group_box *a, const struct group_box *b, struct group_box *meet)
+{
+    int64_t pitch, layer_rows, column, row;
+    if (!common_pitches(a, b, &pitch, &layer_rows)) return false;
+    int64_t layer = nearest(nearest(b->from - a->from, pitch, &column), layer_rows, &row);
+    struct part x = common((int64_t)a->width, column, (int64_t)b->width), y = common(a->rows, row, b->rows),
+                z = common(a->layers, layer, b->layers);
+    if (x.from >= x.to || y.from >= y.to || z.from >= z.to) return false;
+    *meet = (struct group_box){.from = a->from + (z.from * layer_rows + y.from) * pitch + x.from,
+                               .width = (uint64_t)(x.to - x.from),
+                               .row_pitch = (uint64_t)pitch,
+                               .rows = (uint32_t)(y.to - y.from),
+                               .layers = (uint32_t)(z.to - z.from),
+                               .layer_rows = (uint32_t)layer_rows};
+    return true;
+}
+
+uint64_t box_bytes(const struct group_box *box)
+{
+    return box->width * box->rows * box->layers;
+}
+
+/* The end of its last row. */
+static int64_t end_of(const struct group_box *box)
+{
+    int64_t rows = (int64_t)(box->layers - 1) * box->layer_rows + box->rows - 1;
+    return box->from + rows * (int64_t)box->row_pitch + (int64_t)box->width;
+}
+
+bool box_covers(const struct group_box *outer, const struct group_box *inner)
+{
+    struct group_box meet;
+    if (is_run(outer))
+        return outer->from <= inner->from && end_of(inner) <= outer->from + (int64_t)outer->width;
+    return box_meet(inner, outer, &meet) && box_bytes(&meet) == box_bytes(inner);
+}
+
+__isl_give isl_set *box_set(isl_ctx *ctx, const struct group_box *box)
+{
+    char text[480];
+    long long from = (long long)box->from, pitch = (long long)box->row_pitch, layer = pitch * box->layer_rows,
+              width = (long long)box->width;
+    if (is_run(box))
+        snprintf(text, sizeof text, "{ [x] : %lld <= x < %lld }", from, from + width);
+    else if (box->layers == 1)
+        snprintf(text, sizeof text,
+                 "{ [x] : (x - %lld) mod %lld < %lld and 0 <= floor((x - %lld) / %lld) < %u }", from, pitch,
+                 width, from, pitch, box->rows);
+    else
+        snprintf(text, sizeof text,
+                 "{ [x] : (x - %lld) mod %lld < %lld and 0 <= floor(((x - %lld) mod %lld) / %lld) < %u and "
+                 "0 <= floor((x - %lld) / %lld) < %u }",
+                 from, pitch, width, from, layer, pitch, box->rows, from, layer, box->layers);
+    return isl_set_read_from_str(ctx, text);
 }
