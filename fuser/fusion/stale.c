@@ -82,8 +82,7 @@ static void find_written(const struct group *group, struct stale_range *range, i
     isl_set_free(written);
 }
 
-static void add_range(struct memo *memo, const struct group *group, struct stale *stale, uint32_t member,
-                      const struct access *access)
+static void add_range(const struct group *group, struct stale *stale, uint32_t member, const struct access *access)
 {
     const struct bound_launch *launch = &group->members[member];
     struct stale_range *range = &stale->ranges[stale->count];
@@ -96,23 +95,29 @@ static void add_range(struct memo *memo, const struct group *group, struct stale
         return;
     range->from = range->range.from - launch->bindings[access->base].offset;
     range->is_stale = true;
-    find_written(group, range, memo->ctx);
     stale->count++;
 }
 
-void stale_collect(struct memo *memo, const struct group *group, struct stale *stale)
+void stale_find(const struct group *group, struct stale *stale)
 {
     *stale = (struct stale){0};
     if (group->refusal || group->rename_count || group->expansions) return;
-    struct quota quota = quota_begin(memo->ctx, STALE_OPERATIONS);
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];
             if (access->kind != ACCESS_WRITE || stale->count == STALE_MOST) continue;
-            if (!range_at(stale, group, m, access)) add_range(memo, group, stale, m, access);
+            if (!range_at(stale, group, m, access)) add_range(group, stale, m, access);
         }
-    quota_end(&quota);
     stale_restrict(group, stale);
+}
+
+void stale_collect(struct memo *memo, const struct group *group, struct stale *stale)
+{
+    stale_find(group, stale);
+    struct quota quota = quota_begin(memo->ctx, STALE_OPERATIONS);
+    for (uint32_t i = 0; i < stale->count; i++)
+        if (stale->ranges[i].is_stale) find_written(group, &stale->ranges[i], memo->ctx);
+    quota_end(&quota);
 }
 
 /* --- rule 4 --- */

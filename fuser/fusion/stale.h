@@ -42,6 +42,8 @@ struct stale {
 };
 
 /* What can be left stale at most. The members' summaries and bindings must still be there. */
+void stale_find(const struct group *group, struct stale *stale);
+/* The same, and which bytes are written. */
 void stale_collect(struct memo *memo, const struct group *group, struct stale *stale);
 /* After is_stale was taken from some range: takes it from those that rule 4 forbids then; sets the
  * rematerialisation. */

@@ -6,6 +6,7 @@
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
+#include "fuser/planner/profit.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ struct playing {
 
 /* --- what launches touch --- */
 
-static struct array_range reach_of(const struct bound_launch *launch, uint32_t base)
+struct array_range deferred_reach(const struct bound_launch *launch, uint32_t base)
 {
     struct array_range range = array_range_of(launch, base);
     if (!launch->summary->bases[base].is_bounded) range.from = INT64_MIN, range.to = INT64_MAX;
@@ -74,7 +75,7 @@ static bool is_needed(struct search *search, const struct deferred_store *store,
         if (!(store->group->deferred->stale.rematerialisation >> m & 1)) continue;
         struct bound_launch member = member_of(search, store, m);
         for (uint32_t b = 0; b < member.summary->base_count; b++) {
-            struct array_range reach = reach_of(&member, b);
+            struct array_range reach = deferred_reach(&member, b);
             if (member.summary->bases[b].is_read && meet(&reach, range)) return true;
         }
     }
@@ -238,7 +239,7 @@ static void touch_launch(struct playing *playing, uint32_t launch)
     struct bound_launch bound = pairs_launch(playing->search->pairs, launch);
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct access_base *base = &bound.summary->bases[b];
-        struct array_range reach = reach_of(&bound, b);
+        struct array_range reach = deferred_reach(&bound, b);
         if (base->is_read || base->is_written) materialise_touched(playing, &reach, base->is_written);
     }
 }
@@ -348,7 +349,7 @@ static void keep_inputs(const struct search_group *group, struct stale *stale,
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t b = 0; stale->rematerialisation >> m & 1 && b < group->bound[m].summary->base_count;
              b++) {
-            struct array_range reach = reach_of(&group->bound[m], b);
+            struct array_range reach = deferred_reach(&group->bound[m], b);
             if (group->bound[m].summary->bases[b].is_read && meet(&reach, written))
                 stale_store(group->group, stale, m);
         }
@@ -366,7 +367,7 @@ static void spare_passed(struct search *search, const struct search_group *group
         }
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
-            struct array_range reach = reach_of(&bound, b);
+            struct array_range reach = deferred_reach(&bound, b);
             for (uint32_t i = 0; i < stale->count; i++)
                 if (meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
             stale_restrict(group->group, stale);
@@ -574,14 +575,27 @@ static bool add_bystanders(struct search *search, const struct playing *playing)
     return true;
 }
 
+/* Groups that were to gain by what they do not store, and store it after all. */
+static void drop_losing(struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (group->is_kept && !group->deferred && !profit_is_enough(search, &group->projected)) group->is_kept = false;
+    }
+}
+
 bool deferred_choose(struct search *search)
 {
     struct playing playing = {.search = search};
     if (search->program->has_streams || search->options->stores_all) return true;
     deadline_enter(search->deadline, DEADLINE_DEFERRED);
     ahead_look(search, search->group_count, look, search);
-    for (uint32_t i = 0; i < search->group_count; i++)
-        if (search->groups[i]->is_kept && !begin(search, search->groups[i])) return false;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->is_kept) continue;
+        group->projected = search_projected(search, group, group->group);
+        if (!begin(search, group)) return false;
+    }
     ahead_end(search);
     bool has_changed = true;
     while (has_changed) {
@@ -591,6 +605,7 @@ bool deferred_choose(struct search *search)
         if (!has_changed) improve(search, &has_changed);
         if (!has_changed && !compile(search, &has_changed)) return false;
     }
+    drop_losing(search);
     return add_bystanders(search, &playing);
 }
 

@@ -177,6 +177,14 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
     return kernel;
 }
 
+/* Of the member's time, what may be its traffic's: kernels reach this share of the bandwidth at least, or do not wait for memory. */
+static double moving_ns(const struct search *search, double time, double traffic)
+{
+    const double least_share = 0.125;
+    double own = time - search->projection.floor_ns, most = traffic / search->projection.bytes_per_ns / least_share;
+    return own < most ? own : most;
+}
+
 double profit_saved_ns(struct search *search, const struct search_group *planned, const struct group *group)
 {
     uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
@@ -187,7 +195,7 @@ double profit_saved_ns(struct search *search, const struct search_group *planned
         double traffic = (double)traffic_of_launch(planned->bound[m].summary);
         double saved = traffic_saved_of(group, m) + share * traffic_cached_of(group, m);
         if (traffic > 0 && time > search->projection.floor_ns)
-            sum += (time - search->projection.floor_ns) * saved / traffic;
+            sum += moving_ns(search, time, traffic) * saved / traffic;
     }
     return sum;
 }

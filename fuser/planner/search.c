@@ -346,7 +346,8 @@ void search_compile(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[members_to_keep(planned)];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
-    planned->projected = profit_project(search, planned, profit_saved_ns(search, planned, planned->group));
+    planned->projected = profit_project(
+        search, planned, profit_saved_ns(search, planned, planned->group) + planned->verdict->dead_ns);
     if (!profit_is_enough(search, &planned->projected))
         planned->refusal =
             "it needs too many registers or instructions: the projected gain is below the margin";

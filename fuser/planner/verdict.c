@@ -2,6 +2,7 @@
  * See verdict.h. A search counts each verdict once, whoever found it. */
 #include "fuser/planner/verdict.h"
 
+#include "fuser/planner/dead_stores.h"
 #include "fuser/planner/profit.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 struct message { /* and the refusal behind it, with its NUL; empty: legal */
     uint64_t kind, has_stages, may_save_more, rename_count;
     struct group_rename renames[RENAME_MOST];
-    double saved_ns;
+    double saved_ns, dead_ns;
     struct projected projected;
 };
 
@@ -56,7 +57,8 @@ static bool judge(struct search *search, const struct search_group *planned, str
                                                     .is_partial = group->renames[i].is_partial};
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
-    verdict->saved_ns = profit_saved_ns(search, &tried, group);
+    verdict->dead_ns = dead_stores_ns(search, &tried, group);
+    verdict->saved_ns = profit_saved_ns(search, &tried, group) + verdict->dead_ns;
     verdict->projected = profit_project(search, &tried, verdict->saved_ns);
     return true;
 }
@@ -69,6 +71,7 @@ static void tell(struct search *search, struct hash128 key, struct hash128 like,
                               .rename_count = verdict->rename_count,
                               .may_save_more = verdict->may_save_more,
                               .saved_ns = verdict->saved_ns,
+                              .dead_ns = verdict->dead_ns,
                               .projected = verdict->projected};
     const char *refusal = verdict->refusal ? verdict->refusal : "";
     memcpy(message.renames, verdict->renames, sizeof message.renames);
@@ -96,6 +99,7 @@ static void hear(const void *bytes, struct verdict *verdict)
     memcpy(verdict->renames, message.renames, sizeof verdict->renames);
     verdict->may_save_more = message.may_save_more;
     verdict->saved_ns = message.saved_ns;
+    verdict->dead_ns = message.dead_ns;
     verdict->projected = message.projected;
 }
 

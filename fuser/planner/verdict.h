@@ -17,7 +17,8 @@ struct verdict {
     bool has_stages, may_save_more; /* with fewer members */
     uint32_t rename_count;
     struct group_rename renames[RENAME_MOST]; /* bytes and is_partial alone */
-    double saved_ns;                          /* profit_saved_ns */
+    double saved_ns;                          /* profit_saved_ns, and the next */
+    double dead_ns;                       /* dead_stores.h */
     struct projected projected;               /* without what copying costs */
 };
 

@@ -422,7 +422,12 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(stales, plan_stale, 0, bytes, 0),
         FIELD(stales, plan_stale, 0, bytes, UINT64_MAX),
         FIELD(stales, plan_stale, 0, from, INT64_MAX),
-        FIELD(stales, plan_stale, 0, flags, 2),
+        FIELD(stales, plan_stale, 0, flags, 4),
+        FIELD(stales, plan_stale, 0, flags, PLAN_STALE_COMPLETE), /* and yet a box */
+        FIELD(stales, plan_stale, 0, left.rows, 3),
+        FIELD(stales, plan_stale, 0, cover_count, 2),
+        FIELD(stales, plan_stale, 0, first_cover, 2),
+        FIELD(covers, plan_cover, 0, stale, 1),
         FIELD(stales, plan_stale, 0, reserved, 1),
         FIELD(variants, plan_variant, 3, first_stale, 1),
         FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a rematerialisation */

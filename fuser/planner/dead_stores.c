@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See dead_stores.h. */
+#include "fuser/planner/dead_stores.h"
+
+#include "fuser/fusion/stale.h"
+#include "fuser/planner/deferred.h"
+#include "fuser/planner/draft.h"
+#include "fuser/planner/profit.h"
+
+enum { LOOK_AHEAD = 512 }; /* launches: what nobody has touched by then is dead */
+
+static bool meet(const struct array_range *a, const struct array_range *b)
+{
+    if (a->array == ARRAY_RANGE_UNKNOWN || b->array == ARRAY_RANGE_UNKNOWN) return true;
+    return a->array == b->array && a->from < b->to && b->from < a->to;
+}
+
+/* It writes what may be most of the range; the rest can be stored. */
+static bool may_overwrite(const struct array_range *writer, const struct array_range *range)
+{
+    int64_t from = writer->from > range->from ? writer->from : range->from,
+            to = writer->to < range->to ? writer->to : range->to;
+    return writer->array == range->array && 2 * (to - from) > range->to - range->from;
+}
+
+enum next { /* what comes first of the range */
+            NEXT_NOTHING,
+            NEXT_OVERWRITES,
+            NEXT_TOUCHES
+};
+
+static enum next next_by_launch(struct search *search, uint32_t launch, const struct array_range *range)
+{
+    enum next next = NEXT_NOTHING;
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    if (!draft_may_stand_by(search, launch) || !bound.bindings) return NEXT_TOUCHES;
+    for (uint32_t b = 0; b < bound.summary->base_count; b++) {
+        const struct access_base *base = &bound.summary->bases[b];
+        const struct array_range reach = deferred_reach(&bound, b);
+        if ((!base->is_read && !base->is_written) || !meet(&reach, range)) continue;
+        if (base->is_read || !base->is_bounded || !may_overwrite(&reach, range)) return NEXT_TOUCHES;
+        next = NEXT_OVERWRITES;
+    }
+    return next;
+}
+
+static enum next next_by_event(const struct program_event *event, const struct array_range *range)
+{
+    const struct array_range touched = {.array = event->array, .from = event->from, .to = event->to};
+    if (event->kind == PROGRAM_UNKNOWN) return NEXT_TOUCHES;
+    if (event->array != range->array) return NEXT_NOTHING;
+    if (event->kind == PROGRAM_FREES) return NEXT_OVERWRITES;
+    return meet(&touched, range) ? NEXT_TOUCHES : NEXT_NOTHING;
+}
+
+/* The first event that comes after the launch before this one. */
+static uint32_t first_event(const struct program *program, uint32_t launch)
+{
+    uint32_t low = 0, high = program->event_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (program->events[middle].before < launch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The launch that overwrites the range before anybody else touches it; launch_count: nobody does; UINT32_MAX: somebody does. */
+static uint32_t overwriter(struct search *search, uint32_t from, const struct array_range *range)
+{
+    const struct program *program = search->program;
+    uint32_t event = first_event(program, from), end = program->launch_count;
+    bool is_cut = end - from > LOOK_AHEAD;
+    if (is_cut) end = from + LOOK_AHEAD;
+    for (uint32_t launch = from;; launch++) {
+        for (; event < program->event_count && program->events[event].before <= launch; event++) {
+            enum next next = next_by_event(&program->events[event], range);
+            if (next != NEXT_NOTHING) return next == NEXT_OVERWRITES ? launch : UINT32_MAX;
+        }
+        if (launch == end) return program->launch_count;
+        enum next next = next_by_launch(search, launch, range);
+        if (next != NEXT_NOTHING) return next == NEXT_OVERWRITES ? launch : UINT32_MAX;
+    }
+}
+
+static bool writes_inputs(struct search *search, const struct group *group, const struct stale *stale,
+                          uint32_t launch)
+{
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    for (uint32_t b = 0; b < bound.summary->base_count; b++) {
+        const struct array_range written = deferred_reach(&bound, b);
+        if (!bound.summary->bases[b].is_written) continue;
+        for (uint32_t m = 0; m < group->member_count; m++)
+            for (uint32_t i = 0; stale->rematerialisation >> m & 1 && i < group->members[m].summary->base_count; i++) {
+                const struct array_range read = deferred_reach(&group->members[m], i);
+                if (group->members[m].summary->bases[i].is_read && meet(&read, &written)) return true;
+            }
+    }
+    return false;
+}
+
+/* What its rematerialisation reads stays as it was until then, or until shortly before (deferred_prefix.c). */
+static bool has_inputs(struct search *search, const struct group *group, const struct stale *stale, uint32_t from,
+                       uint32_t until)
+{
+    for (uint32_t launch = from; launch < until && until < search->program->launch_count; launch++)
+        if (writes_inputs(search, group, stale, launch)) return until - launch <= DEFERRED_PREFIX_MOST;
+    return true;
+}
+
+static bool is_dead(struct search *search, const struct search_group *planned, const struct group *group,
+                    const struct stale *stale, const struct array_range *range)
+{
+    uint32_t from = planned->launches[planned->step_count - 1] + 1;
+    for (uint32_t s = 0; s < planned->step_count; s++)
+        if (planned->roles[s] != PLAN_MEMBER && next_by_launch(search, planned->launches[s], range) != NEXT_NOTHING)
+            return false;
+    uint32_t until = overwriter(search, from, range);
+    return until != UINT32_MAX && has_inputs(search, group, stale, from, until);
+}
+
+/* Takes out one that is not; false when there is none. */
+static bool store_live(struct search *search, const struct search_group *planned, const struct group *group,
+                       struct stale *stale)
+{
+    for (uint32_t i = 0; i < stale->count; i++) {
+        if (!stale->ranges[i].is_stale || is_dead(search, planned, group, stale, &stale->ranges[i].range)) continue;
+        stale->ranges[i].is_stale = false;
+        stale_restrict(group, stale);
+        return true;
+    }
+    return false;
+}
+
+double dead_stores_ns(struct search *search, const struct search_group *planned, const struct group *group)
+{
+    struct stale stale;
+    if (search->program->has_streams || search->options->stores_all) return 0;
+    stale_find(group, &stale);
+    while (stale.rematerialisation && store_live(search, planned, group, &stale)) continue;
+    if (!stale.rematerialisation) return 0;
+    struct group *without = stale_group(group, &stale, search->arena);
+    return without ? profit_saved_ns(search, planned, without) - profit_saved_ns(search, planned, group) : 0;
+}
