@@ -36,9 +36,11 @@ enum {
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
     MARK_NS = 2000,     /* what an event costs the host and the device, its reading included */
     BUDGET_SHARE = 200, /* of the time, for one part that measuring takes */
-    TWICE_HOLD = 2,     /* the timer looks twice at what it releases */
-    LAUNCH_NS = 10000,  /* a call of the driver takes less, and holding takes none */
-    QUERY_NS = 1000,    /* what it costs to ask for an event that is not there */
+    RUN_SHARE = 40,     /* the same of one run, where earlier ones have left some of it */
+    UNSPENT_US = 600000000,
+    TWICE_HOLD = 2,    /* the timer looks twice at what it releases */
+    LAUNCH_NS = 10000, /* a call of the driver takes less, and holding takes none */
+    QUERY_NS = 1000,   /* what it costs to ask for an event that is not there */
     QUERY_WAIT_NS = 1000000
 };
 
@@ -52,6 +54,7 @@ struct group {
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     bool has_rivals;                /* groups that begin with the same launches */
     struct gain gain;               /* of earlier runs and this one, in ns */
+    double carried_ns;              /* time of earlier runs of which measuring has not had its share */
     struct measured_group all, own; /* rounds of earlier runs and this one; of this one */
 };
 
@@ -86,6 +89,7 @@ static struct measure {
     int64_t looked_ns;  /* at the clock, last */
     int64_t query_ns;   /* no event is asked for before */
     double spent_ns;    /* of all groups */
+    double carried_ns;  /* the most of a group */
     uint32_t losers;    /* that are still to be switched off */
     uint64_t stretches; /* measured */
 } measure;
@@ -351,11 +355,18 @@ static double elapsed_ns(uint32_t group, int64_t begun_ns, int64_t now)
     return host >= given || measure.plan->header->is_emulated ? host : given;
 }
 
+/* Of so much time. */
+static bool is_share(double spent_ns, double elapsed_ns, double carried_ns)
+{
+    return spent_ns * BUDGET_SHARE <= elapsed_ns + carried_ns && spent_ns * RUN_SHARE <= elapsed_ns;
+}
+
 static bool stays_within(uint32_t group, double next_ns, int64_t now)
 {
-    return (measure.spent_ns + next_ns) * BUDGET_SHARE <= elapsed_ns(group, measure.begun_ns, now) &&
-           (spent_ns(group) + next_ns) * BUDGET_SHARE <=
-               elapsed_ns(group, measure.groups[group].begun_ns, now);
+    const struct group *own = &measure.groups[group];
+    return is_share(measure.spent_ns + next_ns, elapsed_ns(group, measure.begun_ns, now),
+                    measure.carried_ns) &&
+           is_share(spent_ns(group) + next_ns, elapsed_ns(group, own->begun_ns, now), own->carried_ns);
 }
 
 /* Rounds that are under way may bring a verdict, and one more use as originals can be afforded. */
@@ -564,6 +575,8 @@ static void take_earlier(const struct measured *measured)
             measured_find(measured, group->all.identity, measure.plan->header->check);
         if (!earlier) continue;
         group->all = *earlier;
+        group->carried_ns = (double)earlier->unspent_us * 1e3;
+        if (group->carried_ns > measure.carried_ns) measure.carried_ns = group->carried_ns;
         group->gain = measured_gain(&group->all);
         group->is_losing = group->is_over = gain_loses(&group->gain) && !measure.is_always;
     }
@@ -601,11 +614,26 @@ bool measure_start(const struct plan *plan, const char *directory)
     return true;
 }
 
+/* Rounds, or a first use that no round could follow in this run. */
+static bool is_to_be_kept(uint32_t group)
+{
+    const struct group *own = &measure.groups[group];
+    return own->own.round_count || (own->begun_ns && !own->all.round_count);
+}
+
 static bool has_own(void)
 {
     for (uint32_t i = 0; i < measure.plan->header->groups.count; i++)
-        if (measure.groups[i].own.round_count) return true;
+        if (is_to_be_kept(i)) return true;
     return false;
+}
+
+static void count_unspent(uint32_t group, int64_t now)
+{
+    struct group *own = &measure.groups[group];
+    double unspent = elapsed_ns(group, own->begun_ns, now) + own->carried_ns - spent_ns(group) * BUDGET_SHARE;
+    double us = own->begun_ns && unspent > 0 ? unspent / 1e3 : 0;
+    own->own.unspent_us = us < UNSPENT_US ? (uint64_t)us : UNSPENT_US;
 }
 
 /* What others have written meanwhile stays. */
@@ -619,7 +647,7 @@ static bool write_file(struct measured *measured, bool in_cache)
     measured_start(measured, header->device_name, header->driver_version);
     measured_read(measured, path);
     for (uint32_t i = 0; i < header->groups.count; i++)
-        if (measure.groups[i].own.round_count) measured_add(measured, &measure.groups[i].own);
+        if (is_to_be_kept(i)) measured_add(measured, &measure.groups[i].own);
     return measured_write(measured, path);
 }
 
@@ -630,6 +658,7 @@ void measure_finish(void)
     read_rounds(shim_now_ns());
     measure.is_on = false;
     if (measure.is_always || !has_own()) return;
+    for (uint32_t i = 0; i < measure.plan->header->groups.count; i++) count_unspent(i, shim_now_ns());
     struct measured *measured = malloc(sizeof *measured);
     if (!measured || (!write_file(measured, false) && !write_file(measured, true)))
         log_write(LOG_INFO, "measure", "what was measured cannot be kept beside %s", measure.directory);

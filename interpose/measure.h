@@ -47,7 +47,9 @@
  * originals of a group that gains, and fused ones of a group that rests. A round begins only
  * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
  * group below 0.5% of the time since its own first. (That time is the host's, or what the uses so far take the
- * device as projected, where that is more: a host may be ahead by all of it.) Of a group that is known to gain, no more than one use in
+ * device as projected, where that is more: a host may be ahead by all of it.) Time of earlier runs of which nothing was spent
+ * counts too, as long as this run spends no more than 2.5% of its own: else uses that take long would never be measured in short
+ * runs. Of a group that is known to gain, no more than one use in
  * 512 runs as originals. A use that is not measured costs a compare and a decrement.
  *
  * How it could give a wrong result. It changes no launch, only whether it is held. An event is one more thing

@@ -82,7 +82,8 @@ static void find_written(const struct group *group, struct stale_range *range, i
     isl_set_free(written);
 }
 
-static void add_range(const struct group *group, struct stale *stale, uint32_t member, const struct access *access)
+static void add_range(const struct group *group, struct stale *stale, uint32_t member,
+                      const struct access *access)
 {
     const struct bound_launch *launch = &group->members[member];
     struct stale_range *range = &stale->ranges[stale->count];

@@ -93,7 +93,8 @@ static bool writes_inputs(struct search *search, const struct group *group, cons
         const struct array_range written = deferred_reach(&bound, b);
         if (!bound.summary->bases[b].is_written) continue;
         for (uint32_t m = 0; m < group->member_count; m++)
-            for (uint32_t i = 0; stale->rematerialisation >> m & 1 && i < group->members[m].summary->base_count; i++) {
+            for (uint32_t i = 0;
+                 stale->rematerialisation >> m & 1 && i < group->members[m].summary->base_count; i++) {
                 const struct array_range read = deferred_reach(&group->members[m], i);
                 if (group->members[m].summary->bases[i].is_read && meet(&read, &written)) return true;
             }
@@ -102,8 +103,8 @@ static bool writes_inputs(struct search *search, const struct group *group, cons
 }
 
 /* What its rematerialisation reads stays as it was until then, or until shortly before (deferred_prefix.c). */
-static bool has_inputs(struct search *search, const struct group *group, const struct stale *stale, uint32_t from,
-                       uint32_t until)
+static bool has_inputs(struct search *search, const struct group *group, const struct stale *stale,
+                       uint32_t from, uint32_t until)
 {
     for (uint32_t launch = from; launch < until && until < search->program->launch_count; launch++)
         if (writes_inputs(search, group, stale, launch)) return until - launch <= DEFERRED_PREFIX_MOST;
@@ -115,7 +116,8 @@ static bool is_dead(struct search *search, const struct search_group *planned, c
 {
     uint32_t from = planned->launches[planned->step_count - 1] + 1;
     for (uint32_t s = 0; s < planned->step_count; s++)
-        if (planned->roles[s] != PLAN_MEMBER && next_by_launch(search, planned->launches[s], range) != NEXT_NOTHING)
+        if (planned->roles[s] != PLAN_MEMBER &&
+            next_by_launch(search, planned->launches[s], range) != NEXT_NOTHING)
             return false;
     uint32_t until = overwriter(search, from, range);
     return until != UINT32_MAX && has_inputs(search, group, stale, from, until);
@@ -126,7 +128,8 @@ static bool store_live(struct search *search, const struct search_group *planned
                        struct stale *stale)
 {
     for (uint32_t i = 0; i < stale->count; i++) {
-        if (!stale->ranges[i].is_stale || is_dead(search, planned, group, stale, &stale->ranges[i].range)) continue;
+        if (!stale->ranges[i].is_stale || is_dead(search, planned, group, stale, &stale->ranges[i].range))
+            continue;
         stale->ranges[i].is_stale = false;
         stale_restrict(group, stale);
         return true;

@@ -580,7 +580,8 @@ static void drop_losing(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (group->is_kept && !group->deferred && !profit_is_enough(search, &group->projected)) group->is_kept = false;
+        if (group->is_kept && !group->deferred && !profit_is_enough(search, &group->projected))
+            group->is_kept = false;
     }
 }
 

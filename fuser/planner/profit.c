@@ -181,7 +181,8 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
 static double moving_ns(const struct search *search, double time, double traffic)
 {
     const double least_share = 0.125;
-    double own = time - search->projection.floor_ns, most = traffic / search->projection.bytes_per_ns / least_share;
+    double own = time - search->projection.floor_ns,
+           most = traffic / search->projection.bytes_per_ns / least_share;
     return own < most ? own : most;
 }
 

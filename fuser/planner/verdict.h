@@ -18,7 +18,7 @@ struct verdict {
     uint32_t rename_count;
     struct group_rename renames[RENAME_MOST]; /* bytes and is_partial alone */
     double saved_ns;                          /* profit_saved_ns, and the next */
-    double dead_ns;                       /* dead_stores.h */
+    double dead_ns;                           /* dead_stores.h */
     struct projected projected;               /* without what copying costs */
 };
 
