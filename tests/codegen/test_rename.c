@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuser/fusion/box.h"
 #include "fuser/fusion/rename.h"
 #include "tests/codegen/scene.h"
 
@@ -161,47 +160,6 @@ static void what_several_write(void **state)
            ROW_BYTES);
 }
 
-/* --- boxes --- */
-
-static void expect_box(isl_ctx *ctx, const char *text, bool is_one, struct group_box expected)
-{
-    struct group_box box;
-    isl_set *set = isl_set_read_from_str(ctx, text);
-    assert_int_equal(box_of(set, &box), is_one);
-    if (is_one) {
-        assert_int_equal(box.from, expected.from);
-        assert_int_equal(box.width, expected.width);
-        assert_int_equal(box.rows, expected.rows);
-        assert_int_equal(box.layers, expected.layers);
-        if (box.rows > 1) assert_int_equal(box.row_pitch, expected.row_pitch);
-        if (box.layers > 1) assert_int_equal(box.layer_rows, expected.layer_rows);
-    }
-    isl_set_free(set);
-}
-
-static void sets_are_boxes_or_not(void **state)
-{
-    (void)state;
-    isl_ctx *ctx = isl_ctx_alloc();
-    expect_box(ctx, "{ [x] : 16 <= x < 400 }", true, (struct group_box){16, 384, 0, 1, 1, 0});
-    expect_box(ctx, "{ [x] : exists r : 8 <= x - 100 r < 92 and 1 <= r < 9 }", true,
-               (struct group_box){108, 84, 100, 8, 1, 0});
-    expect_box(ctx, "{ [x] : exists r, l : 4 <= x - 40 r - 400 l < 36 and 1 <= r < 9 and 2 <= l < 5 }", true,
-               (struct group_box){844, 32, 40, 8, 3, 10});
-    /* Its first part has no point. */
-    expect_box(
-        ctx,
-        "{ [r] : exists e0, e1: 10 <= r <= 90 and 20 e0 >= r - 3 and 20 e0 <= r - 2 and 20 e1 >= r - 8 "
-        "and 20 e1 <= r - 7; [x] : 100 <= x < 400 }",
-        true, (struct group_box){100, 300, 0, 1, 1, 0});
-    expect_box(ctx, "{ [x] : 0 <= x < 10 or 30 <= x < 41 }", false, (struct group_box){0});
-    expect_box(ctx, "{ [x] : exists r : 0 <= x - 100 r < 50 + r and 0 <= r < 9 }", false,
-               (struct group_box){0});
-    expect_box(ctx, "{ [x] : exists r : 0 <= x - 100 r < 50 and 0 <= r < 9 and r != 3 }", false,
-               (struct group_box){0});
-    isl_ctx_free(ctx);
-}
-
 /* --- what is refused --- */
 
 static void a_store_that_data_decide(void **state)
@@ -257,7 +215,6 @@ int main(void)
         cmocka_unit_test(planes_with_a_wrap),
         cmocka_unit_test(the_inside_of_planes),
         cmocka_unit_test(what_several_write),
-        cmocka_unit_test(sets_are_boxes_or_not),
         cmocka_unit_test(a_store_that_data_decide),
         cmocka_unit_test(a_second_store_that_data_decide),
         cmocka_unit_test(what_is_written_later),

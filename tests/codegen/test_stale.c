@@ -117,6 +117,36 @@ static void the_group_without_the_stores(void **state)
     scene_close(&run);
 }
 
+/* Cells whose bytes are all left stale store nothing. */
+static void a_part_of_a_range(void **state)
+{
+    struct scene scene = {{FROM("scale", 1, 0), FROM("middle", 2, 1)}, ROWS, "stencils.ptx"};
+    struct scene_run run;
+    struct stale stale;
+    (void)state;
+    scene_open(&run, &scene);
+    stale_collect(&run.memo, run.group, &stale);
+    assert_int_equal(stale_left(&stale.ranges[0])->width, ROW_BYTES);
+    assert_false(
+        stale_narrow(run.group, &stale, 0, &(struct group_box){0, ROW_BYTES, ROW_BYTES, 1, 1, 1})); /* all */
+    assert_false(
+        stale_narrow(run.group, &stale, 0, &(struct group_box){0, ROW_BYTES / 2, 8, 1, 1, 1})); /* little */
+    assert_false(
+        stale_narrow(run.group, &stale, 0, &(struct group_box){8, ROW_BYTES, 8, 1, 1, 1})); /* another */
+    /* the last byte of an element is stored with the rest of it */
+    assert_true(stale_narrow(run.group, &stale, 0, &(struct group_box){8, ROW_BYTES - 11, 8, 1, 1, 1}));
+    struct group *deferred = stale_group(run.group, &stale, run.arena);
+    assert_non_null(deferred);
+    assert_int_equal(deferred->drop_count, run.group->drop_count);
+    assert_int_equal(deferred->kept_count, 1);
+    isl_set *cells =
+        isl_set_read_from_str(run.memo.ctx, "{ F[0, 0, 0, 0, 0, x] : x = 0 or x = 1 or x = 999 }");
+    assert_int_equal(isl_set_is_equal(deferred->kept[0].cells, cells), isl_bool_true);
+    isl_set_free(cells);
+    stale_group_free(deferred);
+    scene_close(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +157,7 @@ int main(void)
         cmocka_unit_test(what_data_decide_is_stored),
         cmocka_unit_test(inputs_of_the_rematerialisation),
         cmocka_unit_test(the_group_without_the_stores),
+        cmocka_unit_test(a_part_of_a_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,3 +9,5 @@ emulator_scripts += tests/fusion/shadow.sh
 EXTRA_DIST += tests/fusion/shadow_wrap.c
 c_tests += tests/fusion/test_check
 tests_fusion_test_check_LDADD = libfuser.la $(CMOCKA_LIBS)
+c_tests += tests/fusion/test_box
+tests_fusion_test_box_LDADD = libfuser.la $(CMOCKA_LIBS)
