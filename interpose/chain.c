@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/setting.h"
+#include "interpose/chain_backlog.h"
 #include "interpose/chain_graph.h"
 #include "interpose/held.h"
 #include "interpose/queue_parts.h"
@@ -172,10 +173,17 @@ static void pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
+static bool is_too_short(void)
+{
+    return chain.count < CHAIN_BACKLOG_SHORT && !chain.always && chain_backlog_is_deep();
+}
+
 static void submit(void)
 {
     bool is_pushed = push_context();
-    if (chain_graph_launch(chain.launches, chain.count, chain.sequence, chain.always)) {
+    if (is_too_short()) {
+        launch_each();
+    } else if (chain_graph_launch(chain.launches, chain.count, chain.sequence, chain.always)) {
         account((int32_t)chain.count);
         shim_count(COUNT_CHAINS);
         for (uint32_t i = 0; i < chain.count; i++) shim_count(COUNT_CHAINED);
@@ -184,6 +192,7 @@ static void submit(void)
         launch_each();
         account(-(int32_t)chain.count);
     }
+    if (!chain.always) chain_backlog_look(chain.launches[0].stream, chain.taken, chain_graph_direct_ns());
     pop_context(is_pushed);
     chain.count = 0;
     chain.sequence = 0;
@@ -349,6 +358,7 @@ void chain_forget_stream(CUstream stream)
 static void end_context(bool is_gone)
 {
     forget(is_gone);
+    chain_backlog_forget(is_gone);
     chain.context = NULL;
     chain.count = 0;
     chain.sequence = 0;

@@ -85,6 +85,11 @@ void chain_graph_note_direct(int64_t took_ns)
     note(&graphs.costs.direct_ns, took_ns, DIRECT_NS);
 }
 
+int64_t chain_graph_direct_ns(void)
+{
+    return known(graphs.costs.direct_ns, DIRECT_NS);
+}
+
 /* What a graph saves the host, where so many launches have other arguments than the last time. */
 static int64_t saving(uint32_t launches, uint32_t updates)
 {

@@ -5,7 +5,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/driver.def interpose/observers.def \
 	interpose/entry.c interpose/entry.h \
 	interpose/blocked.c interpose/blocked.h \
-	interpose/chain.c interpose/chain.h interpose/chain_graph.c interpose/chain_graph.h \
+	interpose/chain.c interpose/chain.h interpose/chain_backlog.c interpose/chain_backlog.h interpose/chain_graph.c interpose/chain_graph.h \
 	interpose/contents.c interpose/contents.h \
 	interpose/deferred.c interpose/deferred.h interpose/home_stream.c interpose/home_stream.h \
 	interpose/gate.c interpose/gate.h \

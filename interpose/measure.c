@@ -248,7 +248,7 @@ static void read_rounds(int64_t now)
     queue_pop_context(is_pushed);
 }
 
-static bool may_mark(CUstream stream)
+bool measure_may_mark(CUstream stream)
 {
     CUstreamCaptureStatus status;
     if (queue_has_threads() && queue_same_stream(stream, NULL)) return false;
@@ -318,7 +318,7 @@ static void note_host_time(void)
 static bool mark(CUstream stream)
 {
     struct group *own = &measure.groups[measure_turn.target];
-    if (!may_mark(stream)) {
+    if (!measure_may_mark(stream)) {
         measure_break("no event may be recorded in the stream");
         return false;
     }
@@ -457,7 +457,7 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
         measure.pending >= (measure_rests[group] ? 1 : ROUNDS_PENDING))
         return;
     measure.length = next_length();
-    if (!is_affordable(group, uses, measure.length, now) || !may_mark(stream)) return;
+    if (!is_affordable(group, uses, measure.length, now) || !measure_may_mark(stream)) return;
     if (!measure.has_events && !make_events()) return;
     begin_round(group, stream);
 }

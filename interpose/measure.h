@@ -135,6 +135,9 @@ void measure_kept_apart(uint32_t group, uint64_t uses, CUstream stream);
  */
 bool measure_is_late(int64_t begun_ns, uint32_t launches);
 
+/* An event of ours may be recorded in the stream. */
+bool measure_may_mark(CUstream stream);
+
 /* The program waits for the device, or may. By anyone. */
 static inline void measure_note_wait(void)
 {

@@ -153,6 +153,48 @@ static void makes_none_in_short_runs(void)
     CHECK(count_lines("cuGraphInstantiate") == 1);
 }
 
+static void set_memory(void)
+{
+    OK(cuMemsetD32Async(0x1000, 1, 4, NULL));
+}
+
+/* A kernel between two sets, each time after a while. */
+static size_t graphs_of(unsigned kernels, unsigned launches, unsigned pause_us)
+{
+    fake_clear();
+    for (unsigned i = 0; i < launches; i++) {
+        launch_many(kernels);
+        set_memory();
+        if (pause_us) usleep(pause_us);
+        if (i + 100 == launches) fake_clear();
+    }
+    return count_lines("graph ");
+}
+
+/* What a graph saves nobody misses then; of many launches, it is left as it is. */
+static void device_is_behind(void)
+{
+    start_known();
+    fake_slow_launch(20);
+    usleep(100000);
+    CHECK(graphs_of(1, 300, 50) > 50);
+    fake_set_busy(1);
+    CHECK(graphs_of(1, 500, 50) == 0);
+    CHECK(graphs_of(32, 500, 50) > 100);
+    fake_set_busy(0);
+    CHECK(graphs_of(1, 500, 50) > 50);
+}
+
+/* Launches by themselves would take the host longer than the device. */
+static void device_is_fast(void)
+{
+    start_known();
+    fake_slow_launch(200);
+    usleep(100000);
+    fake_set_busy(1);
+    CHECK(graphs_of(1, 500, 0) > 50);
+}
+
 /* --- the driver refuses --- */
 
 static void goes_by_itself(enum fake_graph_call call)
@@ -254,11 +296,6 @@ static void read_memory(void)
 {
     int value;
     OK(cuMemcpyDtoH_v2(&value, 0x1000, sizeof value));
-}
-
-static void set_memory(void)
-{
-    OK(cuMemsetD32Async(0x1000, 1, 4, NULL));
 }
 
 static void free_memory(void)
@@ -742,6 +779,8 @@ int main(int argc, char **argv)
         {"an unknown shape goes by itself", unknown_goes_alone, plan_chains, NULL},
         {"arguments are updated where they changed", updates_what_changed, plan_chains, NULL},
         {"chains end where the period does", ends_with_the_period, plan_chains, NULL},
+        {"the device is behind", device_is_behind, plan_by_measure, NULL},
+        {"the same, and it is fast", device_is_fast, plan_by_measure, NULL},
         {"a short run", makes_none_in_short_runs, plan_by_measure, NULL},
         {"no graph can be made", without_graphs, plan_chains, NULL},
         {"no node can be added", without_nodes, plan_chains, NULL},

@@ -222,6 +222,8 @@ enum { KERNEL_CONSTANTS = 16, KERNEL_SHARED_BYTES = 2048 /* of a dynamic array *
 /* The length, the block and so on are what the scene needs. */
 void kernel_draw_scene(struct random *random, struct kernel_theme *theme);
 const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index);
+/* So many launches of the scene stand before a wait or an event; 0: all do. */
+uint32_t kernel_scene_first(const struct kernel_theme *theme);
 
 /* Functions that kernels of a program may call, as CUDA C. */
 extern const char kernel_called[];

@@ -165,6 +165,15 @@ static const struct kernel_scene rows[] = {
     {{"L r0= w1=", "L r1n w2=G", "L r2n w3="}, false, FIT_ANY},
 };
 
+/* Sweeps: what two groups leave stale of one array, of which the one writes an edge that the other does not. */
+static const struct kernel_scene sweeps[] = {
+    {{"L r0= w1=", "L r1* w2=", "/L r3= w1=I", "L r1=I w4=I"}, true, FIT_LONG},
+    {{"L r0= w1=", "L r1+ w2=", "/L r3= w1=I", "L r1=I w4=I"}, true, FIT_LONG},
+    {{"L r0= w1= w5=", "L r1* r5+ w2=", "/L r3= w1=I w5=", "L r1=I r5* w4=I"}, true, FIT_LONG},
+    {{"L r0= w1=", "L r1- w2=", "/L r3= w1=U", "L r1=U w4=U"}, true, FIT_LONG},
+    {{"L r3= w1=I", "L r1=I w4=I", "/L r0= w1=", "L r1* w2=", "L r1= w5="}, true, FIT_LONG},
+};
+
 static const struct kernel_scene *draw_rows(struct random *random, struct kernel_theme *theme)
 {
     theme->row = random_of(random, 67, 67, 81, 70, 96, 128);
@@ -178,6 +187,7 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
+    if (random_chance(random, 5)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
@@ -216,9 +226,17 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
         theme->scene_length++;
 }
 
+uint32_t kernel_scene_first(const struct kernel_theme *theme)
+{
+    for (uint32_t i = 1; theme->scene && i < theme->scene_length; i++)
+        if (theme->scene->kernels[i][0] == '/') return i;
+    return 0;
+}
+
 const char *kernel_scene_text(const struct kernel_theme *theme, uint32_t index)
 {
-    return theme->scene->kernels[index];
+    const char *text = theme->scene->kernels[index];
+    return text + (*text == '/');
 }
 
 static const char *text_of(const struct writer *writer)

@@ -106,7 +106,7 @@ void kernel_write_scene(struct writer *writer);
  * (|), half of an element (o), a neighbour in rows (n) or in layers of rows (N), a part of each row (s); in
  * S, of the border before (a) and behind (z), inside beside it (d, y). Guards: inside the border (I), and
  * odd (!), odd or even or below a bound (?), below a bound (U), data (%), inner (#), both in one block (G),
- * the first warp (W). Loops: kernel_loop.c. A scene whose faults few others show stands in its table several
+ * the first warp (W). Before the shape, / : a wait or an event stands before the kernel. Loops: kernel_loop.c. A scene whose faults few others show stands in its table several
  * times. */
 struct kernel_scene {
     const char *kernels[KERNEL_SCENE_MOST];

@@ -258,6 +258,19 @@ static void add_poll(struct generator *generator, struct sequence *sequence)
     sequence_insert(sequence, sequence->count - random_below(&generator->random, 2), &item);
 }
 
+/* Between the launches of a scene that are to fuse apart. */
+static void part_scene(struct generator *generator, struct sequence *sequence)
+{
+    struct item item = {.kind = ITEM_SYNC};
+    uint32_t first = kernel_scene_first(&generator->theme), at = 0;
+    if (!first) return;
+    if (random_chance(&generator->random, 50))
+        item = (struct item){.kind = ITEM_MARK, .stream = generator->stream_count - 1};
+    for (uint32_t launches = 0; at < sequence->count && launches < first; at++)
+        launches += sequence->items[at].kind == ITEM_LAUNCH;
+    sequence_insert(sequence, at, &item);
+}
+
 void sequence_draw(struct generator *generator, struct sequence *sequence)
 {
     struct random *random = &generator->random;
@@ -284,6 +297,7 @@ void sequence_draw(struct generator *generator, struct sequence *sequence)
         sequence_aim(generator, &item, &launch);
         add_item(sequence, &item);
     }
+    part_scene(generator, sequence);
     add_poll(generator, sequence);
     item = (struct item){.kind = ITEM_MARK, .stream = generator->stream_count - 1};
     if (generator->theme.is_unseen && random_chance(random, 40)) /* else one group takes all */
