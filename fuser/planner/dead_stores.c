@@ -32,8 +32,9 @@ enum next { /* what comes first of the range */
 static enum next next_by_launch(struct search *search, uint32_t launch, const struct array_range *range)
 {
     enum next next = NEXT_NOTHING;
+    if (!draft_may_stand_by(search, launch)) return NEXT_TOUCHES; /* it need have no summary */
     struct bound_launch bound = pairs_launch(search->pairs, launch);
-    if (!draft_may_stand_by(search, launch) || !bound.bindings) return NEXT_TOUCHES;
+    if (!bound.bindings) return NEXT_TOUCHES;
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct access_base *base = &bound.summary->bases[b];
         const struct array_range reach = deferred_reach(&bound, b);

@@ -33,12 +33,18 @@ static void draw_steps(struct random *random, struct kernel_theme *theme)
 }
 
 /* Every third row of programs works in one stream: a trace with several leaves nothing stale (interpose/deferred.h), and a batch of
- * programs is one of both. */
+ * programs is one of both. That stream is the null stream, or one that the row's programs share; or in some it is the thread's own
+ * default one, and then nothing is left stale either. */
 enum { STREAMLESS_ROW = 40 };
 
 static bool is_streamless(const struct generator *generator)
 {
     return generator->number / STREAMLESS_ROW % 3 == 0;
+}
+
+static bool is_in_one_stream(const struct generator *generator, uint32_t kind)
+{
+    return is_streamless(generator) && generator->number / STREAMLESS_ROW / 3 % 3 == kind;
 }
 
 static void draw_theme(struct generator *generator)
@@ -162,9 +168,10 @@ static void draw_streams(struct generator *generator)
     generator->spread = (uint32_t)random_of(random, 0, 10, 40);
     if (generator->theme.has_steps || generator->theme.scene) generator->spread /= 4;
     bool is_own = random_chance(random, is_streamless(generator) ? 25 : 10);
+    if (is_streamless(generator) && !is_in_one_stream(generator, 2)) is_own = false;
     if (is_own)
         say(generator, "stream s0 1\n"); /* no other stream but the null stream waits for it */
-    else if (is_streamless(generator) && generator->number % 3 == 1) /* stores are deferred there, too */
+    else if (is_in_one_stream(generator, 1))
         say(generator, "stream s0 2\n");
     for (uint32_t s = 1; s < generator->stream_count; s++) {
         generator->is_blocking[s] = !is_own && random_chance(random, 40);

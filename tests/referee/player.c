@@ -82,6 +82,7 @@ static struct player {
     bool is_unprinted[SCRIPT_ARRAYS];
     CUdeviceptr scratch; /* a place for each stream: what it copies to variables */
     CUstream streams[SCRIPT_STREAMS];
+    CUstream shared; /* of all programs that work in one stream, or NULL */
     CUevent events[SCRIPT_EVENTS];
     unsigned stream_flags[SCRIPT_STREAMS];
     atomic_uint calls; /* of the host's function, so far */
@@ -393,10 +394,16 @@ static void create_stream(uint32_t stream)
     TRY(cuStreamCreate, &player.streams[stream], player.stream_flags[stream]);
 }
 
+static void share_stream(void)
+{
+    if (!player.shared) TRY(cuStreamCreate, &player.shared, CU_STREAM_DEFAULT);
+    player.streams[0] = player.shared;
+}
+
 /* What was in it may still be running afterwards: nothing of the program waits for that but the context. */
 static void renew_stream(uint32_t stream)
 {
-    if (!player.streams[stream]) return;
+    if (!player.streams[stream] || player.streams[stream] == player.shared) return;
     TRY(cuStreamDestroy, player.streams[stream]);
     TRY(cuCtxSynchronize);
     create_stream(stream);
@@ -487,8 +494,10 @@ static void perform(const struct script_operation *operation)
     case SCRIPT_STREAM:
         player.stream_flags[operation->stream] =
             operation->seed == 1 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-        if (operation->stream || operation->seed == 2)
+        if (operation->stream)
             create_stream(operation->stream);
+        else if (operation->seed == 2)
+            share_stream();
         else if (operation->seed)
             player.streams[0] = CU_STREAM_PER_THREAD;
         break;
@@ -602,8 +611,8 @@ static void finish(void)
         if (player.events[event]) TRY(cuEventDestroy, player.events[event]);
         player.events[event] = NULL;
     }
-    if (player.streams[0] == CU_STREAM_PER_THREAD) player.streams[0] = NULL;
-    for (uint32_t stream = 0; stream < SCRIPT_STREAMS; stream++) {
+    player.streams[0] = NULL; /* none of its own */
+    for (uint32_t stream = 1; stream < SCRIPT_STREAMS; stream++) {
         if (player.streams[stream]) TRY(cuStreamDestroy, player.streams[stream]);
         player.streams[stream] = NULL;
     }
