@@ -257,9 +257,17 @@ static void note_prefix(const struct playing *playing, struct search_deferred *d
     deferred->prefix_at = first;
 }
 
+/* A set or a copy that is in another stream than the kernels waits for what it may meet (home_stream.h). */
+static bool is_elsewhere(const struct playing *playing, uint32_t launch)
+{
+    const struct program_launch *launches = playing->search->program->launches;
+    return launches[launch].record->stream != launches[playing->stores[0].first].record->stream;
+}
+
 static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
 {
     const struct deferred_store use = {group, first};
+    if (playing->deferred_count && is_elsewhere(playing, first)) materialise_all(playing);
     for (uint32_t i = playing->deferred_count; i-- > 0;)
         if (group->deferred && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
     for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
@@ -284,7 +292,7 @@ static void note_bystander(struct playing *playing, uint32_t launch)
 static void make_launch(struct playing *playing, uint32_t launch)
 {
     if (!playing->deferred_count) return;
-    if (!draft_may_stand_by(playing->search, launch)) {
+    if (!draft_may_stand_by(playing->search, launch) || is_elsewhere(playing, launch)) {
         materialise_all(playing);
         return;
     }

@@ -35,6 +35,7 @@ struct reading { /* what the pass over the trace carries along */
     uint32_t first_thread;               /* that launched or copied; 0: none yet */
     uint64_t passed_ns;                  /* of waits since, which runs pass through */
     uint64_t first_arrival, last_arrival;
+    bool has_kernels;            /* launches of some were read, the last one in this stream */
     bool has_launched, is_whole; /* the run; it is, since its recording has ended with the program */
     bool out_of_memory;
 };
@@ -259,6 +260,15 @@ static void note_thread(struct reading *reading, uint32_t thread)
     if (thread != reading->first_thread) reading->program->has_others = true;
 }
 
+/* Of kernels. Sets and copies of a program that works in a stream of its own are often in the default one. */
+static void note_stream(struct reading *reading, const struct trace_launch *record)
+{
+    reading->program->has_streams |= record->flags & TRACE_LAUNCH_PER_THREAD ||
+                                     (reading->has_kernels && record->stream != reading->stream);
+    reading->stream = record->stream;
+    reading->has_kernels = true;
+}
+
 /* The launch's record and arguments are there. */
 static void add_launch(struct reading *reading, struct program_launch *launch)
 {
@@ -268,9 +278,6 @@ static void add_launch(struct reading *reading, struct program_launch *launch)
     if (!make_room(reading, &program->launches, program->launch_count, &reading->launch_capacity, 1024,
                    sizeof *program->launches))
         return;
-    program->has_streams |= record->flags & TRACE_LAUNCH_PER_THREAD ||
-                            (reading->has_launched && record->stream != reading->stream);
-    reading->stream = record->stream;
     launch->boundary = why_window_ends(reading, record);
     launch->is_first = !reading->has_launched;
     reading->has_launched = true;
@@ -300,6 +307,7 @@ static void read_launch(struct reading *reading, const struct trace_view *view)
     reading->context = record->context;
     reading->thread = record->thread;
     note_thread(reading, record->thread);
+    note_stream(reading, record);
     if (record->stream && !(record->flags & TRACE_LAUNCH_PER_THREAD)) program->has_others = true;
     add_launch(reading, &launch);
 }
@@ -571,7 +579,7 @@ static void begin_run(struct reading *reading)
     reading->boundary = "another run begins";
     reading->context = reading->thread = reading->first_thread = 0;
     reading->passed_ns = reading->first_arrival = reading->last_arrival = 0;
-    reading->has_launched = reading->is_whole = false;
+    reading->has_launched = reading->has_kernels = reading->is_whole = false;
 }
 
 /* All that come before this one end; one without a record is a run, too. */

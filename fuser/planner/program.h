@@ -114,7 +114,7 @@ struct program {
     struct program_variable *variables; /* that the program looked up: contents.h */
     uint32_t variable_count;
     uint64_t contents_bytes; /* of all their versions */
-    bool has_streams;        /* launches are in several, or in a thread's own default one */
+    bool has_streams;        /* kernels are launched in several, or in a thread's own default one */
     bool has_others; /* launches in streams that are no default ones, launches or copies by a second thread */
     uint64_t record_count; /* of all kinds */
     bool is_whole_run;     /* the recording ended because the program did; of each run */

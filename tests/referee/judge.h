@@ -82,4 +82,7 @@ void refusals_read(struct batch *batch, const char *plan, const char *statistics
  * program, or of several where one alone does not fail. In the arena of the caller. */
 const char *shrink(const struct judge *judge, struct arena *arena, const char *text, const char *why);
 
+/* What a run counts of uses that left ranges stale. */
+extern const char judge_left_stale[];
+
 #endif

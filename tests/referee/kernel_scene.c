@@ -187,7 +187,7 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
-    if (random_chance(random, 100)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
+    if (random_chance(random, 5)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);

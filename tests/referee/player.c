@@ -339,8 +339,8 @@ static void launch_badly(const struct script_operation *operation)
     unsigned char arguments[SCRIPT_ARGUMENT_BYTES] = {0};
     void *parameters[SCRIPT_PARAMETERS];
     for (uint32_t i = 0; i < SCRIPT_PARAMETERS; i++) parameters[i] = arguments;
-    CUresult result = player.cuda->cuLaunchKernel(function_of(operation->name), 1, 1, 1, 4096, 1, 1, 0, NULL,
-                                                  parameters, NULL);
+    CUresult result = player.cuda->cuLaunchKernel(function_of(operation->name), 1, 1, 1, 4096, 1, 1, 0,
+                                                  player.shared, parameters, NULL);
     printf("bad %u %d\n", operation->number, (int)result);
 }
 

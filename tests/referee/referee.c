@@ -400,6 +400,16 @@ static void remove_folder(void)
     if (system(command) != 0) fprintf(stderr, "referee: %s stays\n", referee.folder);
 }
 
+/* Else what it says of deferred stores is worth nothing. */
+static bool is_left_stale(const struct tally *tally)
+{
+    if (tally->passed + tally->failed < FUSED_FROM) return true;
+    for (uint32_t i = 0; i < tally->reason_count; i++)
+        if (strstr(tally->reasons[i].text, judge_left_stale)) return true;
+    fprintf(stderr, "referee: no program left anything stale\n");
+    return false;
+}
+
 static bool is_fused_enough(const struct tally *tally)
 {
     uint64_t programs = tally->passed + tally->failed;
@@ -448,7 +458,7 @@ int main(int argc, char **argv)
         tally_write(table, &tally, &referee.run, &referee.judge, minutes);
         fclose(table);
     }
-    bool is_enough = is_fused_enough(&tally);
+    bool is_enough = is_fused_enough(&tally) && is_left_stale(&tally);
     printf("%llu passed, %llu failed\n", (unsigned long long)tally.passed, (unsigned long long)tally.failed);
     remove_folder();
     free(is_done);

@@ -202,12 +202,14 @@ static void note_use(const struct batch *batch, struct judge_program *program, c
     }
 }
 
+const char judge_left_stale[] = "(uses) that left ranges stale";
+
 static void read_line(struct batch *batch, const char *line)
 {
     static const struct {
         const char *format, *text;
     } counts[] = {{"renamed %llu", "(uses) with a second buffer"},
-                  {"stale %llu", "(uses) that left ranges stale"},
+                  {"stale %llu", judge_left_stale},
                   {"paid %llu", "(uses) after which stale ranges were made again"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         unsigned long long count;
