@@ -32,7 +32,7 @@ struct measured_round {
 struct measured_group {
     struct hash128 identity;
     uint64_t plan, uses, unspent_us; /* unspent_us: as known last */
-    uint32_t round_count; /* at most GAIN_MOST */
+    uint32_t round_count;            /* at most GAIN_MOST */
     struct measured_round rounds[GAIN_MOST];
 };
 struct measured {

@@ -18,6 +18,20 @@ struct array_range array_range_of(const struct bound_launch *launch, uint32_t ba
         .array = binding->array, .from = of->from + binding->offset, .to = of->to + binding->offset};
 }
 
+struct array_range array_range_reach(const struct bound_launch *launch, uint32_t base)
+{
+    struct array_range range = array_range_of(launch, base);
+    if (!launch->summary->bases[base].is_bounded) range.from = INT64_MIN, range.to = INT64_MAX;
+    return range;
+}
+
+/* An address of unknown origin may lie anywhere. */
+bool array_range_meet(const struct array_range *a, const struct array_range *b)
+{
+    if (a->array == ARRAY_RANGE_UNKNOWN || b->array == ARRAY_RANGE_UNKNOWN) return true;
+    return a->array == b->array && a->from < b->to && b->from < a->to;
+}
+
 bool array_range_holds(const struct array_range *range, const struct bound_launch *launch, uint32_t base)
 {
     const struct array_range of = array_range_of(launch, base);

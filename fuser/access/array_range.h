@@ -19,6 +19,10 @@ struct array_range { /* of an array, in bytes from its start */
 bool array_range_is_known(const struct access_base *base, const struct array_binding *binding);
 /* Of the base: it may be part of a larger range. */
 struct array_range array_range_of(const struct bound_launch *launch, uint32_t base);
+/* What the launch may touch through the base: all, where it has no hull. */
+struct array_range array_range_reach(const struct bound_launch *launch, uint32_t base);
+/* They may have a byte in common. */
+bool array_range_meet(const struct array_range *a, const struct array_range *b);
 bool array_range_holds(const struct array_range *range, const struct bound_launch *launch, uint32_t base);
 /* Widens the range to all bases that overlap it; false when one of the array's is not known. */
 bool array_range_close(const struct bound_launch *members, uint32_t count, struct array_range *range);

@@ -3,17 +3,10 @@
 #include "fuser/planner/dead_stores.h"
 
 #include "fuser/fusion/stale.h"
-#include "fuser/planner/deferred.h"
 #include "fuser/planner/draft.h"
 #include "fuser/planner/profit.h"
 
 enum { LOOK_AHEAD = 512 }; /* launches: what nobody has touched by then is dead */
-
-static bool meet(const struct array_range *a, const struct array_range *b)
-{
-    if (a->array == ARRAY_RANGE_UNKNOWN || b->array == ARRAY_RANGE_UNKNOWN) return true;
-    return a->array == b->array && a->from < b->to && b->from < a->to;
-}
 
 /* It writes what may be most of the range; the rest can be stored. */
 static bool may_overwrite(const struct array_range *writer, const struct array_range *range)
@@ -37,8 +30,8 @@ static enum next next_by_launch(struct search *search, uint32_t launch, const st
     if (!bound.bindings) return NEXT_TOUCHES;
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct access_base *base = &bound.summary->bases[b];
-        const struct array_range reach = deferred_reach(&bound, b);
-        if ((!base->is_read && !base->is_written) || !meet(&reach, range)) continue;
+        const struct array_range reach = array_range_reach(&bound, b);
+        if ((!base->is_read && !base->is_written) || !array_range_meet(&reach, range)) continue;
         if (base->is_read || !base->is_bounded || !may_overwrite(&reach, range)) return NEXT_TOUCHES;
         next = NEXT_OVERWRITES;
     }
@@ -51,7 +44,7 @@ static enum next next_by_event(const struct program_event *event, const struct a
     if (event->kind == PROGRAM_UNKNOWN) return NEXT_TOUCHES;
     if (event->array != range->array) return NEXT_NOTHING;
     if (event->kind == PROGRAM_FREES) return NEXT_OVERWRITES;
-    return meet(&touched, range) ? NEXT_TOUCHES : NEXT_NOTHING;
+    return array_range_meet(&touched, range) ? NEXT_TOUCHES : NEXT_NOTHING;
 }
 
 /* The first event that comes after the launch before this one. */
@@ -91,13 +84,14 @@ static bool writes_inputs(struct search *search, const struct group *group, cons
 {
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
-        const struct array_range written = deferred_reach(&bound, b);
+        const struct array_range written = array_range_reach(&bound, b);
         if (!bound.summary->bases[b].is_written) continue;
         for (uint32_t m = 0; m < group->member_count; m++)
             for (uint32_t i = 0;
                  stale->rematerialisation >> m & 1 && i < group->members[m].summary->base_count; i++) {
-                const struct array_range read = deferred_reach(&group->members[m], i);
-                if (group->members[m].summary->bases[i].is_read && meet(&read, &written)) return true;
+                const struct array_range read = array_range_reach(&group->members[m], i);
+                if (group->members[m].summary->bases[i].is_read && array_range_meet(&read, &written))
+                    return true;
             }
     }
     return false;
@@ -108,7 +102,7 @@ static bool has_inputs(struct search *search, const struct group *group, const s
                        uint32_t from, uint32_t until)
 {
     for (uint32_t launch = from; launch < until && until < search->program->launch_count; launch++)
-        if (writes_inputs(search, group, stale, launch)) return until - launch <= DEFERRED_PREFIX_MOST;
+        if (writes_inputs(search, group, stale, launch)) return until - launch <= SEARCH_PREFIX_MOST;
     return true;
 }
 

@@ -32,20 +32,6 @@ struct playing {
 
 /* --- what launches touch --- */
 
-struct array_range deferred_reach(const struct bound_launch *launch, uint32_t base)
-{
-    struct array_range range = array_range_of(launch, base);
-    if (!launch->summary->bases[base].is_bounded) range.from = INT64_MIN, range.to = INT64_MAX;
-    return range;
-}
-
-/* An address of unknown origin may lie anywhere. */
-static bool meet(const struct array_range *a, const struct array_range *b)
-{
-    if (a->array == ARRAY_RANGE_UNKNOWN || b->array == ARRAY_RANGE_UNKNOWN) return true;
-    return a->array == b->array && a->from < b->to && b->from < a->to;
-}
-
 static struct bound_launch member_of(struct search *search, const struct deferred_store *store,
                                      uint32_t member)
 {
@@ -75,8 +61,8 @@ static bool is_needed(struct search *search, const struct deferred_store *store,
         if (!(store->group->deferred->stale.rematerialisation >> m & 1)) continue;
         struct bound_launch member = member_of(search, store, m);
         for (uint32_t b = 0; b < member.summary->base_count; b++) {
-            struct array_range reach = deferred_reach(&member, b);
-            if (member.summary->bases[b].is_read && meet(&reach, range)) return true;
+            struct array_range reach = array_range_reach(&member, b);
+            if (member.summary->bases[b].is_read && array_range_meet(&reach, range)) return true;
         }
     }
     return false;
@@ -91,7 +77,7 @@ static bool is_touched(struct search *search, const struct deferred_store *store
     for (uint32_t i = 0; i < deferred->stale.count; i++) {
         if (!deferred->stale.ranges[i].is_stale) continue;
         struct array_range stale = stale_at(search, store, i);
-        if (!is_input && !meet(&stale, range)) continue;
+        if (!is_input && !array_range_meet(&stale, range)) continue;
         deferred->wanted[i]++;
         is = true;
     }
@@ -239,7 +225,7 @@ static void touch_launch(struct playing *playing, uint32_t launch)
     struct bound_launch bound = pairs_launch(playing->search->pairs, launch);
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct access_base *base = &bound.summary->bases[b];
-        struct array_range reach = deferred_reach(&bound, b);
+        struct array_range reach = array_range_reach(&bound, b);
         if (base->is_read || base->is_written) materialise_touched(playing, &reach, base->is_written);
     }
 }
@@ -251,7 +237,7 @@ static void note_prefix(const struct playing *playing, struct search_deferred *d
     uint32_t spoiler = deferred->spoiler;
     deferred->spoiler = DEFERRED_NONE;
     if (deferred->prefix_is_tried || spoiler == DEFERRED_NONE || spoiler >= first) return;
-    if (launches[spoiler].window != launches[first].window || first - spoiler > DEFERRED_PREFIX_MOST) return;
+    if (launches[spoiler].window != launches[first].window || first - spoiler > SEARCH_PREFIX_MOST) return;
     if (first - spoiler <= deferred->prefix) return;
     deferred->prefix = first - spoiler;
     deferred->prefix_at = first;
@@ -357,8 +343,8 @@ static void keep_inputs(const struct search_group *group, struct stale *stale,
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t b = 0; stale->rematerialisation >> m & 1 && b < group->bound[m].summary->base_count;
              b++) {
-            struct array_range reach = deferred_reach(&group->bound[m], b);
-            if (group->bound[m].summary->bases[b].is_read && meet(&reach, written))
+            struct array_range reach = array_range_reach(&group->bound[m], b);
+            if (group->bound[m].summary->bases[b].is_read && array_range_meet(&reach, written))
                 stale_store(group->group, stale, m);
         }
 }
@@ -375,9 +361,9 @@ static void spare_passed(struct search *search, const struct search_group *group
         }
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
-            struct array_range reach = deferred_reach(&bound, b);
+            struct array_range reach = array_range_reach(&bound, b);
             for (uint32_t i = 0; i < stale->count; i++)
-                if (meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
+                if (array_range_meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
             stale_restrict(group->group, stale);
             if (bound.summary->bases[b].is_written && group->roles[s] == PLAN_AFTER)
                 keep_inputs(group, stale, &reach);

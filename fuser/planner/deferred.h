@@ -33,14 +33,11 @@ struct search_cover {
     uint32_t by, of;
     int64_t distance;
 };
-enum { DEFERRED_NONE = UINT32_MAX, DEFERRED_PREFIX_MOST = 8 };
+enum { DEFERRED_NONE = UINT32_MAX };
 
 /* Sets search_group.deferred of kept groups, with code, and search.bystanders. False when memory is out. */
 bool deferred_choose(struct search *search);
 void deferred_free(struct search *search);
-
-/* What a launch may touch through the base. */
-struct array_range deferred_reach(const struct bound_launch *launch, uint32_t base);
 
 /* deferred_prefix.c: moves uses of the group to one that has deferred->prefix launches more before it. False
  * when memory is out. */

@@ -15,7 +15,11 @@
 #include "fuser/planner/planner.h"
 #include "fuser/planner/projection.h"
 
-enum { SEARCH_MOST_STEPS = 32, SEARCH_MOST_PASSED = 8 };
+enum {
+    SEARCH_MOST_STEPS = 32,
+    SEARCH_MOST_PASSED = 8,
+    SEARCH_PREFIX_MOST = 8 /* launches before a group that become steps of it (deferred_prefix.c) */
+};
 
 struct search_group { /* a group as planned; launches are those of its first use */
     const char *name;

@@ -11,7 +11,7 @@ tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
 preload_tests = tests/interpose/test_alone tests/interpose/test_chain \
-	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_own_stream tests/interpose/test_refusals \
+	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_own_stream tests/interpose/test_pace tests/interpose/test_refusals \
 	tests/interpose/test_rename tests/interpose/test_replay tests/interpose/test_through tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
@@ -38,6 +38,9 @@ tests_interpose_test_chain_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDEN
 tests_interpose_test_refusals_SOURCES = tests/interpose/test_refusals.c $(interpose_replay)
 tests_interpose_test_refusals_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_refusals_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_pace_SOURCES = tests/interpose/test_pace.c $(interpose_replay)
+tests_interpose_test_pace_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_pace_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_measure_SOURCES = tests/interpose/test_measure.c $(interpose_replay)
 tests_interpose_test_measure_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_measure_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)

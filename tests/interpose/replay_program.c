@@ -76,3 +76,10 @@ bool file_has(const char *name, const char *text)
     if (file) fclose(file);
     return is_there;
 }
+
+size_t lines(size_t from, const char *text)
+{
+    size_t count = 0;
+    for (size_t i = from; i < fake_count(); i++) count += !strncmp(fake_line(i), text, strlen(text));
+    return count;
+}

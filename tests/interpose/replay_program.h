@@ -27,6 +27,9 @@ CUresult launch_c(CUdeviceptr pointer, CUstream stream);
 #define B_LINE(arguments) "launch b 4,1,1 32,1,1 0 0 " arguments
 #define C_LINE(arguments) "launch _Z1cPf 4,1,1 32,1,1 0 0 " arguments
 
+/* How many of the fake driver's lines, from this one on, begin so. */
+size_t lines(size_t from, const char *text);
+
 /* Before the program starts: a file in the test's own folder; the name is valid until the next call. */
 const char *in_folder(const char *name);
 /* What is held is held for a second; counts go to the file stats. */

@@ -42,13 +42,6 @@ static void leave_one(void)
     launch_many(2);
 }
 
-static size_t count_lines(const char *prefix)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < fake_count(); i++) count += !strncmp(fake_line(i), prefix, strlen(prefix));
-    return count;
-}
-
 /* Or fake_count(). */
 static size_t first_line(const char *prefix)
 {
@@ -72,7 +65,7 @@ static void grows(void)
     start_known();
     for (unsigned i = 0; i < 63; i++) OK(launch_c(0x5000 + i, NULL));
     for (unsigned i = 0; i < 6; i++) CHECK(graph_length(i) == 1u << i);
-    CHECK(count_lines("launch ") == 63);
+    CHECK(lines(0, "launch ") == 63);
     unsigned next = 0;
     for (size_t i = 0; i < fake_count(); i++) {
         char line[128];
@@ -97,7 +90,7 @@ static void unknown_goes_alone(void)
     void *arguments[] = {&pointer};
     for (int i = 0; i < 2; i++) OK(cuLaunchKernel(c, 5, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL));
     OK(cuCtxSynchronize());
-    CHECK(count_lines("graph ") == 2);
+    CHECK(lines(0, "graph ") == 2);
     CHECK_LINE(first_line("launch _Z1cPf 5"), "launch _Z1cPf 5,1,1 32,1,1 0 0 5000");
     CHECK(strncmp(fake_line(first_line("launch _Z1cPf 5") - 1), "graph ", 6));
 }
@@ -111,8 +104,8 @@ static void updates_what_changed(void)
     OK(launch_c(0x5000, NULL));
     OK(launch_c(0x5001, NULL));
     OK(launch_c(0x6000, NULL));
-    CHECK(count_lines("cuGraphInstantiate") == 0);
-    CHECK(count_lines("cuGraphExecKernelNodeSetParams") == 1);
+    CHECK(lines(0, "cuGraphInstantiate") == 0);
+    CHECK(lines(0, "cuGraphExecKernelNodeSetParams") == 1);
     CHECK(first_line("cuGraphExecKernelNodeSetParams_v2 1") < fake_count());
     CHECK_LINE(fake_count() - 1, C_LINE("6000"));
 }
@@ -129,7 +122,7 @@ static void ends_with_the_period(void)
     }
     CHECK(graph_length(0) == 20);
     CHECK(graph_length(1) == 20);
-    CHECK(count_lines("cuGraphInstantiate") == 1);
+    CHECK(lines(0, "cuGraphInstantiate") == 1);
 }
 
 static void plan_by_measure(void)
@@ -147,52 +140,15 @@ static void makes_none_in_short_runs(void)
         OK(launch_c(0x5000, NULL));
         OK(cuCtxSynchronize());
     }
-    CHECK(count_lines("cuGraphInstantiate") == 0);
+    CHECK(lines(0, "cuGraphInstantiate") == 0);
     usleep(100000);
     OK(launch_c(0x5000, NULL));
-    CHECK(count_lines("cuGraphInstantiate") == 1);
+    CHECK(lines(0, "cuGraphInstantiate") == 1);
 }
 
 static void set_memory(void)
 {
     OK(cuMemsetD32Async(0x1000, 1, 4, NULL));
-}
-
-/* A kernel between two sets, each time after a while. */
-static size_t graphs_of(unsigned kernels, unsigned launches, unsigned pause_us)
-{
-    fake_clear();
-    for (unsigned i = 0; i < launches; i++) {
-        launch_many(kernels);
-        set_memory();
-        if (pause_us) usleep(pause_us);
-        if (i + 100 == launches) fake_clear();
-    }
-    return count_lines("graph ");
-}
-
-/* What a graph saves nobody misses then; of many launches, it is left as it is. */
-static void device_is_behind(void)
-{
-    start_known();
-    fake_slow_launch(20);
-    usleep(100000);
-    CHECK(graphs_of(1, 300, 50) > 50);
-    fake_set_busy(1);
-    CHECK(graphs_of(1, 500, 50) == 0);
-    CHECK(graphs_of(32, 500, 50) > 100);
-    fake_set_busy(0);
-    CHECK(graphs_of(1, 500, 50) > 50);
-}
-
-/* Launches by themselves would take the host longer than the device. */
-static void device_is_fast(void)
-{
-    start_known();
-    fake_slow_launch(200);
-    usleep(100000);
-    fake_set_busy(1);
-    CHECK(graphs_of(1, 500, 0) > 50);
 }
 
 /* --- the driver refuses --- */
@@ -208,8 +164,8 @@ static void goes_by_itself(enum fake_graph_call call)
     fake_fail_graphs(call, CUDA_ERROR_OUT_OF_MEMORY);
     for (unsigned i = 0; i < 3; i++) OK(launch_c(0x5000 + i, NULL));
     OK(cuCtxSynchronize());
-    CHECK(count_lines("graph ") == 0);
-    CHECK(count_lines("launch ") == 3);
+    CHECK(lines(0, "graph ") == 0);
+    CHECK(lines(0, "launch ") == 3);
     CHECK(first_line(C_LINE("5000")) < first_line(C_LINE("5001")));
     CHECK(first_line(C_LINE("5001")) < first_line(C_LINE("5002")));
     CHECK_LINE(fake_count() - 1, "cuCtxSynchronize");
@@ -269,10 +225,10 @@ static void takes_no_two_forms_of_arguments(void)
                                                 CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
     start_known();
     OK(cuLaunchKernel(c, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
-    CHECK(count_lines("graph 1 ") == 1);
+    CHECK(lines(0, "graph 1 ") == 1);
     OK(cuLaunchKernel(c, 4, 1, 1, 32, 1, 1, 0, NULL, arguments, extra)); /* the driver refuses it */
     CHECK_LINE(fake_count() - 1, C_LINE("5000"));
-    CHECK(count_lines("graph ") == 1);
+    CHECK(lines(0, "graph ") == 1);
 }
 
 /* --- before what it goes --- */
@@ -281,9 +237,9 @@ static void before(void (*work)(void), const char *line)
 {
     start_known();
     leave_one();
-    CHECK(count_lines("launch ") == 1);
+    CHECK(lines(0, "launch ") == 1);
     work();
-    CHECK(count_lines("launch _Z1cPf 4") == 2);
+    CHECK(lines(0, "launch _Z1cPf 4") == 2);
     CHECK(first_line(line) == fake_count() - 1);
 }
 
@@ -366,7 +322,7 @@ static void waits_for_no_thread(void)
     read_in_other_thread();
     fake_clear();
     launch_many(7);
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 7);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 7);
 }
 
 #define BEFORE(name, work, line)                                                                             \
@@ -398,7 +354,7 @@ static void ends_with_one(void)
     start_known();
     launch_many(1);
     OK(launch_c(0xabc0, NULL));
-    CHECK(count_lines(C_LINE("abc0")) == 0);
+    CHECK(lines(0, C_LINE("abc0")) == 0);
 }
 
 static void after_the_end(int status)
@@ -421,10 +377,10 @@ static unsigned poll(unsigned times)
     unsigned late = 0;
     for (unsigned i = 0; i < times; i++) {
         const struct timespec pause = {.tv_nsec = 100000};
-        size_t seen = count_lines("launch ");
+        size_t seen = lines(0, "launch ");
         launch_many(1);
-        bool is_late = count_lines("launch ") == seen;
-        for (int j = 0; count_lines("launch ") == seen; j++) {
+        bool is_late = lines(0, "launch ") == seen;
+        for (int j = 0; lines(0, "launch ") == seen; j++) {
             CHECK(j < 100000);
             nanosleep(&pause, NULL);
         }
@@ -438,8 +394,8 @@ static void comes_without_a_call(void)
 {
     start_known();
     leave_one();
-    CHECK(count_lines("launch ") == 1);
-    for (int i = 0; count_lines("launch ") == 1; i++) {
+    CHECK(lines(0, "launch ") == 1);
+    for (int i = 0; lines(0, "launch ") == 1; i++) {
         const struct timespec pause = {.tv_nsec = 1000000};
         CHECK(i < 10000);
         nanosleep(&pause, NULL);
@@ -465,7 +421,7 @@ static void forgets_modules(void)
     CHECK(fake_graphs() == 0);
     fake_clear();
     launch_many(1); /* the handle may be another kernel's */
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 1);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 1);
 }
 
 static void forgets_streams(void)
@@ -474,13 +430,13 @@ static void forgets_streams(void)
     start_known();
     OK(cuStreamCreate(&stream, 0));
     for (int i = 0; i < 3; i++) OK(launch_c(0x5000, stream));
-    CHECK(count_lines("graph ") == 2);
+    CHECK(lines(0, "graph ") == 2);
     OK(cuStreamDestroy_v2(stream));
     CHECK(fake_graphs() == 0);
     fake_set_stream(stream, -1, NULL); /* another one, with a priority */
     fake_clear();
     for (int i = 0; i < 4; i++) OK(launch_c(0x5000, stream));
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 4);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 4);
 }
 
 /* Others keep what they have. */
@@ -504,7 +460,7 @@ static void forgets_attributes(void)
     CHECK(fake_graphs() == 0);
     fake_clear();
     launch_many(1);
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 1);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 1);
 }
 
 static void spoils_no_capture(void)
@@ -517,7 +473,7 @@ static void spoils_no_capture(void)
     begin_capture();
     OK(cuStreamDestroy_v2(stream));
     CHECK(fake_graphs() == 0);
-    CHECK(count_lines("a capture is spoiled") == 0);
+    CHECK(lines(0, "a capture is spoiled") == 0);
 }
 
 static void forgets_limits(void)
@@ -541,8 +497,8 @@ static void forgets_contexts(void)
         OK(launch_c(0x5000, NULL));
         fake_clear();
         launch_many(3);
-        CHECK(count_lines("graph ") == 2);
-        CHECK(count_lines("cuGraphInstantiate") == 2);
+        CHECK(lines(0, "graph ") == 2);
+        CHECK(lines(0, "cuGraphInstantiate") == 2);
         CHECK(fake_graphs() == 4);
         OK(cuCtxDestroy_v2(other));
         CHECK(fake_graphs() == 0);
@@ -587,7 +543,7 @@ static void is_left_alone_in_a_child(void)
     waitpid(child, &status, 0);
     CHECK(status == 0);
     OK(cuStreamSynchronize(NULL));
-    CHECK(count_lines("launch ") == 2);
+    CHECK(lines(0, "launch ") == 2);
 }
 
 /* The pending launch was for the context that it was made in. */
@@ -605,7 +561,7 @@ static void goes_before_a_latch(void)
     OK(cuCtxSetCurrent(context));
     fake_clear();
     launch_many(3); /* from now on launches pass through */
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 3);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 3);
 }
 
 /* --- what is no chain --- */
@@ -626,7 +582,7 @@ static void tells_kernels_apart(void)
         OK(cuCtxSynchronize());
         OK(cuLaunchKernel(other, 4, (unsigned)apart, 1, 32, 1, 1, 0, NULL, arguments, NULL));
     }
-    CHECK(count_lines("launch other 4,") == 2);
+    CHECK(lines(0, "launch other 4,") == 2);
     CHECK(strncmp(fake_line(first_line("launch other") - 1), "graph ", 6));
 }
 
@@ -642,11 +598,11 @@ static void knows_its_kind(void)
     OK(cuLibraryGetKernel(&kernel, library, "k:8"));
     OK(cuKernelGetFunction(&function, kernel));
     for (int i = 0; i < 4; i++) OK(launch((CUfunction)kernel, NULL, arguments));
-    CHECK(count_lines("graph ") == 2);
+    CHECK(lines(0, "graph ") == 2);
     OK(cuCtxSynchronize());
     fake_clear();
     for (int i = 0; i < 4; i++) OK(launch(function, NULL, arguments));
-    CHECK(count_lines("graph ") == 2);
+    CHECK(lines(0, "graph ") == 2);
 }
 
 static void plan_blocking(void)
@@ -660,7 +616,7 @@ static void waits_for_launches(void)
 {
     start_known();
     launch_many(5);
-    CHECK(count_lines("launch ") == 5);
+    CHECK(lines(0, "launch ") == 5);
 }
 
 static void leaves_streams_alone(void)
@@ -678,7 +634,7 @@ static void leaves_streams_alone(void)
     for (int i = 0; i < 4; i++) OK(launch_c(0x5000, high));
     for (int i = 0; i < 4; i++) OK(launch_c(0x5000, foreign));
     OK(launch_c(0x5000, CU_STREAM_PER_THREAD));
-    CHECK(count_lines("graph ") == 0 && count_lines("launch ") == 9);
+    CHECK(lines(0, "graph ") == 0 && lines(0, "launch ") == 9);
 }
 
 static void plan_verified(void)
@@ -704,7 +660,7 @@ static void chains_fused(void)
 {
     start_known();
     for (int i = 0; i < 4; i++) use_ab();
-    CHECK(count_lines("launch ab ") == 4);
+    CHECK(lines(0, "launch ab ") == 4);
     CHECK(graph_length(0) == 1);
     CHECK(graph_length(1) == 2);
     OK(launch_a(0x1000, 7, NULL)); /* held, behind a chain that has nothing */
@@ -724,9 +680,9 @@ static void unknown_fused_goes_alone(void)
     start_known();
     leave_one();
     OK(launch_a(0x1000, 7, NULL));
-    CHECK(count_lines("launch ") == 1);
+    CHECK(lines(0, "launch ") == 1);
     OK(launch_b(0x1000, 0x2000, NULL));
-    CHECK(count_lines("launch _Z1cPf ") == 2);
+    CHECK(lines(0, "launch _Z1cPf ") == 2);
     CHECK(!strncmp(fake_line(fake_count() - 1), "launch ab ", 10));
 }
 
@@ -743,14 +699,14 @@ static void marks_behind_uses(void)
     start_known();
     for (unsigned i = 1; i <= 200; i++) {
         use_ab();
-        if (count_lines("cuEventRecord") == events) continue;
-        events = count_lines("cuEventRecord");
+        if (lines(0, "cuEventRecord") == events) continue;
+        events = lines(0, "cuEventRecord");
         CHECK(!strcmp(fake_line(fake_count() - 1), "cuEventRecord"));
-        uses = count_lines("launch ab ") + count_lines("launch b ");
+        uses = lines(0, "launch ab ") + lines(0, "launch b ");
         CHECK(uses == i);
     }
     CHECK(events >= 12);
-    CHECK(count_lines("graph 3 ") >= 4); /* an event makes chains no shorter than up to the next one */
+    CHECK(lines(0, "graph 3 ") >= 4); /* an event makes chains no shorter than up to the next one */
 }
 
 /* What was renamed is copied back behind the last use. */
@@ -764,11 +720,11 @@ static void restores_behind_uses(void)
         OK(launch_a(array, 7, NULL));
         OK(launch_b(array, array + 1024, NULL));
     }
-    size_t used = count_lines("launch renamed");
+    size_t used = lines(0, "launch renamed");
     CHECK(used >= 3 && used < 5);
     OK(cuCtxSynchronize());
-    CHECK(count_lines("launch renamed") == 5);
-    CHECK(count_lines("cuMemcpyDtoDAsync_v2") == 1);
+    CHECK(lines(0, "launch renamed") == 5);
+    CHECK(lines(0, "cuMemcpyDtoDAsync_v2") == 1);
     CHECK(!strncmp(fake_line(fake_count() - 2), "cuMemcpyDtoDAsync_v2", 20));
 }
 
@@ -779,8 +735,6 @@ int main(int argc, char **argv)
         {"an unknown shape goes by itself", unknown_goes_alone, plan_chains, NULL},
         {"arguments are updated where they changed", updates_what_changed, plan_chains, NULL},
         {"chains end where the period does", ends_with_the_period, plan_chains, NULL},
-        {"the device is behind", device_is_behind, plan_by_measure, NULL},
-        {"the same, and it is fast", device_is_fast, plan_by_measure, NULL},
         {"a short run", makes_none_in_short_runs, plan_by_measure, NULL},
         {"no graph can be made", without_graphs, plan_chains, NULL},
         {"no node can be added", without_nodes, plan_chains, NULL},

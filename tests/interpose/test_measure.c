@@ -36,14 +36,6 @@ static void plan_promises_nothing(void)
     setenv("KFUSE_MEASURE", "1", 1);
 }
 
-/* How many lines from the first on, behind the index, begin so. */
-static size_t lines(size_t from, const char *text)
-{
-    size_t count = 0;
-    for (size_t i = from; i < fake_count(); i++) count += !strncmp(fake_line(i), text, strlen(text));
-    return count;
-}
-
 static void use_ab(void)
 {
     OK(launch_a(0x1000, 7, NULL));
@@ -263,75 +255,6 @@ static void remember(uint64_t other, uint64_t fused_ps)
     if (!measured_path(path, sizeof path, preload_folder(), "fake device", 13000, false) ||
         !measured_write(&measured, path))
         exit(1);
-    plan_unmap(&plan);
-}
-
-static void plan_brief(void)
-{
-    use_plan(&(struct fixture){.groups = FIXTURE_AB});
-    setenv("KFUSE_MEASURE", "1", 1);
-}
-
-/* Runs that were too short for a round. */
-static void plan_unspent(void)
-{
-    struct plan plan;
-    char error[512], path[4096];
-    plan_brief();
-    if (!plan_map(&plan, preload_folder(), error, sizeof error)) exit(1);
-    const struct measured_group group = {
-        .identity = measured_identity_of(&plan, 0), .plan = plan.header->check, .unspent_us = 1000000};
-    measured_start(&measured, "fake device", 13000);
-    measured_add(&measured, &group);
-    if (!measured_path(path, sizeof path, preload_folder(), "fake device", 13000, false) ||
-        !measured_write(&measured, path))
-        exit(1);
-    plan_unmap(&plan);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* 28 us for a round at most: 0.5% of 5.6 ms, 2.5% of 1.1. */
-static void short_run(bool is_measured)
-{
-    int64_t begun, now;
-    start_program();
-    fake_set_time("ab", 1000);
-    use_ab();
-    begun = now = now_ns();
-    while (now - begun < 2500000) {
-        use_ab();
-        now = now_ns();
-    }
-    if (now - begun < 3500000) CHECK(is_measured == (lines(0, "cuEventRecord") > 0));
-}
-
-static void unspent(void)
-{
-    short_run(true);
-}
-
-static void nothing_unspent(void)
-{
-    short_run(false);
-}
-
-static void after_short(int status)
-{
-    struct plan plan;
-    char error[512], path[4096];
-    EXPECT(status == 0);
-    if (!plan_map(&plan, preload_folder(), error, sizeof error)) exit(1);
-    measured_start(&measured, "fake device", 13000);
-    measured_path(path, sizeof path, preload_folder(), "fake device", 13000, false);
-    measured_read(&measured, path);
-    const struct measured_group *group = measured_find(&measured, measured_identity_of(&plan, 0), 0);
-    EXPECT(group && (group->round_count || group->unspent_us >= 2000));
     plan_unmap(&plan);
 }
 
@@ -805,8 +728,6 @@ int main(int argc, char **argv)
         {"a known loser is off from the start", is_off_from_the_start, plan_loser, NULL},
         {"a known winner is on", is_on, plan_winner, NULL},
         {"a loser in another plan is on, and its rounds stay", loses, plan_other, after_written},
-        {"a short run, after others", unspent, plan_unspent, NULL},
-        {"a short run, and its time is kept", nothing_unspent, plan_brief, after_short},
         {"nothing is recorded in a capture", captured, plan_always, NULL},
         {"no events are to be had", no_events, plan_always, NULL},
         {"no event can be recorded", no_records, plan_always, NULL},
