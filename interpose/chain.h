@@ -35,7 +35,8 @@
  * How it could hang. A launch that waits for room in the driver's queue does so with the lock, perhaps behind a kernel that waits for
  * another thread's launch: once a second thread works with the device, launches that are not held take no lock. Who polls what a
  * kernel writes, without a call, is served by the timer.
- * How it could be slow: a host that works between launches (see above); sequences that never come again (few of them have graphs,
+ * How it could be slow: a host that works between launches (see above); graphs of few launches on a device that is behind
+ * (chain_backlog.h); sequences that never come again (few of them have graphs,
  * and where most have none, chains pause).
  * Memory: at most CHAIN_GRAPHS graphs; they are given back when the program's own allocation fails.
  *
