@@ -181,7 +181,8 @@ const struct measured_group *measured_find(const struct measured *measured, stru
                                            uint64_t plan)
 {
     for (uint32_t i = measured->group_count; i-- > 0;)
-        if (is_same(&measured->groups[i], identity, plan)) return &measured->groups[i];
+        if (is_same(&measured->groups[i], identity, plan) && (plan || measured->groups[i].round_count))
+            return &measured->groups[i];
     return NULL;
 }
 
@@ -205,6 +206,14 @@ static void take_out(struct measured *measured, uint32_t index)
             (measured->group_count - index) * sizeof *measured->groups);
 }
 
+/* The oldest that has nothing to say, or the oldest. */
+static uint32_t least_wanted(const struct measured *measured)
+{
+    for (uint32_t i = 0; i < measured->group_count; i++)
+        if (!measured->groups[i].round_count) return i;
+    return 0;
+}
+
 void measured_add(struct measured *measured, const struct measured_group *group)
 {
     struct measured_group sum = {.identity = group->identity, .plan = group->plan};
@@ -215,7 +224,7 @@ void measured_add(struct measured *measured, const struct measured_group *group)
         break;
     }
     append_rounds(&sum, group);
-    if (measured->group_count == MEASURED_GROUPS) take_out(measured, 0);
+    if (measured->group_count == MEASURED_GROUPS) take_out(measured, least_wanted(measured));
     measured->groups[measured->group_count++] = sum;
 }
 

@@ -63,7 +63,7 @@ void measured_start(struct measured *measured, const char *device, uint32_t driv
 void measured_read(struct measured *measured, const char *path);
 /* The same of a file that is open. */
 void measured_read_stream(struct measured *measured, FILE *file);
-/* What was measured last of the group: with this plan, or with plan 0 with any. NULL: nothing. */
+/* What was measured last of the group: with this plan, or with plan 0 with any, in rounds. NULL: nothing. */
 const struct measured_group *measured_find(const struct measured *measured, struct hash128 identity,
                                            uint64_t plan);
 /* Adds rounds, and puts the group behind all others; unspent_us is that of the latest. */

@@ -16,6 +16,7 @@
 enum {
     SEQUENCES = 4096,
     SHARE = 16,       /* of a sample in a mean */
+    RISE = 1024,      /* of the least, by which it rises with each sample */
     DOUBT_SHARE = 64, /* of a mean, by which it falls where nothing can measure it again */
     MAKING = 8,       /* launches that a graph's making costs beside its own */
     /* The part that graphs may cost before they have saved it: of the time so far, or of what they would have saved. */
@@ -52,6 +53,7 @@ struct sequence {
  * launches and MAKING more. Zero: not known. */
 struct costs {
     int64_t direct_ns, launch_ns, update_ns, making_ns;
+    int64_t least_ns; /* of late, for a launch by itself: one that waited for no room */
 };
 static struct graphs {
     struct sequence *sequences;
@@ -83,11 +85,14 @@ void chain_graph_note_direct(int64_t took_ns)
 {
     if (!graphs.begun_ns) graphs.begun_ns = shim_now_ns();
     note(&graphs.costs.direct_ns, took_ns, DIRECT_NS);
+    int64_t *least_ns = &graphs.costs.least_ns;
+    *least_ns += *least_ns / RISE;
+    if (!*least_ns || took_ns < *least_ns) *least_ns = took_ns;
 }
 
 int64_t chain_graph_direct_ns(void)
 {
-    return known(graphs.costs.direct_ns, DIRECT_NS);
+    return known(graphs.costs.least_ns, DIRECT_NS);
 }
 
 /* What a graph saves the host, where so many launches have other arguments than the last time. */

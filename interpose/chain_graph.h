@@ -32,7 +32,7 @@ static inline bool chain_is_same(const struct chain_launch *a, const struct chai
 bool chain_graph_launch(const struct chain_launch *launches, uint32_t count, uint64_t sequence, bool always);
 /* What a launch by itself takes the host. */
 void chain_graph_note_direct(int64_t took_ns);
-/* As known so far, or assumed. */
+/* The least of late, or what is assumed. */
 int64_t chain_graph_direct_ns(void);
 /* No length of chain pays on this machine. */
 bool chain_graph_is_vain(void);

@@ -344,11 +344,6 @@ void deferred_add(const struct deferred_use *use)
 
 /* --- spoiling --- */
 
-void deferred_rematerialise_last(void)
-{
-    rematerialise(&deferred.stores[deferred_count - 1]);
-}
-
 /* These copies and sets are in the legacy stream, which may not be the launches'. */
 static bool is_through(void)
 {
@@ -398,11 +393,44 @@ static bool is_left(const struct plan_stale *stale, uint64_t byte)
     const struct plan_box *left = &stale->left;
     if (!(stale->flags & PLAN_STALE_PARTIAL)) return true;
     if (byte < left->from) return false;
+    if (left->rows == 1 && left->layers == 1) return byte - left->from < left->width;
     uint64_t row = (byte - left->from) / left->row_pitch,
              layer = left->layers > 1 ? row / left->layer_rows : 0;
     if (left->layers > 1) row %= left->layer_rows;
-    if (left->rows == 1 && left->layers == 1) return byte - left->from < left->width;
     return (byte - left->from) % left->row_pitch < left->width && row < left->rows && layer < left->layers;
+}
+
+static bool has_part(const struct deferred_store *store)
+{
+    for (uint32_t i = 0; i < store->stale_count; i++)
+        if (deferred.plan->stales[store->first_stale + i].flags & PLAN_STALE_PARTIAL) return true;
+    return false;
+}
+
+/* What the kernel has stored of a range that is stale in part stays as it stored it, not as the members write it. */
+static bool rematerialise_rest(const struct deferred_store *store)
+{
+    uint64_t bytes = 0, at = 0;
+    for (uint32_t i = 0; i < store->stale_count; i++) bytes += store->stale[i].to - store->stale[i].from;
+    unsigned char *stored = malloc(2 * bytes + 1), *made = stored + bytes;
+    bool is_read = stored && read_ranges(store, stored);
+    rematerialise(store);
+    is_read = is_read && read_ranges(store, made);
+    for (uint32_t r = 0; is_read && r < store->stale_count; r++)
+        for (uint64_t i = 0; i < store->stale[r].to - store->stale[r].from; i++, at++)
+            if (!is_left(&deferred.plan->stales[store->first_stale + r], i)) made[at] = stored[at];
+    bool is_written = is_read && write_ranges(store, made);
+    free(stored);
+    return is_written;
+}
+
+void deferred_rematerialise_last(void)
+{
+    const struct deferred_store *store = &deferred.stores[deferred_count - 1];
+    if (!has_part(store))
+        rematerialise(store);
+    else if (!rematerialise_rest(store))
+        log_write(LOG_INFO, "deferred", "what a fused kernel stores of a stale range was not compared");
 }
 
 /* Over two different grounds the rematerialisation leaves the same where it writes; all other bytes are as

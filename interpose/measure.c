@@ -614,11 +614,11 @@ bool measure_start(const struct plan *plan, const char *directory)
     return true;
 }
 
-/* Rounds, or a first use that no round could follow in this run. */
+/* Rounds, or uses of a group that wants more of them for a verdict. */
 static bool is_to_be_kept(uint32_t group)
 {
     const struct group *own = &measure.groups[group];
-    return own->own.round_count || (own->begun_ns && !own->all.round_count);
+    return own->own.round_count || (own->begun_ns && !own->is_over && own->gain.count < GAIN_LEAST);
 }
 
 static bool has_own(void)

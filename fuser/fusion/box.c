@@ -175,6 +175,8 @@ bool box_meet(const struct group_box *a, const struct group_box *b, struct group
                                .rows = (uint32_t)(y.to - y.from),
                                .layers = (uint32_t)(z.to - z.from),
                                .layer_rows = (uint32_t)layer_rows};
+    if (meet->layers == 1) meet->layer_rows = meet->rows;
+    if (is_run(meet)) meet->row_pitch = meet->width;
     return true;
 }
 

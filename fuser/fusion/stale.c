@@ -274,9 +274,8 @@ static __isl_give isl_set *storing_cells(const struct group *group, uint32_t mem
     first.width -= access->width - 1;
     bytes = isl_map_apply_range(threads_of_cells(group->members[member].summary, ctx), bytes);
     isl_set *all = isl_map_domain(isl_map_copy(bytes));
-    isl_set *stale = isl_map_domain(isl_map_intersect_range(bytes, box_set(ctx, &first)));
-    isl_set *cells = isl_set_detect_equalities(isl_set_subtract(isl_set_copy(all), stale));
-    cells = isl_set_coalesce(isl_set_remove_redundancies(cells));
+    isl_set *cells = isl_map_domain(isl_map_subtract_range(bytes, box_set(ctx, &first)));
+    cells = isl_set_coalesce(isl_set_remove_redundancies(isl_set_detect_equalities(cells)));
     double sectors = SECTOR / (double)access->width;
     *share =
         all ? halo_source_set_count(cells) * (sectors > 1 ? sectors : 1) / halo_source_set_count(all) : 1;

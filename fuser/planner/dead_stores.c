@@ -79,65 +79,96 @@ static uint32_t overwriter(struct search *search, uint32_t from, const struct ar
     }
 }
 
-static bool writes_inputs(struct search *search, const struct group *group, const struct stale *stale,
-                          uint32_t launch)
+/* What some member reads. */
+static bool writes_inputs(struct search *search, const struct search_group *planned, uint32_t launch)
 {
     struct bound_launch bound = pairs_launch(search->pairs, launch);
     for (uint32_t b = 0; b < bound.summary->base_count; b++) {
         const struct array_range written = array_range_reach(&bound, b);
         if (!bound.summary->bases[b].is_written) continue;
-        for (uint32_t m = 0; m < group->member_count; m++)
-            for (uint32_t i = 0;
-                 stale->rematerialisation >> m & 1 && i < group->members[m].summary->base_count; i++) {
-                const struct array_range read = array_range_reach(&group->members[m], i);
-                if (group->members[m].summary->bases[i].is_read && array_range_meet(&read, &written))
+        for (uint32_t m = 0; m < planned->member_count; m++)
+            for (uint32_t i = 0; i < planned->bound[m].summary->base_count; i++) {
+                const struct array_range read = array_range_reach(&planned->bound[m], i);
+                if (planned->bound[m].summary->bases[i].is_read && array_range_meet(&read, &written))
                     return true;
             }
     }
     return false;
 }
 
-/* What its rematerialisation reads stays as it was until then, or until shortly before (deferred_prefix.c). */
-static bool has_inputs(struct search *search, const struct group *group, const struct stale *stale,
-                       uint32_t from, uint32_t until)
+/* What a rematerialisation may read stays as it was until then, or until shortly before (deferred_prefix.c). */
+static bool has_inputs(struct search *search, const struct search_group *planned, uint32_t from,
+                       uint32_t until)
 {
     for (uint32_t launch = from; launch < until && until < search->program->launch_count; launch++)
-        if (writes_inputs(search, group, stale, launch)) return until - launch <= SEARCH_PREFIX_MOST;
+        if (writes_inputs(search, planned, launch)) return until - launch <= SEARCH_PREFIX_MOST;
     return true;
 }
 
-static bool is_dead(struct search *search, const struct search_group *planned, const struct group *group,
-                    const struct stale *stale, const struct array_range *range)
+/* What the member writes through the base is overwritten before anybody reads it. */
+static bool is_dead_base(struct search *search, const struct search_group *planned, uint32_t member,
+                         uint32_t base)
 {
+    const struct array_range range = array_range_reach(&planned->bound[member], base);
     uint32_t from = planned->launches[planned->step_count - 1] + 1;
     for (uint32_t s = 0; s < planned->step_count; s++)
         if (planned->roles[s] != PLAN_MEMBER &&
-            next_by_launch(search, planned->launches[s], range) != NEXT_NOTHING)
+            next_by_launch(search, planned->launches[s], &range) != NEXT_NOTHING)
             return false;
-    uint32_t until = overwriter(search, from, range);
-    return until != UINT32_MAX && has_inputs(search, group, stale, from, until);
+    uint32_t until = overwriter(search, from, &range);
+    return until != UINT32_MAX && has_inputs(search, planned, from, until);
 }
 
-/* Takes out one that is not; false when there is none. */
-static bool store_live(struct search *search, const struct search_group *planned, const struct group *group,
-                       struct stale *stale)
+/* A later member reads of it: what none does is a result (stale.h, rule 3). */
+static bool is_handed_on(const struct search_group *planned, uint32_t member, uint32_t base)
 {
-    for (uint32_t i = 0; i < stale->count; i++) {
-        if (!stale->ranges[i].is_stale || is_dead(search, planned, group, stale, &stale->ranges[i].range))
-            continue;
-        stale->ranges[i].is_stale = false;
-        stale_restrict(group, stale);
-        return true;
-    }
+    const struct array_range written = array_range_reach(&planned->bound[member], base);
+    for (uint32_t m = member + 1; m < planned->member_count; m++)
+        for (uint32_t i = 0; i < planned->bound[m].summary->base_count; i++) {
+            const struct array_range read = array_range_reach(&planned->bound[m], i);
+            if (planned->bound[m].summary->bases[i].is_read && array_range_meet(&read, &written)) return true;
+        }
     return false;
+}
+
+static bool is_never(const struct search *search)
+{
+    return search->program->has_streams || search->options->stores_all;
+}
+
+struct hash128 dead_stores_name(struct search *search, const struct search_group *planned)
+{
+    uint64_t words[SEARCH_MOST_STEPS] = {0};
+    for (uint32_t m = 0; m < planned->member_count && !is_never(search); m++)
+        for (uint32_t b = 0; b < planned->bound[m].summary->base_count && b < 64; b++)
+            if (planned->bound[m].summary->bases[b].is_written && is_handed_on(planned, m, b) &&
+                is_dead_base(search, planned, m, b))
+                words[m] |= UINT64_C(1) << b;
+    return hash_bytes(words, sizeof words);
+}
+
+/* All that members write of the range is. */
+static bool is_dead(struct search *search, const struct search_group *planned, const struct group *group,
+                    const struct array_range *range)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t b = 0; b < group->members[m].summary->base_count; b++)
+            if (group->members[m].summary->bases[b].is_written &&
+                array_range_holds(range, &group->members[m], b) &&
+                (b >= 64 || !is_handed_on(planned, m, b) || !is_dead_base(search, planned, m, b)))
+                return false;
+    return true;
 }
 
 double dead_stores_ns(struct search *search, const struct search_group *planned, const struct group *group)
 {
     struct stale stale;
-    if (search->program->has_streams || search->options->stores_all) return 0;
+    if (is_never(search)) return 0;
     stale_find(group, &stale);
-    while (stale.rematerialisation && store_live(search, planned, group, &stale)) continue;
+    for (uint32_t i = 0; i < stale.count; i++)
+        if (stale.ranges[i].is_stale)
+            stale.ranges[i].is_stale = is_dead(search, planned, group, &stale.ranges[i].range);
+    stale_restrict(group, &stale);
     if (!stale.rematerialisation) return 0;
     struct group *without = stale_group(group, &stale, search->arena);
     return without ? profit_saved_ns(search, planned, without) - profit_saved_ns(search, planned, group) : 0;

@@ -9,5 +9,7 @@
 
 /* What a use of the group, of the planned group's members where they stand, would save more without these stores; ns. */
 double dead_stores_ns(struct search *search, const struct search_group *planned, const struct group *group);
+/* Of what that depends on besides the members: what comes after them. */
+struct hash128 dead_stores_name(struct search *search, const struct search_group *planned);
 
 #endif

@@ -483,7 +483,7 @@ static bool narrow(struct search_group *group)
     bool has_changed = false;
     for (uint32_t i = 0; i < deferred->stale.count; i++) {
         if (!deferred->stale.ranges[i].is_stale || !deferred->overwritten[i].width ||
-            deferred->narrowed[i]++ == NARROWED_MOST)
+            deferred->narrowed[i]++ >= NARROWED_MOST)
             continue;
         has_changed |= stale_narrow(group->group, &deferred->stale, i, &deferred->overwritten[i]);
     }
@@ -569,13 +569,16 @@ static bool add_bystanders(struct search *search, const struct playing *playing)
     return true;
 }
 
-/* Groups that were to gain by what they do not store, and store it after all. */
-static void drop_losing(struct search *search)
+/* Groups that were to gain by what they do not store, and store too much after all. */
+static void drop_losing(struct search *search, bool *has_changed)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (group->is_kept && !group->deferred && !profit_is_enough(search, &group->projected))
-            group->is_kept = false;
+        const struct projected *projected = group->deferred ? &group->deferred->projected : &group->projected;
+        if (!group->is_kept || profit_is_enough(search, projected)) continue;
+        if (group->deferred) give_up(group);
+        group->is_kept = false;
+        *has_changed = true;
     }
 }
 
@@ -599,8 +602,8 @@ bool deferred_choose(struct search *search)
         if (!lengthen(search, &has_changed)) return false;
         if (!has_changed) improve(search, &has_changed);
         if (!has_changed && !compile(search, &has_changed)) return false;
+        if (!has_changed) drop_losing(search, &has_changed);
     }
-    drop_losing(search);
     return add_bystanders(search, &playing);
 }
 

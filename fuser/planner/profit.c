@@ -177,12 +177,13 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
     return kernel;
 }
 
-/* Of the member's time, what may be its traffic's: kernels reach this share of the bandwidth at least, or do not wait for memory. */
+/* Of the member's time, what may be its traffic's: waiting for a load once, and else kernels reach this share of the bandwidth at least,
+ * or do not wait for memory. */
 static double moving_ns(const struct search *search, double time, double traffic)
 {
     const double least_share = 0.125;
-    double own = time - search->projection.floor_ns,
-           most = traffic / search->projection.bytes_per_ns / least_share;
+    double own = time - search->projection.floor_ns;
+    double most = search->projection.latency_ns + traffic / search->projection.bytes_per_ns / least_share;
     return own < most ? own : most;
 }
 

@@ -126,6 +126,12 @@ static bool find(struct search *search, const struct search_group *planned, stru
     return is_judged;
 }
 
+static struct hash128 both(struct hash128 a, struct hash128 b)
+{
+    const struct hash128 words[] = {a, b};
+    return hash_bytes(words, sizeof words);
+}
+
 const struct verdict *verdict_of(struct search *search, const struct search_group *planned)
 {
     uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
@@ -134,6 +140,9 @@ const struct verdict *verdict_of(struct search *search, const struct search_grou
     if (!pairs_key(search->pairs, members, count, &key) ||
         !pairs_like_key(search->pairs, members, count, 'V', &like))
         return NULL;
+    struct hash128 after = dead_stores_name(search, planned);
+    key = both(key, after);
+    like = both(like, after);
     HASH_FIND(hh, search->verdicts, &key, sizeof key, verdict);
     if (verdict) return verdict;
     verdict = arena_calloc(search->arena, 1, sizeof *verdict);

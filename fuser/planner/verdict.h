@@ -10,7 +10,7 @@
 #include <uthash.h>
 
 struct verdict {
-    struct hash128 key; /* pairs_key of the members */
+    struct hash128 key; /* pairs_key of the members, and dead_stores_name */
     UT_hash_handle hh;
     const char *refusal; /* NULL: legal */
     enum group_kind kind;
