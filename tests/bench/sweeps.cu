@@ -11,6 +11,7 @@ enum { GHOSTS = 2, FIELDS = 2, STEPS = 8, LOOKED_AT = 5 };
 struct grid {
     int size[3], pitch, plane; /* cells without ghosts; elements from row to row, from plane to plane */
     int ghosts;                /* along z: none where there is one plane */
+    int low;                   /* so many faces more lie before the first, along y */
 };
 static struct grid grid;
 static size_t count;
@@ -26,7 +27,9 @@ __device__ static bool is_in(const struct grid grid, const int at[3], int axis, 
 {
     for (int d = 0; d < 3; d++) {
         int ghosts = d == 2 ? grid.ghosts : GHOSTS;
-        if (at[d] < ghosts || at[d] >= grid.size[d] + ghosts + (d == axis ? faces : 0)) return false;
+        int end = grid.size[d] + ghosts + (d == axis ? faces : 0);
+        if (d == axis && d == 1 && faces) ghosts -= grid.low;
+        if (at[d] < ghosts || at[d] >= end) return false;
     }
     return true;
 }
@@ -41,8 +44,8 @@ __global__ void flux(struct grid grid, int axis, const float *u, const float *v,
     g[here] = (v[here] + v[before]) * 0.5f;
 }
 
-__global__ void cells(struct grid grid, int axis, const float *u, const float *v, const float *f, const float *g,
-                      float *next_u, float *next_v)
+__global__ void cells(struct grid grid, int axis, const float *u, const float *v, const float *f,
+                      const float *g, float *next_u, float *next_v)
 {
     int at[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(blockIdx.y * blockDim.y + threadIdx.y),
                  (int)blockIdx.z};
@@ -50,6 +53,25 @@ __global__ void cells(struct grid grid, int axis, const float *u, const float *v
     int here = at[2] * grid.plane + at[1] * grid.pitch + at[0], behind = here + stride_of(grid, axis);
     next_u[here] = u[here] + (f[behind] - f[here]);
     next_v[here] = v[here] - (g[behind] - g[here]);
+}
+
+/* The same of one field alone. */
+__global__ void flux_of_one(struct grid grid, int axis, const float *u, float *f)
+{
+    int at[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(blockIdx.y * blockDim.y + threadIdx.y),
+                 (int)blockIdx.z};
+    if (!is_in(grid, at, axis, 1)) return;
+    int here = at[2] * grid.plane + at[1] * grid.pitch + at[0];
+    f[here] = (u[here] - u[here - stride_of(grid, axis)]) * 0.125f;
+}
+
+__global__ void cells_of_one(struct grid grid, int axis, const float *u, const float *f, float *next_u)
+{
+    int at[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(blockIdx.y * blockDim.y + threadIdx.y),
+                 (int)blockIdx.z};
+    if (!is_in(grid, at, axis, 0)) return;
+    int here = at[2] * grid.plane + at[1] * grid.pitch + at[0];
+    next_u[here] = u[here] + (f[here + stride_of(grid, axis)] - f[here]);
 }
 
 /* Of each row of the first plane, what stands in this column. */
@@ -85,8 +107,8 @@ static void tell(const char *name, const float *array, size_t elements)
 
 static void sweep(int axis)
 {
-    dim3 block(32, 8, 1), blocks((grid.pitch + 31) / 32, (grid.size[1] + 2 * GHOSTS + 7) / 8,
-                                 grid.size[2] + 2 * grid.ghosts);
+    dim3 block(32, 8, 1),
+        blocks((grid.pitch + 31) / 32, (grid.size[1] + 2 * GHOSTS + 7) / 8, grid.size[2] + 2 * grid.ghosts);
     flux<<<blocks, block>>>(grid, axis, fields[0][0], fields[0][1], fluxes[0], fluxes[1]);
     cells<<<blocks, block>>>(grid, axis, fields[0][0], fields[0][1], fluxes[0], fluxes[1], fields[1][0],
                              fields[1][1]);
@@ -94,21 +116,53 @@ static void sweep(int axis)
     CHECK(cudaDeviceSynchronize()); /* so that sweeps do not fuse with each other */
 }
 
+/* Overwrites one of the two arrays of fluxes. */
+static void half_a_sweep()
+{
+    dim3 block(32, 8, 1),
+        blocks((grid.pitch + 31) / 32, (grid.size[1] + 2 * GHOSTS + 7) / 8, grid.size[2] + 2 * grid.ghosts);
+    flux_of_one<<<blocks, block>>>(grid, 0, fields[0][0], fluxes[0]);
+    cells_of_one<<<blocks, block>>>(grid, 0, fields[0][0], fluxes[0], fields[1][0]);
+    CHECK(cudaDeviceSynchronize());
+}
+
 static void observe(char letter)
 {
     unsigned blocks = (grid.size[1] + 127) / 128;
     int last = grid.size[0] + GHOSTS;
     switch (letter) {
-    case 'e': look<<<blocks, 128>>>(grid, last, fluxes[0], sums); break;      /* the faces that one sweep writes */
-    case 'i': look<<<blocks, 128>>>(grid, last - 1, fluxes[1], sums); break;  /* that all write */
-    case 'g': look<<<blocks, 128>>>(grid, 0, fluxes[0], sums); break;         /* that none does */
-    case 'w': mark<<<blocks, 128>>>(grid, last, fluxes[0]); break;
-    case 'W': mark<<<blocks, 128>>>(grid, last - 1, fluxes[1]); break;
-    case 'u': mark<<<blocks, 128>>>(grid, GHOSTS, fields[1][0]); break;       /* what the last fluxes were made of */
-    case 'c': tell("fluxes", fluxes[0], count); break;
-    case 'z': CHECK(cudaMemset(fluxes[0], 0, count * sizeof(float))); break;
-    case 'Z': CHECK(cudaMemset(fluxes[1], 0, 4096)); break;
-    default: fprintf(stderr, "%c: no such letter\n", letter), exit(2);
+    case 'e':
+        look<<<blocks, 128>>>(grid, last, fluxes[0], sums);
+        break; /* the faces that one sweep writes */
+    case 'i':
+        look<<<blocks, 128>>>(grid, last - 1, fluxes[1], sums);
+        break; /* that all write */
+    case 'g':
+        look<<<blocks, 128>>>(grid, 0, fluxes[0], sums);
+        break; /* that none does */
+    case 'w':
+        mark<<<blocks, 128>>>(grid, last, fluxes[0]);
+        break;
+    case 'W':
+        mark<<<blocks, 128>>>(grid, last - 1, fluxes[1]);
+        break;
+    case 'u':
+        mark<<<blocks, 128>>>(grid, GHOSTS, fields[1][0]);
+        break; /* what the last fluxes were made of */
+    case 'h':
+        half_a_sweep();
+        break;
+    case 'c':
+        tell("fluxes", fluxes[0], count);
+        break;
+    case 'z':
+        CHECK(cudaMemset(fluxes[0], 0, count * sizeof(float)));
+        break;
+    case 'Z':
+        CHECK(cudaMemset(fluxes[1], 0, 4096));
+        break;
+    default:
+        fprintf(stderr, "%c: no such letter\n", letter), exit(2);
     }
 }
 
@@ -117,9 +171,14 @@ int main(int argument_count, char **arguments)
     const char *then = "";
     int sizes[3] = {70, 36, 1}, first = 0;
     for (int i = 1; i < argument_count; i++) {
-        if (!strcmp(arguments[i], "--then") && i + 1 < argument_count) then = arguments[++i];
-        else if (!strcmp(arguments[i], "--first") && i + 1 < argument_count) first = atoi(arguments[++i]);
-        else if (!strcmp(arguments[i], "--dump")) i++;
+        if (!strcmp(arguments[i], "--then") && i + 1 < argument_count)
+            then = arguments[++i];
+        else if (!strcmp(arguments[i], "--first") && i + 1 < argument_count)
+            first = atoi(arguments[++i]);
+        else if (!strcmp(arguments[i], "--low") && i + 1 < argument_count)
+            grid.low = atoi(arguments[++i]);
+        else if (!strcmp(arguments[i], "--dump"))
+            i++;
         else if (!strcmp(arguments[i], "--size") && i + 3 < argument_count)
             for (int d = 0; d < 3; d++) sizes[d] = atoi(arguments[++i]);
     }

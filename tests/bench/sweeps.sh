@@ -35,6 +35,22 @@ for KFUSE_SPOIL_STALE in 0 1; do
 done
 run_options=--verify=3 leaves 16 1 ''
 
+# a range that begins a row before the other
+record_and_plan "$sweeps" --low 1
+leaves 16 1 '' --low 1
+leaves 16 2 e --low 1
+
+# one of two ranges is overwritten, the other is not
+record_and_plan "$sweeps" --then h
+for KFUSE_SPOIL_STALE in 0 1; do
+    export KFUSE_SPOIL_STALE
+    for letters in '' h hi hW hc; do
+        original "$sweeps" --then "$letters"
+        run_planned "$sweeps" --then "$letters"
+    done
+done
+[ "$(stat_of stale)" -gt 10 ] || fail "half a sweep: stale in $(stat_of stale) uses alone"
+
 record_and_plan "$sweeps" --size 40 20 12
 stores 'tz == 14 && ty >= 2 && ty <= 21 && tx >= 2 && tx <= 41'
 stores 'tz >= 2 && tz <= 13 && ty == 22 && tx >= 2 && tx <= 41'
