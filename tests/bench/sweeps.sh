@@ -39,6 +39,7 @@ run_options=--verify=3 leaves 16 1 ''
 record_and_plan "$sweeps" --low 1
 leaves 16 1 '' --low 1
 leaves 16 2 e --low 1
+leaves 16 1 '' --low 1 --first 1
 
 # one of two ranges is overwritten, the other is not
 record_and_plan "$sweeps" --then h
