@@ -16,6 +16,7 @@ struct grid {
 static struct grid grid;
 static size_t count;
 static float *fields[2][FIELDS], *fluxes[FIELDS], *sums;
+static float *other_fields[2][FIELDS], *other_fluxes[FIELDS];
 static float *host;
 
 __device__ static int stride_of(const struct grid grid, int axis)
@@ -105,15 +106,19 @@ static void tell(const char *name, const float *array, size_t elements)
     printf("%s %016llx\n", name, hash);
 }
 
-static void sweep(int axis)
+static void launch(int axis, float *from[FIELDS], float *faces[FIELDS], float *to[FIELDS])
 {
     dim3 block(32, 8, 1),
         blocks((grid.pitch + 31) / 32, (grid.size[1] + 2 * GHOSTS + 7) / 8, grid.size[2] + 2 * grid.ghosts);
-    flux<<<blocks, block>>>(grid, axis, fields[0][0], fields[0][1], fluxes[0], fluxes[1]);
-    cells<<<blocks, block>>>(grid, axis, fields[0][0], fields[0][1], fluxes[0], fluxes[1], fields[1][0],
-                             fields[1][1]);
-    std::swap(fields[0], fields[1]);
+    flux<<<blocks, block>>>(grid, axis, from[0], from[1], faces[0], faces[1]);
+    cells<<<blocks, block>>>(grid, axis, from[0], from[1], faces[0], faces[1], to[0], to[1]);
     CHECK(cudaDeviceSynchronize()); /* so that sweeps do not fuse with each other */
+}
+
+static void sweep(int axis)
+{
+    launch(axis, fields[0], fluxes, fields[1]);
+    std::swap(fields[0], fields[1]);
 }
 
 /* Overwrites one of the two arrays of fluxes. */
@@ -151,6 +156,9 @@ static void observe(char letter)
         break; /* what the last fluxes were made of */
     case 'h':
         half_a_sweep();
+        break;
+    case 's': /* in other arrays */
+        launch(1, other_fields[0], other_fluxes, other_fields[1]);
         break;
     case 'c':
         tell("fluxes", fluxes[0], count);
@@ -190,9 +198,14 @@ int main(int argument_count, char **arguments)
     count = (size_t)grid.plane * (sizes[2] + 2 * grid.ghosts);
     host = (float *)malloc(count * sizeof *host);
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < FIELDS; k++)
+        for (int k = 0; k < FIELDS; k++) {
             fields[i][k] = array_of([](size_t at) { return 1 + (float)(at % 97) / 64; });
-    for (int k = 0; k < FIELDS; k++) fluxes[k] = array_of([](size_t at) { return (float)(at % 5); });
+            other_fields[i][k] = array_of([](size_t at) { return (float)(at % 31); });
+        }
+    for (int k = 0; k < FIELDS; k++) {
+        fluxes[k] = array_of([](size_t at) { return (float)(at % 5); });
+        other_fluxes[k] = array_of([](size_t at) { return (float)(at % 3); });
+    }
     sums = array_of([](size_t) { return 0.0f; });
     for (int step = 0; step < STEPS; step++) {
         for (int axis = 0; axis < axes; axis++) sweep((axis + first) % axes);
@@ -202,6 +215,7 @@ int main(int argument_count, char **arguments)
         tell("field", fields[0][k], count);
         tell("before", fields[1][k], count);
         tell("fluxes", fluxes[k], count);
+        tell("others", other_fluxes[k], count);
     }
     tell("sums", sums, grid.size[1]);
     return 0;

@@ -31,6 +31,8 @@ for KFUSE_SPOIL_STALE in 0 1; do
     leaves 16 1 ''
     for letters in e i g w W u c z Z we eW cz; do leaves 16 2 $letters; done
     leaves 16 1 '' --first 1 # the other sweep first
+    leaves 17 2 s            # in other arrays: nothing of the first is overwritten
+    leaves 17 3 si
     leaves 0 0 '' --size 71 36 1
 done
 run_options=--verify=3 leaves 16 1 ''
