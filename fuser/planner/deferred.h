@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which groups leave which ranges stale (doc/fusion.md; fuser/fusion/stale.h). What can be left is played
  * through the recorded program as replay would do it. A use makes a deferred store. A later use that writes
- * the same ranges, a set or copy over them, or their free drops it; whoever else may touch them, or
+ * the same ranges, or their free, drops it; whoever else may touch them, or
  * overwrites what their rematerialisation reads, has it materialised. A range that is wanted too often is
- * stored after all, or the part of it that the next use does not overwrite (stale_narrow). Launches in between that belong to no group are *bystanders*: the plan lists what they
+ * stored after all, or the part of it that the next use leaves out (stale_narrow). Launches in between that belong to no group are *bystanders*: the plan lists what they
  * touch, so that replay knows that they leave deferred stores alone. Not where the program uses more than the
  * default stream: see interpose/deferred.h. */
 #ifndef KFUSE_FUSER_PLANNER_DEFERRED_H

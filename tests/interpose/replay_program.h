@@ -4,6 +4,7 @@
 #ifndef KFUSE_TESTS_INTERPOSE_REPLAY_PROGRAM_H
 #define KFUSE_TESTS_INTERPOSE_REPLAY_PROGRAM_H
 
+#include "common/measured.h"
 #include "tests/interpose/fake_driver.h"
 #include "tests/interpose/plan_fixture.h"
 #include "tests/interpose/preload.h"
@@ -36,6 +37,9 @@ const char *in_folder(const char *name);
 void use_plan(const struct fixture *fixture);
 void plan_ab(void);
 void plan_cc(void);
+
+/* What earlier runs have measured of the plan's first group. plan: added to the plan's own check. */
+void remember_measured(struct measured_group group);
 
 /* After it has ended, in the parent. */
 #define EXPECT(condition)                                                                                    \
