@@ -68,8 +68,8 @@ struct group_drop { /* a store that is overwritten by the same thread in the gro
                        by forwards */
     uint32_t member, instruction;
 };
-struct
-    group_kept { /* a store that only some cells make: halo, those whose bytes are not left stale (stale.h) */
+/* A store that only some cells make: halo, those whose bytes are not all left stale (stale.h). */
+struct group_kept {
     uint32_t member, instruction;
     isl_set *cells; /* { F }: of the member's own, those that store */
     double share;   /* of what the store moves, about */
