@@ -212,7 +212,7 @@ static void draw_kernels(struct generator *generator)
         say(generator, "__device__ void *q%u[%d];\n", generator->number, KERNEL_ENTRIES);
     if (has_sight(generator, SIGHT_CALL)) say(generator, "%s", kernel_called_by_pointer);
     if (has_sight(generator, SIGHT_RELEASE)) say(generator, "%s", kernel_released);
-    say(generator, "%s", has_bits ? kernel_one_nan : kernel_any_nan);
+    say(generator, "%s%s", kernel_no_nan, has_bits ? kernel_one_nan : kernel_any_nan);
     for (uint32_t k = 0; k < generator->kernel_count; k++) say(generator, "%s", generator->kernels[k]->text);
     say(generator, "end\n");
 }

@@ -146,15 +146,17 @@ static bool says_counter(const struct writer *writer, const struct kernel_access
 }
 
 /* In front of a value in parentheses that is stored: what sees to it that nobody finds out which of two NaNs
- * a sum in double precision was. */
+ * a sum in double precision was. Narrowing it keeps its sign and payload. */
 const char *kernel_stored(const struct writer *writer, uint32_t pointer)
 {
     bool is_double = writer->kernel->pointers[pointer].type == kernel_double_type();
-    return writer->kernel->value == 'd' && is_double ? "one_nan" : "";
+    if (writer->kernel->value != 'd') return "";
+    return is_double ? "one_nan" : "no_nan";
 }
 
-const char kernel_one_nan[] =
-    "__device__ __forceinline__ double one_nan(double value) { return value == value ? value : -1.0; }\n";
+const char kernel_no_nan[] =
+    "__device__ __forceinline__ double no_nan(double value) { return value == value ? value : -1.0; }\n";
+const char kernel_one_nan[] = "#define one_nan(value) no_nan(value)\n";
 const char kernel_any_nan[] = "#define one_nan(value) (value)\n";
 
 bool kernel_looks_at_bits(const struct kernel *kernel)
@@ -199,10 +201,10 @@ void kernel_write_store(struct writer *writer, const struct kernel_access *acces
         kernel_say(writer, ", (%s)%s(v%u%s));\n", type->name, stored, value,
                    says_counter(writer, access) ? " + j" : "");
     else if (kernel_is_vector(writer, access) && type->size == 16)
-        kernel_say(writer, " = make_float4(v%u, s, v%u, t);\n", value,
+        kernel_say(writer, " = make_float4(%s(v%u), s, %s(v%u), t);\n", stored, value, stored,
                    random_below(writer->random, writer->values));
     else if (kernel_is_vector(writer, access))
-        kernel_say(writer, " = make_float2(v%u, v%u);\n", value,
+        kernel_say(writer, " = make_float2(%s(v%u), %s(v%u));\n", stored, value, stored,
                    random_below(writer->random, writer->values));
     else
         kernel_say(writer, " = (%s)%s(v%u%s);\n", type->name, stored, value,

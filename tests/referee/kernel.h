@@ -231,9 +231,10 @@ extern const char kernel_called[];
 extern const char kernel_called_by_pointer[], kernel_released[];
 /* Whether an array of its own module, and no argument. */
 bool kernel_is_variable(const struct kernel_pointer *pointer);
-/* What kernels of double precision store goes through one_nan(), which is one of these two: -1 in place of a
- * NaN, for programs in which a kernel looks at bits; or the value as it is. */
-extern const char kernel_one_nan[], kernel_any_nan[];
+/* What kernels of double precision store goes through no_nan(), -1 in place of a NaN, where it is narrowed, and
+ * else through one_nan(), which is one of these two: that, for programs in which a kernel looks at bits; or the
+ * value as it is. */
+extern const char kernel_no_nan[], kernel_one_nan[], kernel_any_nan[];
 /* Whether it reads anything but doubles. */
 bool kernel_looks_at_bits(const struct kernel *kernel);
 struct kernel *kernel_draw(struct arena *arena, struct random *random, const struct kernel_theme *theme,
