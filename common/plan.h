@@ -21,7 +21,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 9,
+    PLAN_VERSION = 10,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
@@ -43,7 +43,7 @@ struct plan_header {
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
     struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, covers, variants;
+        renames, stales, covers, boxes, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -102,11 +102,17 @@ enum plan_effect_kind {
     PLAN_WRITES_UNORDERED,
     PLAN_EFFECT_KINDS
 };
+enum plan_effect_flags {
+    /* The word that holds p serves for nothing but addresses of what is touched through it (fuser/kernel/pointer_use.h). */
+    PLAN_TOUCH_MOVABLE = 1,
+};
 /* Bytes [p+from, p+to) around those that are written, or touched. is_exact: none outside; else any of the
- * allocation. All that a group's launches touch is listed, those that it passes over included. */
+ * allocation. All that a group's launches touch is listed, those that it passes over included. What is written of it lies in the
+ * boxes and is all that they have, whatever the data; where there are none, nothing is said. */
 struct plan_effect {
     uint32_t kind, step, offset, is_exact;
     int64_t from, to;
+    uint32_t flags, first_box, box_count, reserved;
 };
 
 enum plan_rename_flags {
@@ -192,11 +198,11 @@ struct plan_group {
 };
 
 _Static_assert(sizeof(struct plan_sum) == 80, "plan sum");
-_Static_assert(sizeof(struct plan_header) == 384, "plan header");
+_Static_assert(sizeof(struct plan_header) == 400, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
-_Static_assert(sizeof(struct plan_effect) == 32, "plan effect");
+_Static_assert(sizeof(struct plan_effect) == 48, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
 _Static_assert(sizeof(struct plan_stale) == 80, "plan stale");
 _Static_assert(sizeof(struct plan_cover) == 16, "plan cover");
@@ -226,6 +232,7 @@ struct plan {
     const struct plan_rename *renames;
     const struct plan_stale *stales;
     const struct plan_cover *covers;
+    const struct plan_box *boxes;
     const struct plan_variant *variants;
     const char *strings;
     const unsigned char *code;

@@ -21,7 +21,7 @@ struct plan_builder {
     struct arena *arena;
     struct plan_header header;
     struct build_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, covers, variants, strings, code;
+        renames, stales, covers, boxes, variants, strings, code;
     bool failed;
 };
 
@@ -47,6 +47,7 @@ static const struct build_place {
     PLACE(renames, struct plan_rename),
     PLACE(stales, struct plan_stale),
     PLACE(covers, struct plan_cover),
+    PLACE(boxes, struct plan_box),
     PLACE(variants, struct plan_variant),
     PLACE(strings, char),
     PLACE(code, unsigned char),
@@ -201,11 +202,14 @@ uint32_t plan_build_step(struct plan_builder *builder, const struct plan_step *s
     return group->step_count++;
 }
 
-void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect)
+void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect,
+                       const struct plan_box *boxes)
 {
     struct plan_group *group = last_group(builder);
     if (!group) return;
-    append(builder, &builder->effects, effect, 1);
+    struct plan_effect copy = *effect;
+    copy.first_box = append(builder, &builder->boxes, boxes, copy.box_count);
+    append(builder, &builder->effects, &copy, 1);
     group->effect_count++;
 }
 

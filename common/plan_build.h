@@ -38,7 +38,9 @@ uint32_t plan_build_group(struct plan_builder *builder, const char *name, uint32
 uint32_t plan_build_step(struct plan_builder *builder, const struct plan_step *step,
                          const unsigned char *mask, const unsigned char *value,
                          const struct guard_check *guards, uint32_t guard_count);
-void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect);
+/* first_box is filled here: effect->box_count boxes. */
+void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect,
+                       const struct plan_box *boxes);
 /* variant: entry, code, code_size and the ranges of guards, parameters, renames and stale ranges are filled
  * here; guards may name any step of the group. code: a load image; equal ones are stored once. */
 void plan_build_variant(struct plan_builder *builder, const struct plan_variant *variant, const char *entry,

@@ -25,7 +25,8 @@ struct check { /* one file being checked */
     const struct plan *plan;
     char *error;
     size_t error_size;
-    uint64_t steps, guards, parameters, effects, renames, stales, covers, variants; /* entries used so far */
+    uint64_t steps, guards, parameters, effects, renames, stales, covers, boxes,
+        variants; /* entries used so far */
 };
 
 static bool reject(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -85,6 +86,7 @@ static bool check_tables(const struct check *check)
     CHECK_TABLE(renames)
     CHECK_TABLE(stales)
     CHECK_TABLE(covers)
+    CHECK_TABLE(boxes)
     CHECK_TABLE(variants)
     CHECK_TABLE(strings)
     CHECK_TABLE(code)
@@ -110,6 +112,7 @@ static void find_tables(struct plan *plan)
     FIND_TABLE(renames)
     FIND_TABLE(stales)
     FIND_TABLE(covers)
+    FIND_TABLE(boxes)
     FIND_TABLE(variants)
     FIND_TABLE(strings)
     FIND_TABLE(code)
@@ -395,13 +398,24 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
     return check_guards(check, variant->first_guard, variant->guard_count, steps, group->step_count);
 }
 
-static bool check_effects(const struct check *check, const struct plan_group *group)
+static bool check_boxes(struct check *check, const struct plan_effect *effect)
+{
+    const struct plan *plan = check->plan;
+    if (!take_range(effect->first_box, effect->box_count, plan->header->boxes.count, &check->boxes))
+        return false;
+    for (uint32_t i = 0; i < effect->box_count; i++)
+        if (!is_box(&plan->boxes[effect->first_box + i], (uint64_t)(effect->to - effect->from))) return false;
+    return true;
+}
+
+static bool check_effects(struct check *check, const struct plan_group *group)
 {
     const struct plan *plan = check->plan;
     for (uint32_t i = group->first_effect; i < group->first_effect + group->effect_count; i++) {
         const struct plan_effect *effect = &plan->effects[i];
         if (effect->kind >= PLAN_EFFECT_KINDS || effect->step >= group->step_count ||
-            effect->from > effect->to ||
+            effect->from > effect->to || effect->flags > PLAN_TOUCH_MOVABLE || effect->reserved ||
+            !check_boxes(check, effect) ||
             !is_inside_words(plan, &plan->steps[group->first_step + effect->step], effect->offset, 8))
             return reject(check, "effect %u is malformed", i);
     }

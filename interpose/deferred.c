@@ -3,6 +3,7 @@
 #include "interpose/deferred.h"
 #include "interpose/chain.h"
 #include "interpose/home_stream.h"
+#include "interpose/rename.h"
 
 #include "common/log.h"
 #include "common/setting.h"
@@ -76,6 +77,34 @@ static struct span touched_span(const struct deferred_use *use, const struct pla
         return (struct span){pointer + (uint64_t)effect->from, pointer + (uint64_t)effect->to};
     if (track_memory_plain(NULL, pointer, &start, &size)) return (struct span){start, start + size};
     return (struct span){0, UINT64_MAX};
+}
+
+/* The group itself renames the range: it reads the old contents in one buffer and writes the new ones to the other. */
+static bool renames(const struct deferred_use *use, const struct rename_place *place)
+{
+    const struct plan_group *group = &deferred.plan->groups[use->group];
+    for (uint32_t v = 0; v < group->variant_count; v++) {
+        const struct plan_variant *variant = &deferred.plan->variants[group->first_variant + v];
+        for (uint32_t i = 0; i < variant->rename_count; i++) {
+            const struct plan_rename *rename = &deferred.plan->renames[variant->first_rename + i];
+            if (pointer_at(use, rename->step, rename->offset) + (uint64_t)rename->from == place->address)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Where that is. Words that others renamed are moved already. */
+static struct span actual_span(const struct deferred_use *use, struct span span, bool is_written)
+{
+    for (uint32_t i = 0; i < rename_ranges; i++) {
+        const struct rename_place place = rename_place(i);
+        if (span.from < place.address || span.to > place.address + place.bytes || !renames(use, &place))
+            continue;
+        uint64_t distance = place.is_away != is_written ? place.shadow - place.address : 0;
+        return (struct span){span.from + distance, span.to + distance};
+    }
+    return span;
 }
 
 static const struct plan_variant *deferring_form(uint32_t group)
@@ -238,8 +267,9 @@ static bool is_touched_by(const struct deferred_store *store, const struct defer
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &deferred.plan->effects[group->first_effect + i];
         if (effect->kind == PLAN_WRITES || effect->kind == PLAN_WRITES_UNORDERED) continue;
-        struct span span = touched_span(use, effect);
-        if (is_touched(store, &span, effect->kind == PLAN_TOUCH_WRITTEN)) return true;
+        bool is_written = effect->kind == PLAN_TOUCH_WRITTEN;
+        struct span span = actual_span(use, touched_span(use, effect), is_written);
+        if (is_touched(store, &span, is_written)) return true;
     }
     return false;
 }

@@ -14,10 +14,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A deferred store may need what is in the second buffer, which others get, or what the array had before it is copied back. */
+static void end_range(uint32_t range)
+{
+    const struct rename_place place = rename_place(range);
+    const struct deferred_touch buffer = {.address = place.shadow, .bytes = place.bytes, .is_written = true},
+                                array = {.address = place.address, .bytes = place.bytes, .is_written = true};
+    deferred_resolve_touch(&buffer, true);
+    if (place.is_away) deferred_resolve_touch(&array, true);
+    queue_account(-(int32_t)rename_end_range(range));
+}
+
 void issue_restore_now(void)
 {
     bool is_pushed = queue_push_context();
-    queue_account(-(int32_t)rename_end());
+    while (rename_ranges) end_range(rename_ranges - 1);
     queue_pop_context(is_pushed);
 }
 
@@ -37,7 +48,6 @@ static CUresult issue_role(enum plan_step_role role)
     CUresult first = CUDA_SUCCESS;
     for (uint32_t i = 0; i < group->step_count; i++) {
         if (queue.plan->steps[group->first_step + i].role != role) continue;
-        issue_restore();
         CUresult result = held_launch(&queue.held[i]);
         if (first == CUDA_SUCCESS) first = result;
     }
@@ -62,6 +72,7 @@ static void pack_parameters(void)
 
 static CUresult issue_members(void)
 {
+    issue_restore();
     return issue_role(PLAN_MEMBER);
 }
 
@@ -77,10 +88,23 @@ static CUresult issue_fused(void)
 static struct rename_use matched_use(void)
 {
     CUstream stream = queue.held[0].stream;
+    uint32_t group = (uint32_t)queue.state.group;
     return (struct rename_use){.plan = queue.plan,
-                               .variant = matched_variant(),
-                               .arguments = queue.arguments,
+                               .group = group,
+                               .variant = queue_is_bystander(group) ? NULL : matched_variant(),
+                               .held = queue.held,
                                .stream = queue_same_stream(stream, NULL) ? NULL : stream};
+}
+
+/* From here on the launches can go to the driver as far as renamed ranges go. */
+static void meet_ranges(void)
+{
+    if (!rename_is_on()) return;
+    const struct rename_use use = matched_use();
+    bool is_pushed = queue_push_context();
+    for (uint32_t range; (range = rename_in_the_way(&use)) != RENAME_NONE;) end_range(range);
+    queue_pop_context(is_pushed);
+    rename_move(&use);
 }
 
 static bool is_fit(void)
@@ -100,7 +124,6 @@ static struct deferred_use deferred_of_matched(void)
 static CUresult issue_deferring(void)
 {
     const struct deferred_use use = deferred_of_matched();
-    issue_restore();
     CUresult result = issue_fused();
     if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
         if (!deferred_is_pending()) queue.has_waited = false;
@@ -109,12 +132,23 @@ static CUresult issue_deferring(void)
     return result;
 }
 
+/* The second buffer of what has come back whole goes to others. */
+static void give_up_buffers(void)
+{
+    for (uint32_t i = rename_ranges; i-- > 0;) {
+        const struct rename_place place = rename_place(i);
+        const struct deferred_touch buffer = {
+            .address = place.shadow, .bytes = place.bytes, .is_written = true};
+        if (place.is_away && deferred_is_pending()) deferred_resolve_touch(&buffer, true);
+    }
+}
+
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
     if (!matched_variant()->rename_count) return issue_deferring();
     const struct rename_use use = matched_use();
-    if (!rename_continues(&use)) issue_restore();
+    give_up_buffers();
     bool is_pushed = queue_push_context();
     bool has_begun = rename_begin(&use, queue.parameters);
     queue_pop_context(is_pushed);
@@ -179,6 +213,7 @@ static bool issue_verified(uint32_t index)
                                    .run_members = issue_members,
                                    .run_fused = issue_restored};
     issue_restore();
+    pack_parameters();          /* words are where they were */
     deferred_materialise_all(); /* not between two looks at memory */
     home_meet(queue.held[0].stream);
     enum verify_outcome outcome = verify_run(&use);
@@ -216,6 +251,7 @@ void issue_group(void)
     uint32_t index = (uint32_t)queue.state.group;
     const struct deferred_use use = deferred_of_matched();
     choose_form(&use);
+    meet_ranges();
     deferred_resolve(&use);
     home_meet(queue.held[0].stream);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
@@ -227,7 +263,11 @@ void issue_group(void)
         queue_account((int32_t)queue.plan->groups[index].step_count);
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
     }
-    if (queue.groups[index].passes_over) issue_role(PLAN_AFTER);
+    if (queue.groups[index].passes_over) {
+        meet_ranges();
+        issue_role(PLAN_AFTER);
+    }
+    rename_settle();
     if (measure_is_due(index)) {
         measure_used(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
                      queue.held[0].stream);
@@ -252,7 +292,7 @@ void issue_apart(void)
 void issue_meet_alone(bool is_known)
 {
     const struct deferred_use use = deferred_of_matched();
-    issue_restore();
+    is_known ? meet_ranges() : issue_restore();
     if (is_known)
         deferred_resolve(&use);
     else if (!queue.is_memop)
@@ -264,5 +304,6 @@ void issue_bystander(void)
 {
     issue_meet_alone(true);
     held_launch(&queue.held[0]);
+    rename_settle();
     shim_count(COUNT_DRAINED);
 }

@@ -10,18 +10,30 @@
 
 #include <string.h>
 
+enum {
+    RANGES_MOST = 2 * PLAN_RENAMES_LIMIT,
+    MIRRORS_MOST = 16, /* boxes of a range */
+    MOVES_MOST = 128   /* words of one use */
+};
+
 struct range {
     CUdeviceptr address, shadow; /* shadow: where it begins in its second buffer */
     uint64_t bytes;
-    const struct plan_rename *rename;
+    const struct plan_rename *rename; /* of the use that began it */
+    bool is_away;
+    struct plan_box mirrors[MIRRORS_MOST]; /* written beside the uses, from the range's first byte on */
+    uint32_t mirror_count;
 };
 
 static struct {
-    enum { NONE, AWAY, HERE } state;
-    struct range ranges[PLAN_RENAMES_LIMIT]; /* with their buffers */
-    bool is_partial;                         /* one of them */
+    struct range ranges[RANGES_MOST]; /* with their buffers */
     CUstream stream;
-    const struct plan_variant *variant; /* of the last use */
+    struct move {
+        unsigned char *word;
+        uint32_t range;
+        uint64_t distance;
+    } moves[MOVES_MOST]; /* of the launches that go to the driver now */
+    uint32_t move_count;
 } renames;
 
 uint32_t rename_ranges;
@@ -31,6 +43,12 @@ CUstream rename_stream(void)
     return renames.stream;
 }
 
+struct rename_place rename_place(uint32_t range)
+{
+    const struct range *of = &renames.ranges[range];
+    return (struct rename_place){of->address, of->shadow, of->bytes, of->is_away};
+}
+
 static CUstream stream_here(void)
 {
     return own_stream_here(renames.stream);
@@ -38,15 +56,24 @@ static CUstream stream_here(void)
 
 /* --- ranges --- */
 
-static void resolve(const struct rename_use *use, struct range ranges[PLAN_RENAMES_LIMIT])
+static uint64_t word_at(const struct rename_use *use, uint32_t step, uint32_t offset)
 {
-    for (uint32_t i = 0; i < use->variant->rename_count; i++) {
-        const struct plan_rename *rename = &use->plan->renames[use->variant->first_rename + i];
-        uint64_t pointer;
-        memcpy(&pointer, use->arguments[rename->step] + rename->offset, sizeof pointer);
-        ranges[i] = (struct range){
-            .address = pointer + (uint64_t)rename->from, .bytes = rename->bytes, .rename = rename};
-    }
+    uint64_t word;
+    memcpy(&word, use->held[step].arguments + offset, sizeof word);
+    return word;
+}
+
+static uint32_t own_count(const struct rename_use *use)
+{
+    return use->variant ? use->variant->rename_count : 0;
+}
+
+static struct range own_range(const struct rename_use *use, uint32_t index)
+{
+    const struct plan_rename *rename = &use->plan->renames[use->variant->first_rename + index];
+    return (struct range){.address = word_at(use, rename->step, rename->offset) + (uint64_t)rename->from,
+                          .bytes = rename->bytes,
+                          .rename = rename};
 }
 
 static bool is_plain(const struct range *range)
@@ -61,96 +88,203 @@ static bool are_apart(const struct range *a, const struct range *b)
     return a->address + a->bytes <= b->address || b->address + b->bytes <= a->address;
 }
 
-static bool is_partial(const struct range *ranges, uint32_t count)
+static bool is_partial(const struct range *range)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (ranges[i].rename->flags & PLAN_RENAME_PARTIAL) return true;
-    return false;
+    return range->rename->flags & PLAN_RENAME_PARTIAL;
+}
+
+/* Uses of both write the same bytes of the same range. */
+static bool is_same(const struct range *a, const struct range *b)
+{
+    return a->address == b->address && a->bytes == b->bytes && is_partial(a) == is_partial(b) &&
+           !memcmp(&a->rename->written, &b->rename->written, sizeof a->rename->written);
 }
 
 bool rename_fits(const struct rename_use *use)
 {
-    struct range ranges[PLAN_RENAMES_LIMIT];
-    resolve(use, ranges);
-    for (uint32_t i = 0; i < use->variant->rename_count; i++) {
-        if (!is_plain(&ranges[i])) return false;
-        for (uint32_t j = 0; j < i; j++)
-            if (!are_apart(&ranges[i], &ranges[j])) return false;
+    for (uint32_t i = 0; i < own_count(use); i++) {
+        const struct range range = own_range(use, i);
+        if (!is_plain(&range)) return false;
+        for (uint32_t j = 0; j < i; j++) {
+            const struct range other = own_range(use, j);
+            if (!are_apart(&range, &other)) return false;
+        }
     }
     return true;
 }
 
-bool rename_continues(const struct rename_use *use)
-{
-    struct range ranges[PLAN_RENAMES_LIMIT];
-    if (renames.state == NONE || use->stream != renames.stream || use->variant->rename_count != rename_ranges)
-        return false;
-    resolve(use, ranges);
-    for (uint32_t i = 0; i < rename_ranges; i++)
-        if (ranges[i].address != renames.ranges[i].address || ranges[i].bytes != renames.ranges[i].bytes)
-            return false;
-    return use->variant == renames.variant || (!renames.is_partial && !is_partial(ranges, rename_ranges));
-}
+/* --- launches that go on with what is on --- */
 
-/* --- a use --- */
-
-static void put_buffers(void)
+enum relation { APART, INSIDE, ACROSS };
+static enum relation relation_of(const struct rename_use *use, const struct plan_effect *effect,
+                                 const struct range *range)
 {
-    for (uint32_t i = 0; i < rename_ranges; i++) shadow_put(renames.ranges[i].shadow);
-    rename_ranges = 0;
-    renames.state = NONE;
-}
-
-/* Bytes that a use does not write are read in both buffers. */
-static bool make_equal(const struct range *range)
-{
-    if (!(range->rename->flags & PLAN_RENAME_PARTIAL)) return true;
-    chain_cut();
-    return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, stream_here()) ==
-           CUDA_SUCCESS;
-}
-
-static bool start(const struct rename_use *use)
-{
-    uint32_t count = use->variant->rename_count;
-    resolve(use, renames.ranges);
-    renames.stream = use->stream;
-    renames.is_partial = is_partial(renames.ranges, count);
-    while (rename_ranges < count) {
-        struct range *range = &renames.ranges[rename_ranges];
-        range->shadow = shadow_take(range->address, range->bytes, use->stream);
-        if (!range->shadow) break;
-        rename_ranges++;
-        if (!make_equal(range)) break;
-        if (rename_ranges == count) return true;
+    uint64_t pointer = word_at(use, effect->step, effect->offset), start, size;
+    struct range touched = {.address = pointer + (uint64_t)effect->from,
+                            .bytes = (uint64_t)(effect->to - effect->from)};
+    if (!effect->is_exact) {
+        if (!track_memory_plain(NULL, pointer, &start, &size)) return ACROSS;
+        touched = (struct range){.address = start, .bytes = size};
     }
-    put_buffers();
+    if (are_apart(&touched, range)) return APART;
+    bool is_inside = effect->is_exact && touched.address >= range->address &&
+                     touched.address - range->address + touched.bytes <= range->bytes;
+    return is_inside ? INSIDE : ACROSS;
+}
+
+/* The use reads the range in one buffer, and writes it in the other. */
+static bool is_own(const struct rename_use *use, const struct range *range)
+{
+    for (uint32_t i = 0; i < own_count(use); i++) {
+        const struct range own = own_range(use, i);
+        if (is_same(&own, range)) return true;
+    }
     return false;
 }
 
-bool rename_begin(const struct rename_use *use, unsigned char *parameters)
+static bool is_touch(const struct plan_effect *effect)
 {
-    if (!rename_continues(use) && !start(use)) return false;
-    for (uint32_t i = 0; i < rename_ranges; i++) {
-        const struct range *range = &renames.ranges[i];
-        const uint64_t here = 0, away = range->shadow - range->address;
-        unsigned char *distances = parameters + range->rename->destination_offset;
-        bool is_away = renames.state == AWAY;
-        memcpy(distances, is_away ? &away : &here, sizeof away);
-        memcpy(distances + 8, is_away ? &here : &away, sizeof away);
+    return effect->kind == PLAN_TOUCH_READ || effect->kind == PLAN_TOUCH_WRITTEN;
+}
+
+static bool is_member(const struct rename_use *use, uint32_t step)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    return use->plan->steps[group->first_step + step].role == PLAN_MEMBER;
+}
+
+/* What is written of a range that uses do not write whole is known, and there is room to note it. */
+static bool may_write(const struct plan_effect *effect, const struct range *range)
+{
+    return effect->kind == PLAN_TOUCH_READ || !is_partial(range) ||
+           (effect->box_count && range->mirror_count + effect->box_count <= MIRRORS_MOST);
+}
+
+/* Another touch through the same word lies elsewhere. */
+static bool is_divided(const struct rename_use *use, const struct plan_effect *effect,
+                       const struct range *range)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    for (uint32_t i = 0; i < group->effect_count; i++) {
+        const struct plan_effect *other = &use->plan->effects[group->first_effect + i];
+        if (is_touch(other) && other->step == effect->step && other->offset == effect->offset &&
+            relation_of(use, other, range) != INSIDE)
+            return true;
+    }
+    return false;
+}
+
+static bool goes_on(const struct rename_use *use, const struct range *range)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    bool is_its_own = is_own(use, range);
+    for (uint32_t i = 0; !is_its_own && i < own_count(use); i++) {
+        const struct range own = own_range(use, i);
+        if (!are_apart(&own, range)) return false;
+    }
+    for (uint32_t i = 0; i < group->effect_count; i++) {
+        const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
+        if (!is_touch(effect)) continue;
+        enum relation relation = relation_of(use, effect, range);
+        if (relation == APART || (is_its_own && is_member(use, effect->step))) continue;
+        if (is_its_own || relation == ACROSS || !(effect->flags & PLAN_TOUCH_MOVABLE) ||
+            !may_write(effect, range) || is_divided(use, effect, range))
+            return false;
     }
     return true;
 }
 
-void rename_done(const struct rename_use *use)
+uint32_t rename_in_the_way(const struct rename_use *use)
 {
-    shim_count(COUNT_RENAMED);
-    renames.variant = use->variant;
-    renames.state = renames.state == AWAY ? HERE : AWAY;
-    if (renames.state == HERE && !renames.is_partial) put_buffers();
+    const struct plan_group *group = &use->plan->groups[use->group];
+    bool is_other = use->stream != renames.stream || group->effect_count > MOVES_MOST;
+    for (uint32_t i = rename_ranges; i-- > 0;)
+        if (is_other || !goes_on(use, &renames.ranges[i])) return i;
+    return RENAME_NONE;
 }
 
-/* --- the end --- */
+static void move_word(unsigned char *word, uint32_t range, uint64_t distance)
+{
+    uint64_t value;
+    for (uint32_t i = 0; i < renames.move_count; i++)
+        if (renames.moves[i].word == word) return;
+    memcpy(&value, word, sizeof value);
+    value += distance;
+    memcpy(word, &value, sizeof value);
+    renames.moves[renames.move_count++] = (struct move){word, range, distance};
+}
+
+static void undo_moves(uint32_t range)
+{
+    for (uint32_t i = renames.move_count; i-- > 0;) {
+        struct move *move = &renames.moves[i];
+        if (move->range == range) {
+            uint64_t value;
+            memcpy(&value, move->word, sizeof value);
+            value -= move->distance;
+            memcpy(move->word, &value, sizeof value);
+            *move = renames.moves[--renames.move_count];
+        } else if (move->range > range) {
+            move->range--;
+        }
+    }
+}
+
+static bool is_noted(const struct range *range, const struct plan_box *box)
+{
+    for (uint32_t i = 0; i < range->mirror_count; i++)
+        if (!memcmp(&range->mirrors[i], box, sizeof *box)) return true;
+    return false;
+}
+
+/* Rows of the one are parts of rows of the other. */
+static bool is_in_box(const struct plan_box *inner, const struct plan_box *outer)
+{
+    if (inner->from < outer->from || !outer->row_pitch) return false;
+    uint64_t at = inner->from - outer->from, column = at % outer->row_pitch, row = at / outer->row_pitch;
+    bool is_plain = inner->layers == 1 && outer->layers == 1 &&
+                    (inner->rows == 1 || inner->row_pitch == outer->row_pitch);
+    return is_plain && column + inner->width <= outer->width && row + inner->rows <= outer->rows;
+}
+
+static void note_written(const struct rename_use *use, const struct plan_effect *effect, struct range *range)
+{
+    uint64_t first = word_at(use, effect->step, effect->offset) + (uint64_t)effect->from - range->address;
+    if (effect->kind != PLAN_TOUCH_WRITTEN || !is_partial(range)) return;
+    for (uint32_t i = 0; i < effect->box_count; i++) {
+        struct plan_box box = use->plan->boxes[effect->first_box + i];
+        box.from += first;
+        if (!is_in_box(&box, &range->rename->written) && !is_noted(range, &box))
+            range->mirrors[range->mirror_count++] = box;
+    }
+}
+
+void rename_move(const struct rename_use *use)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    for (uint32_t r = 0; r < rename_ranges; r++) {
+        struct range *range = &renames.ranges[r];
+        if (is_own(use, range)) continue;
+        for (uint32_t i = 0; i < group->effect_count; i++) {
+            const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
+            if (is_touch(effect) && relation_of(use, effect, range) == INSIDE)
+                note_written(use, effect, range);
+        }
+        for (uint32_t i = 0; range->is_away && i < group->effect_count; i++) {
+            const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
+            if (is_touch(effect) && relation_of(use, effect, range) == INSIDE)
+                move_word(use->held[effect->step].arguments + effect->offset, r,
+                          range->shadow - range->address);
+        }
+    }
+}
+
+void rename_settle(void)
+{
+    renames.move_count = 0;
+}
+
+/* --- copies --- */
 
 static CUresult copy_rows(const struct plan_box *box, CUdeviceptr to, CUdeviceptr from)
 {
@@ -182,30 +316,126 @@ static CUresult copy_box(const struct plan_box *box, CUdeviceptr to, CUdeviceptr
     return copy_rows(box, to, from);
 }
 
-static void copy_back(const struct range *range)
+/* What launches beside the uses have written of the range, in the buffer that is current. */
+static CUresult copy_mirrors(struct range *range, bool is_back)
+{
+    CUresult result = CUDA_SUCCESS;
+    CUdeviceptr to = is_back ? range->address : range->shadow,
+                from = is_back ? range->shadow : range->address;
+    if (range->mirror_count) chain_cut();
+    for (uint32_t i = 0; i < range->mirror_count && result == CUDA_SUCCESS; i++) {
+        result = copy_box(&range->mirrors[i], to + range->mirrors[i].from, from + range->mirrors[i].from);
+        shim_count(COUNT_MIRRORED);
+    }
+    range->mirror_count = 0;
+    return result;
+}
+
+/* --- a use --- */
+
+static void put_buffer(uint32_t range)
+{
+    shadow_put(renames.ranges[range].shadow);
+    rename_ranges--;
+    for (uint32_t i = range; i < rename_ranges; i++) renames.ranges[i] = renames.ranges[i + 1];
+}
+
+/* Bytes that a use does not write are read in both buffers. */
+static bool make_equal(const struct range *range)
+{
+    if (!is_partial(range)) return true;
+    chain_cut();
+    return REAL(cuMemcpyDtoDAsync_v2)(range->shadow, range->address, range->bytes, stream_here()) ==
+           CUDA_SUCCESS;
+}
+
+/* The range is the last one then. */
+static bool start(const struct range *own, CUstream stream)
+{
+    struct range *range = &renames.ranges[rename_ranges];
+    if (rename_ranges == RANGES_MOST) return false;
+    *range = *own;
+    range->is_away = false;
+    range->mirror_count = 0;
+    range->shadow = shadow_take(range->address, range->bytes, stream);
+    if (!range->shadow) return false;
+    renames.stream = stream;
+    rename_ranges++;
+    if (make_equal(range)) return true;
+    put_buffer(rename_ranges - 1);
+    return false;
+}
+
+static struct range *find_range(const struct range *own)
+{
+    for (uint32_t i = 0; i < rename_ranges; i++)
+        if (is_same(&renames.ranges[i], own)) return &renames.ranges[i];
+    return NULL;
+}
+
+bool rename_begin(const struct rename_use *use, unsigned char *parameters)
+{
+    for (uint32_t i = 0; i < own_count(use); i++) {
+        const struct range own = own_range(use, i);
+        if (!find_range(&own) && !start(&own, use->stream)) return false;
+        struct range *range = find_range(&own);
+        if (copy_mirrors(range, range->is_away) != CUDA_SUCCESS) return false;
+        const uint64_t here = 0, away = range->shadow - range->address;
+        unsigned char *distances = parameters + own.rename->destination_offset;
+        memcpy(distances, range->is_away ? &away : &here, sizeof away);
+        memcpy(distances + 8, range->is_away ? &here : &away, sizeof away);
+    }
+    return true;
+}
+
+void rename_done(const struct rename_use *use)
+{
+    shim_count(COUNT_RENAMED);
+    for (uint32_t i = 0; i < own_count(use); i++) {
+        const struct range own = own_range(use, i);
+        struct range *range = find_range(&own);
+        range->is_away = !range->is_away;
+        if (!range->is_away && !is_partial(range)) {
+            undo_moves((uint32_t)(range - renames.ranges));
+            put_buffer((uint32_t)(range - renames.ranges));
+        }
+    }
+}
+
+/* --- the end --- */
+
+static void copy_back(struct range *range)
 {
     const struct plan_box *box = &range->rename->written;
     CUresult result;
     chain_cut();
-    if (range->rename->flags & PLAN_RENAME_PARTIAL)
+    if (is_partial(range))
         result = copy_box(box, range->address + box->from, range->shadow + box->from);
     else
         result = REAL(cuMemcpyDtoDAsync_v2)(range->address, range->shadow, range->bytes, stream_here());
+    if (result == CUDA_SUCCESS) result = copy_mirrors(range, true);
     shim_count(COUNT_RESTORES);
     shim_remember_error(result);
     if (result != CUDA_SUCCESS) shim_latch("a renamed array could not be copied back");
 }
 
+unsigned rename_end_range(uint32_t range)
+{
+    bool is_away = renames.ranges[range].is_away;
+    if (is_away) copy_back(&renames.ranges[range]);
+    undo_moves(range);
+    put_buffer(range);
+    return is_away;
+}
+
 unsigned rename_end(void)
 {
-    unsigned copies = renames.state == AWAY ? rename_ranges : 0;
-    for (uint32_t i = 0; i < copies; i++) copy_back(&renames.ranges[i]);
-    put_buffers();
+    unsigned copies = 0;
+    while (rename_ranges) copies += rename_end_range(rename_ranges - 1);
     return copies;
 }
 
 void rename_forget(void)
 {
-    rename_ranges = 0;
-    renames.state = NONE;
+    rename_ranges = renames.move_count = 0;
 }

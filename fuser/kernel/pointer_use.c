@@ -67,11 +67,15 @@ static uint32_t may_hold(const struct ptx_instruction *instruction)
     switch (instruction->opcode) {
     case PTX_OP_MOV:
     case PTX_OP_CVTA:
-    case PTX_OP_SUB: return 1u << 1;
+    case PTX_OP_SUB:
+        return 1u << 1;
     case PTX_OP_ADD:
-    case PTX_OP_SELP: return 1u << 1 | 1u << 2;
-    case PTX_OP_MAD: return 1u << 3;
-    default: return 0;
+    case PTX_OP_SELP:
+        return 1u << 1 | 1u << 2;
+    case PTX_OP_MAD:
+        return 1u << 3;
+    default:
+        return 0;
     }
 }
 

@@ -4,6 +4,7 @@
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/holding.h"
 #include "fuser/planner/measurements.h"
+#include "fuser/planner/redirect.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
 #include "fuser/planner/profit.h"
@@ -37,10 +38,12 @@ static bool weigh(struct search *search)
     return true;
 }
 
-static void extend_chain(const struct program *program, struct search_group *group, uint32_t first)
+static void extend_chain(struct search *search, struct search_group *group, uint32_t first)
 {
-    bool goes_on = group->uses && group->chain_end == first &&
-                   program->launches[first].window == program->launches[first - 1].window;
+    const struct program_launch *launches = search->program->launches;
+    uint32_t end = group->chain_end, last = end - group->step_count;
+    bool goes_on = group->uses && launches[first].window == launches[end - 1].window &&
+                   redirect_goes_on(search, group, last, end, first, &group->mirrors);
     if (!goes_on) {
         group->chains++;
         group->chain_length = 0;
@@ -56,14 +59,14 @@ static void extend_chain(const struct program *program, struct search_group *gro
 static void update_copying(const struct search *search, struct search_group *group)
 {
     double before = group->copying_ns;
-    group->copying_ns =
-        verdict_copying_ns(search, group->verdict, group->restores, group->chains) / (double)group->uses;
+    const struct profit_copies copies = {group->restores, group->chains, group->mirrors};
+    group->copying_ns = verdict_copying_ns(search, group->verdict, &copies) / (double)group->uses;
     group->projected.fused_ns += group->copying_ns - before;
 }
 
 static void use_group(struct search *search, struct search_group *group, uint32_t first)
 {
-    extend_chain(search->program, group, first);
+    if (group->verdict->rename_count) extend_chain(search, group, first);
     group->uses++;
     for (uint32_t i = 0; i < group->step_count; i++) {
         search->group_of[first + i] = group;
@@ -104,7 +107,7 @@ static bool choose(struct search *search)
     struct program *program = search->program;
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        group->uses = group->chains = group->restores = group->largest_gap_ns = 0;
+        group->uses = group->chains = group->restores = group->mirrors = group->largest_gap_ns = 0;
         memset(group->gap_ns_sum, 0, sizeof group->gap_ns_sum);
     }
     for (uint32_t i = 0; i < program->launch_count; i++) {

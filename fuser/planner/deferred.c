@@ -7,6 +7,7 @@
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/profit.h"
+#include "fuser/planner/redirect.h"
 
 #include <string.h>
 
@@ -250,20 +251,6 @@ static bool is_elsewhere(const struct playing *playing, uint32_t launch)
     return launches[launch].record->stream != launches[playing->stores[0].first].record->stream;
 }
 
-static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
-{
-    const struct deferred_store use = {group, first};
-    if (playing->deferred_count && is_elsewhere(playing, first)) materialise_all(playing);
-    for (uint32_t i = playing->deferred_count; i-- > 0;)
-        if (group->deferred && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
-    for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
-    if (!group->deferred) return;
-    note_prefix(playing, group->deferred, first);
-    if (playing->deferred_count == STORES_MOST) materialise(playing, 0);
-    playing->stores[playing->deferred_count++] = use;
-    group->deferred->deferrals++;
-}
-
 static void note_bystander(struct playing *playing, uint32_t launch)
 {
     struct hash128 key;
@@ -273,6 +260,37 @@ static void note_bystander(struct playing *playing, uint32_t launch)
         if (!memcmp(&playing->keys[i], &key, sizeof key)) return;
     playing->keys[playing->bystander_count] = key;
     playing->bystanders[playing->bystander_count++] = launch;
+}
+
+/* Launches that a chain of uses with second buffers goes on over. */
+static void note_between(struct playing *playing, struct search_group *group, uint32_t first)
+{
+    struct search *search = playing->search;
+    uint32_t end = group->chain_end;
+    uint64_t copies = 0;
+    bool goes_on =
+        group->chain_length && redirect_goes_on(search, group, end - group->step_count, end, first, &copies);
+    for (uint32_t i = end; goes_on && i < first; i++) {
+        const struct search_group *between = search->group_of[i];
+        if (!between || !between->is_kept) note_bystander(playing, i);
+    }
+    group->chain_length = 1;
+    group->chain_end = first + group->step_count;
+}
+
+static void use_group(struct playing *playing, struct search_group *group, uint32_t first)
+{
+    const struct deferred_store use = {group, first};
+    if (group->group->rename_count) note_between(playing, group, first);
+    if (playing->deferred_count && is_elsewhere(playing, first)) materialise_all(playing);
+    for (uint32_t i = playing->deferred_count; i-- > 0;)
+        if (group->deferred && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
+    for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
+    if (!group->deferred) return;
+    note_prefix(playing, group->deferred, first);
+    if (playing->deferred_count == STORES_MOST) materialise(playing, 0);
+    playing->stores[playing->deferred_count++] = use;
+    group->deferred->deferrals++;
 }
 
 static void make_launch(struct playing *playing, uint32_t launch)
@@ -303,6 +321,7 @@ static void reset(struct search *search)
 {
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_deferred *deferred = search->groups[i]->deferred;
+        search->groups[i]->chain_length = 0;
         if (!deferred) continue;
         deferred->deferrals = deferred->materialised = 0;
         deferred->spoiler = DEFERRED_NONE;

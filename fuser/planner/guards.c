@@ -7,12 +7,13 @@
 #include "fuser/planner/guards.h"
 
 #include "fuser/planner/contents.h"
+#include "fuser/planner/redirect.h"
 #include "fuser/planner/shift.h"
 
 #include <string.h>
 
 struct pointer { /* one base of one step */
-    uint32_t step, offset, array;
+    uint32_t step, base, offset, array;
     int64_t array_offset;
     int64_t from, to; /* of its accesses */
     bool is_read, is_written, is_unordered, is_variable, is_sum,
@@ -60,6 +61,7 @@ static void collect_pointers(struct making *making)
             if (!access_has_word(base)) continue;
             making->pointers[making->pointer_count++] =
                 (struct pointer){.step = s,
+                                 .base = b,
                                  .offset = base->argument_offset,
                                  .array = binding->array,
                                  .array_offset = binding->offset,
@@ -240,8 +242,41 @@ static bool written_range(const struct making *making, const struct array_use *u
     return is_written;
 }
 
+struct plan_box plan_box_of(const struct group_box *box)
+{
+    return (struct plan_box){.from = (uint64_t)box->from,
+                             .width = box->width,
+                             .row_pitch = box->row_pitch,
+                             .rows = box->rows,
+                             .layers = box->layers,
+                             .layer_rows = box->layer_rows};
+}
+
+/* Only replay's renames ask for it (interpose/rename.h). */
+static bool is_redirected(const struct search *search)
+{
+    for (uint32_t i = 0; i < search->group_count; i++)
+        if (search->groups[i]->is_kept && search->groups[i]->group->rename_count) return true;
+    return false;
+}
+
+/* How it can be given the address of another buffer. */
+static void note_redirection(struct making *making, const struct pointer *pointer, struct plan_effect *effect)
+{
+    struct group_conditions *conditions = making->conditions;
+    struct group_box boxes[REDIRECT_BOXES];
+    uint32_t launch = making->group->launches[pointer->step], count = 0;
+    if (!effect->is_exact || !redirect_may_move(making->search, launch, pointer->base)) return;
+    effect->flags = PLAN_TOUCH_MOVABLE;
+    if (pointer->is_written) count = redirect_boxes(making->search, launch, pointer->base, boxes);
+    effect->first_box = conditions->box_count;
+    effect->box_count = count;
+    for (uint32_t i = 0; i < count; i++) conditions->boxes[conditions->box_count++] = plan_box_of(&boxes[i]);
+}
+
 static void note_effects(struct making *making)
 {
+    bool is_asked = is_redirected(making->search);
     struct group_conditions *conditions = making->conditions;
     for (uint32_t i = 0; i < making->array_count; i++) {
         const struct array_use *use = &making->arrays[i];
@@ -252,13 +287,14 @@ static void note_effects(struct making *making)
     for (uint32_t i = 0; i < making->pointer_count; i++) {
         const struct pointer *pointer = &making->pointers[i];
         if (!pointer->is_written && !pointer->is_read) continue;
-        conditions->effects[conditions->effect_count++] =
-            (struct plan_effect){.kind = pointer->is_written ? PLAN_TOUCH_WRITTEN : PLAN_TOUCH_READ,
-                                 .step = pointer->step,
-                                 .offset = pointer->offset,
-                                 .is_exact = !pointer->roams,
-                                 .from = pointer->roams ? 0 : pointer->from,
-                                 .to = pointer->roams ? 0 : pointer->to};
+        struct plan_effect *effect = &conditions->effects[conditions->effect_count++];
+        *effect = (struct plan_effect){.kind = pointer->is_written ? PLAN_TOUCH_WRITTEN : PLAN_TOUCH_READ,
+                                       .step = pointer->step,
+                                       .offset = pointer->offset,
+                                       .is_exact = !pointer->roams,
+                                       .from = pointer->roams ? 0 : pointer->from,
+                                       .to = pointer->roams ? 0 : pointer->to};
+        if (is_asked) note_redirection(making, pointer, effect);
     }
 }
 
@@ -280,7 +316,11 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     if (!making.conditions || !making.pointers || !making.arrays) return NULL;
     making.conditions->steps = arena_calloc(arena, group->step_count, sizeof *making.conditions->steps);
     making.conditions->effects = arena_calloc(arena, 2 * bases + 1, sizeof *making.conditions->effects);
-    if (!making.conditions->steps || !making.conditions->effects || !fill_masks(&making)) return NULL;
+    making.conditions->boxes =
+        arena_calloc(arena, REDIRECT_BOXES * bases + 1, sizeof *making.conditions->boxes);
+    if (!making.conditions->steps || !making.conditions->effects || !making.conditions->boxes ||
+        !fill_masks(&making))
+        return NULL;
     collect_pointers(&making);
     collect_arrays(&making);
     for (uint32_t i = 0; i < making.array_count; i++) {

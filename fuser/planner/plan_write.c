@@ -85,32 +85,25 @@ static void add_steps(struct search *search, struct plan_builder *builder, const
 
 _Static_assert((int)RENAME_MOST <= (int)PLAN_RENAMES_LIMIT, "ranges of a group");
 
-static struct plan_box box_of(const struct group_box *box)
-{
-    return (struct plan_box){.from = (uint64_t)box->from,
-                             .width = box->width,
-                             .row_pitch = box->row_pitch,
-                             .rows = box->rows,
-                             .layers = box->layers,
-                             .layer_rows = box->layer_rows};
-}
-
 /* Two parameters each, old and new side by side. */
 static void add_renames(struct plan_builder *builder, const struct search_group *group)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < group->group->rename_count; i++) {
         const struct group_rename *rename = &group->group->renames[i];
+        uint64_t before = (uint64_t)group->widened[i].before, behind = (uint64_t)group->widened[i].behind;
+        bool is_partial = rename->is_partial || before || behind;
+        struct plan_box written = is_partial ? plan_box_of(&rename->written) : (struct plan_box){0};
+        if (is_partial) written.from += before;
         while (!group->code.parameters[next].is_distance) next++;
-        plan_build_rename(
-            builder, &(struct plan_rename){
-                         .step = group->member_steps[rename->member],
-                         .offset = rename->argument_offset,
-                         .from = rename->from,
-                         .bytes = rename->bytes,
-                         .destination_offset = group->code.parameters[next].destination_offset,
-                         .flags = rename->is_partial ? PLAN_RENAME_PARTIAL : 0,
-                         .written = rename->is_partial ? box_of(&rename->written) : (struct plan_box){0}});
+        plan_build_rename(builder, &(struct plan_rename){.step = group->member_steps[rename->member],
+                                                         .offset = rename->argument_offset,
+                                                         .from = rename->from - (int64_t)before,
+                                                         .bytes = rename->bytes + before + behind,
+                                                         .destination_offset =
+                                                             group->code.parameters[next].destination_offset,
+                                                         .flags = is_partial ? PLAN_RENAME_PARTIAL : 0,
+                                                         .written = written});
         next += 2;
     }
 }
@@ -162,7 +155,7 @@ static bool add_stales(struct search *search, struct plan_builder *builder, cons
                                      .flags = range->is_complete ? PLAN_STALE_COMPLETE : 0};
         if (range->left.width) {
             planned.flags |= PLAN_STALE_PARTIAL;
-            planned.left = box_of(&range->left);
+            planned.left = plan_box_of(&range->left);
         }
         plan_build_stale(builder, &planned, covers, count);
     }
@@ -232,7 +225,8 @@ static bool add_pattern(struct search *search, struct plan_builder *builder, con
     plan_build_group(builder, group->name, flags, gain > 0 ? (uint64_t)gain : 0, (uint64_t)least);
     add_steps(search, builder, group, conditions);
     for (uint32_t i = 0; i < conditions->effect_count; i++)
-        plan_build_effect(builder, &conditions->effects[i]);
+        plan_build_effect(builder, &conditions->effects[i],
+                          conditions->boxes + conditions->effects[i].first_box);
     return true;
 }
 

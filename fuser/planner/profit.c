@@ -202,15 +202,15 @@ double profit_saved_ns(struct search *search, const struct search_group *planned
     return sum;
 }
 
-double profit_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
-                         uint64_t chains)
+double profit_copying_ns(const struct search *search, const struct group *group,
+                         const struct profit_copies *copies)
 {
-    double sum = 0;
+    double least = search->projection.floor_ns + search->projection.gap_ns,
+           sum = least * (double)copies->mirrors;
     for (uint32_t i = 0; i < group->rename_count; i++) {
         const struct group_rename *rename = &group->renames[i];
-        double one = search->projection.floor_ns + search->projection.gap_ns +
-                     2 * (double)rename->bytes / search->projection.bytes_per_ns;
-        sum += one * (double)(restores + (rename->is_partial ? chains : 0));
+        double one = least + 2 * (double)rename->bytes / search->projection.bytes_per_ns;
+        sum += one * (double)(copies->restores + (rename->is_partial ? copies->chains : 0));
     }
     return sum;
 }

@@ -17,9 +17,13 @@ bool profit_covers_loading(const struct search *search, double gain, uint64_t us
 uint64_t profit_most_uses(const struct search *search, const struct search_group *planned);
 /* Of the members' times, what the traffic takes that no longer goes to memory, as far as that is known to save time. */
 double profit_saved_ns(struct search *search, const struct search_group *planned, const struct group *group);
-/* Copying renamed ranges back at the end of so many chains of uses, and forth at the beginning. */
-double profit_copying_ns(const struct search *search, const struct group *group, uint64_t restores,
-                         uint64_t chains);
+struct profit_copies {
+    uint64_t restores,
+        chains; /* of renamed ranges, back at the end of so many chains of uses, and forth at the beginning */
+    uint64_t mirrors; /* of pieces, from buffer to buffer */
+};
+double profit_copying_ns(const struct search *search, const struct group *group,
+                         const struct profit_copies *copies);
 /* Shared memory that hands values on saves traffic, and takes room from other blocks: it is used or not. */
 void profit_choose_block_tiles(struct search *search, const struct search_group *planned);
 

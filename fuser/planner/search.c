@@ -3,6 +3,7 @@
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
 #include "fuser/planner/measurements.h"
+#include "fuser/planner/redirect.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
 #include "fuser/planner/profit.h"
@@ -64,9 +65,9 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     if (!verdict) return why_nothing(search);
     if (verdict->refusal) return verdict->refusal;
     if (!is_wanted(search, verdict->kind)) return "it is a fusion of a kind that the plan is to do without";
-    /* Where the same launches follow at once, uses may be a chain. */
-    if (!draft_come_again(search, planned->launches[0], planned->step_count, planned->step_count))
-        planned->copying_ns = verdict_copying_ns(search, verdict, 1, 1);
+    /* Where the same launches follow, uses may be a chain. */
+    if (verdict->rename_count && !redirect_comes_again(search, planned, planned->launches[0]))
+        planned->copying_ns = verdict_copying_ns(search, verdict, &(struct profit_copies){1, 1, 0});
     planned->projected = verdict->projected;
     planned->projected.fused_ns += planned->copying_ns;
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a

@@ -11,6 +11,7 @@
 #include "fuser/planner/crew.h"
 #include "common/plan.h"
 #include "fuser/codegen/codegen.h"
+#include "fuser/fusion/rename.h"
 #include "fuser/planner/pairs.h"
 #include "fuser/planner/planner.h"
 #include "fuser/planner/projection.h"
@@ -39,10 +40,14 @@ struct search_group { /* a group as planned; launches are those of its first use
     uint32_t largest_gap_ns;
     double held_apart_ns,
         held_gain_ns; /* of all uses: how long they take apart, and less fused (holding.h) */
-    /* With renamed ranges: uses that follow each other at once, in one window, are a chain. */
+    /* With renamed ranges: uses that follow each other in one window are a chain, where launches between let it go on. */
     uint32_t chain_end, chain_length; /* of the last one: the launch behind it, uses */
     uint64_t chains, restores; /* restores: chains of an odd length, after which the ranges are copied back */
-    double copying_ns;         /* what that costs a use, on average: part of projected.fused_ns */
+    uint64_t mirrors;          /* what launches between uses write there, and is copied to the other buffer */
+    struct {
+        int64_t before, behind;
+    } widened[RENAME_MOST];             /* bytes that are renamed along with each range (redirect.h) */
+    double copying_ns;                  /* what that costs a use, on average: part of projected.fused_ns */
     bool is_compiled, is_ahead;         /* is_ahead: a crew was given it to compile */
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
@@ -79,6 +84,7 @@ struct search {
     uint32_t bystander_count;
     struct search_cover *covers; /* deferred.h: those that the recorded program shows */
     uint32_t cover_count, cover_capacity;
+    struct redirect **redirects;     /* by class: redirect.h */
     const struct measured *measured; /* by runs, where a group of those lost; or NULL: measurements.h */
     const char *error;               /* after search_run failed: why, with the next step */
 };

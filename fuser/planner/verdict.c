@@ -30,13 +30,13 @@ bool verdict_carry_out(struct search *search, struct search_group *planned)
     return planned->group && !planned->group->refusal;
 }
 
-double verdict_copying_ns(const struct search *search, const struct verdict *verdict, uint64_t restores,
-                          uint64_t chains)
+double verdict_copying_ns(const struct search *search, const struct verdict *verdict,
+                          const struct profit_copies *copies)
 {
     struct group_rename renames[RENAME_MOST];
     memcpy(renames, verdict->renames, sizeof renames);
     const struct group group = {.renames = renames, .rename_count = verdict->rename_count};
-    return profit_copying_ns(search, &group, restores, chains);
+    return profit_copying_ns(search, &group, copies);
 }
 
 /* As this process finds; false when memory is out, or time is over. */
@@ -53,8 +53,7 @@ static bool judge(struct search *search, const struct search_group *planned, str
     verdict->kind = group_kind(group);
     verdict->has_stages = group->stage_count;
     for (uint32_t i = 0; i < group->rename_count; i++, verdict->rename_count++)
-        verdict->renames[i] = (struct group_rename){.bytes = group->renames[i].bytes,
-                                                    .is_partial = group->renames[i].is_partial};
+        verdict->renames[i] = group->renames[i];
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
     verdict->dead_ns = dead_stores_ns(search, &tried, group);

@@ -5,7 +5,7 @@
 #define KFUSE_FUSER_PLANNER_VERDICT_H
 
 #include "fuser/fusion/rename.h"
-#include "fuser/planner/search.h"
+#include "fuser/planner/profit.h"
 
 #include <uthash.h>
 
@@ -25,8 +25,8 @@ struct verdict {
 /* Of the planned group's members. Owned by the search; NULL when memory is out, or time is over. */
 const struct verdict *verdict_of(struct search *search, const struct search_group *planned);
 /* As profit_copying_ns. */
-double verdict_copying_ns(const struct search *search, const struct verdict *verdict, uint64_t restores,
-                          uint64_t chains);
+double verdict_copying_ns(const struct search *search, const struct verdict *verdict,
+                          const struct profit_copies *copies);
 /* Sets planned->group, whose verdict is that it is legal. False when memory is out, or time is over. */
 bool verdict_carry_out(struct search *search, struct search_group *planned);
 

@@ -57,8 +57,8 @@ static struct plan_builder *build_sample(struct arena *arena)
     plan_build_group(builder, "scale_add", 0, 5000, 0);
     plan_build_step(builder, &steps[0], mask, value, &value_is, 1);
     plan_build_step(builder, &steps[1], NULL, NULL, &same, 1);
-    plan_build_effect(builder,
-                      &(struct plan_effect){.kind = PLAN_WRITES, .step = 1, .offset = 8, .to = 4096});
+    plan_build_effect(builder, &(struct plan_effect){.kind = PLAN_WRITES, .step = 1, .offset = 8, .to = 4096},
+                      NULL);
     plan_build_variant(builder, &variant, "kfuse_scale_add", ptx, sizeof ptx, parameters, 2, &inside, 1);
     plan_build_variant(builder, &variant, "kfuse_scale_add_2", ptx, sizeof ptx, parameters, 2, NULL, 0);
     plan_build_rename(builder, &rename);

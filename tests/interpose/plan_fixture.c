@@ -185,8 +185,8 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
                         &pattern->guards[i], pattern->guards[i].kind != GUARD_KINDS);
     }
     if (fixture->written)
-        plan_build_effect(builder,
-                          &(struct plan_effect){.kind = PLAN_WRITES, .is_exact = 1, .to = fixture->written});
+        plan_build_effect(
+            builder, &(struct plan_effect){.kind = PLAN_WRITES, .is_exact = 1, .to = fixture->written}, NULL);
     struct plan_variant variant = {
         .grid = {4, 1, 1}, .block = {32, 1, 1}, .parameter_bytes = pattern->parameter_bytes, .registers = 16};
     snprintf(code, sizeof code, ".version 8.0 // code of %s", pattern->name);

@@ -156,9 +156,9 @@ static void add_group(struct plan_builder *builder, const struct recipe *recipe)
         plan_build_step(builder, &step, mask, value, same, 2 * i);
     }
     struct plan_effect effect = {.is_exact = 1, .from = recipe->from, .to = recipe->to};
-    plan_build_effect(builder, &effect);
+    plan_build_effect(builder, &effect, NULL);
     effect.offset = 8;
-    plan_build_effect(builder, &effect);
+    plan_build_effect(builder, &effect, NULL);
     plan_build_variant(builder, &variant, recipe->fused, ptx, strlen(ptx) + 1, &all, 1, NULL, 0);
     plan_build_rename(builder, &recipe->rename);
 }
