@@ -364,8 +364,7 @@ static bool check_stales(struct check *check, const struct plan_group *group, ui
         return (!variant->rematerialisation && !variant->reserved) ||
                reject(check, "variant %u has a rematerialisation for nothing", index);
     bool has_next = index + 1 < group->first_variant + group->variant_count;
-    if (variant->rename_count || variant->reserved ||
-        !is_rematerialisation(plan, group, variant->rematerialisation) || !has_next ||
+    if (variant->reserved || !is_rematerialisation(plan, group, variant->rematerialisation) || !has_next ||
         plan->variants[index + 1].stale_count)
         return reject(check, "variant %u leaves ranges stale for which there is no help", index);
     for (uint32_t i = first; i < first + count; i++)

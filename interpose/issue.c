@@ -121,42 +121,33 @@ static struct deferred_use deferred_of_matched(void)
 }
 
 /* Leaves what it does not store stale. */
-static CUresult issue_deferring(void)
+static void defer(const struct rename_use *use)
 {
-    const struct deferred_use use = deferred_of_matched();
-    CUresult result = issue_fused();
-    if (result == CUDA_SUCCESS && matched_variant()->stale_count) {
-        if (!deferred_is_pending()) queue.has_waited = false;
-        deferred_add(&use);
-    }
-    return result;
-}
-
-/* The second buffer of what has come back whole goes to others. */
-static void give_up_buffers(void)
-{
-    for (uint32_t i = rename_ranges; i-- > 0;) {
-        const struct rename_place place = rename_place(i);
-        const struct deferred_touch buffer = {
-            .address = place.shadow, .bytes = place.bytes, .is_written = true};
-        if (place.is_away && deferred_is_pending()) deferred_resolve_touch(&buffer, true);
-    }
+    const struct deferred_use deferring = deferred_of_matched();
+    if (!matched_variant()->stale_count) return;
+    if (!deferred_is_pending()) queue.has_waited = false;
+    rename_move_members(use, matched_variant()->rematerialisation);
+    deferred_add(&deferring);
 }
 
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
-    if (!matched_variant()->rename_count) return issue_deferring();
     const struct rename_use use = matched_use();
-    give_up_buffers();
-    bool is_pushed = queue_push_context();
-    bool has_begun = rename_begin(&use, queue.parameters);
-    queue_pop_context(is_pushed);
-    if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
+    bool has_ranges = matched_variant()->rename_count;
+    if (has_ranges) {
+        bool is_pushed = queue_push_context();
+        bool has_begun = rename_begin(&use, queue.parameters);
+        queue_pop_context(is_pushed);
+        if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     CUresult result = issue_fused();
     if (result != CUDA_SUCCESS) return result;
-    rename_done(&use);
-    queue.renamed = ++queue.tickets;
+    defer(&use);
+    if (has_ranges) {
+        rename_done(&use, deferred_is_pending());
+        queue.renamed = ++queue.tickets;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -164,8 +155,9 @@ static CUresult issue_renamed(void)
 static CUresult issue_restored(void)
 {
     CUresult result = issue_renamed();
-    issue_restore();
     if (deferred_is_pending()) deferred_rematerialise_last();
+    if (rename_is_on()) deferred_forget(); /* what it would be made of is about to be overwritten */
+    issue_restore();
     return result;
 }
 

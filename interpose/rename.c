@@ -132,6 +132,13 @@ static enum relation relation_of(const struct rename_use *use, const struct plan
     return is_inside ? INSIDE : ACROSS;
 }
 
+static struct range *find_range(const struct range *own)
+{
+    for (uint32_t i = 0; i < rename_ranges; i++)
+        if (is_same(&renames.ranges[i], own)) return &renames.ranges[i];
+    return NULL;
+}
+
 /* The use reads the range in one buffer, and writes it in the other. */
 static bool is_own(const struct rename_use *use, const struct range *range)
 {
@@ -147,10 +154,10 @@ static bool is_touch(const struct plan_effect *effect)
     return effect->kind == PLAN_TOUCH_READ || effect->kind == PLAN_TOUCH_WRITTEN;
 }
 
-static bool is_member(const struct rename_use *use, uint32_t step)
+static enum plan_step_role role_of(const struct rename_use *use, const struct plan_effect *effect)
 {
     const struct plan_group *group = &use->plan->groups[use->group];
-    return use->plan->steps[group->first_step + step].role == PLAN_MEMBER;
+    return (enum plan_step_role)use->plan->steps[group->first_step + effect->step].role;
 }
 
 /* What is written of a range that uses do not write whole is known, and there is room to note it. */
@@ -186,9 +193,11 @@ static bool goes_on(const struct rename_use *use, const struct range *range)
         const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
         if (!is_touch(effect)) continue;
         enum relation relation = relation_of(use, effect, range);
-        if (relation == APART || (is_its_own && is_member(use, effect->step))) continue;
-        if (is_its_own || relation == ACROSS || !(effect->flags & PLAN_TOUCH_MOVABLE) ||
-            !may_write(effect, range) || is_divided(use, effect, range))
+        enum plan_step_role role = role_of(use, effect);
+        if (relation == APART || (is_its_own && role == PLAN_MEMBER)) continue;
+        if ((is_its_own && role == PLAN_AFTER) || relation == ACROSS ||
+            !(effect->flags & PLAN_TOUCH_MOVABLE) || !may_write(effect, range) ||
+            is_divided(use, effect, range))
             return false;
     }
     return true;
@@ -264,17 +273,32 @@ void rename_move(const struct rename_use *use)
     const struct plan_group *group = &use->plan->groups[use->group];
     for (uint32_t r = 0; r < rename_ranges; r++) {
         struct range *range = &renames.ranges[r];
-        if (is_own(use, range)) continue;
+        bool is_its_own = is_own(use, range);
         for (uint32_t i = 0; i < group->effect_count; i++) {
             const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
-            if (is_touch(effect) && relation_of(use, effect, range) == INSIDE)
-                note_written(use, effect, range);
-        }
-        for (uint32_t i = 0; range->is_away && i < group->effect_count; i++) {
-            const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
-            if (is_touch(effect) && relation_of(use, effect, range) == INSIDE)
+            if (!is_touch(effect) || (is_its_own && role_of(use, effect) != PLAN_BEFORE)) continue;
+            if (relation_of(use, effect, range) != INSIDE) continue;
+            note_written(use, effect, range);
+            if (range->is_away)
                 move_word(use->held[effect->step].arguments + effect->offset, r,
                           range->shadow - range->address);
+        }
+    }
+}
+
+void rename_move_members(const struct rename_use *use, uint32_t steps)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    for (uint32_t o = 0; o < own_count(use); o++) {
+        const struct range own = own_range(use, o);
+        struct range *range = find_range(&own);
+        for (uint32_t i = 0; range && i < group->effect_count; i++) {
+            const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
+            if (!is_touch(effect) || !(steps >> effect->step & 1)) continue;
+            bool is_old = effect->step < own.rename->step;
+            if (range->is_away == is_old && relation_of(use, effect, range) == INSIDE)
+                move_word(use->held[effect->step].arguments + effect->offset,
+                          (uint32_t)(range - renames.ranges), range->shadow - range->address);
         }
     }
 }
@@ -366,13 +390,6 @@ static bool start(const struct range *own, CUstream stream)
     return false;
 }
 
-static struct range *find_range(const struct range *own)
-{
-    for (uint32_t i = 0; i < rename_ranges; i++)
-        if (is_same(&renames.ranges[i], own)) return &renames.ranges[i];
-    return NULL;
-}
-
 bool rename_begin(const struct rename_use *use, unsigned char *parameters)
 {
     for (uint32_t i = 0; i < own_count(use); i++) {
@@ -388,17 +405,16 @@ bool rename_begin(const struct rename_use *use, unsigned char *parameters)
     return true;
 }
 
-void rename_done(const struct rename_use *use)
+void rename_done(const struct rename_use *use, bool keeps_buffers)
 {
     shim_count(COUNT_RENAMED);
     for (uint32_t i = 0; i < own_count(use); i++) {
         const struct range own = own_range(use, i);
         struct range *range = find_range(&own);
         range->is_away = !range->is_away;
-        if (!range->is_away && !is_partial(range)) {
-            undo_moves((uint32_t)(range - renames.ranges));
-            put_buffer((uint32_t)(range - renames.ranges));
-        }
+        if (range->is_away || is_partial(range) || keeps_buffers) continue;
+        undo_moves((uint32_t)(range - renames.ranges));
+        put_buffer((uint32_t)(range - renames.ranges));
     }
 }
 

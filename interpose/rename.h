@@ -65,13 +65,17 @@ bool rename_fits(const struct rename_use *use);
 uint32_t rename_in_the_way(const struct rename_use *use);
 /* When none is: moves words that point into what is away, and notes what is written. */
 void rename_move(const struct rename_use *use);
+/* Of these steps, members that read ranges that the use renames: words that point there are moved to the buffer in which they find
+ * what they read. Between rename_begin and rename_done. */
+void rename_move_members(const struct rename_use *use, uint32_t steps);
 /* The launches are with the driver: their words are no longer known. */
 void rename_settle(void);
 /* Before the launch of what fits: puts the distances into the fused kernel's parameters. False when there are no buffers to be
  * had; then, or if the launch fails, rename_end. */
 bool rename_begin(const struct rename_use *use, unsigned char *parameters);
-/* The launch has succeeded. */
-void rename_done(const struct rename_use *use);
+/* The launch has succeeded. keeps_buffers: also those of ranges that have come back whole: a deferred store may need what is there.
+ */
+void rename_done(const struct rename_use *use, bool keeps_buffers);
 /* Copies back what is away of one range; the number of copies. An error of theirs is remembered for the program. What words of
  * launches that are not settled were moved is undone. Ranges behind it get lower numbers. */
 unsigned rename_end_range(uint32_t range);

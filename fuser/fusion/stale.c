@@ -89,7 +89,8 @@ static void add_range(const struct group *group, struct stale *stale, uint32_t m
     struct stale_range *range = &stale->ranges[stale->count];
     *range = (struct stale_range){.range = array_range_of(launch, access->base),
                                   .argument_offset = launch->summary->bases[access->base].argument_offset};
-    if (!array_range_is_known(&launch->summary->bases[access->base], &launch->bindings[access->base]) ||
+    if (launch->bindings[access->base].array >= ARRAY_RANGE_FIRST_NEW || /* renamed: a result */
+        !array_range_is_known(&launch->summary->bases[access->base], &launch->bindings[access->base]) ||
         !array_range_close(group->members, group->member_count, &range->range) ||
         !array_range_find_writer(group->members, group->member_count, &range->range) ||
         !may_be_stale(group, range))
@@ -102,7 +103,7 @@ static void add_range(const struct group *group, struct stale *stale, uint32_t m
 void stale_find(const struct group *group, struct stale *stale)
 {
     *stale = (struct stale){0};
-    if (group->refusal || group->rename_count || group->expansions) return;
+    if (group->refusal || group->expansions) return;
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];

@@ -17,7 +17,9 @@
  * each writes an edge that the other does not. In halo fusions alone, of members whose cells are threads.
  * Whether anybody is likely to want the range is the planner's to know
  * (fuser/planner/deferred.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups
- * that rename, or whose iterations are expanded. */
+ * whose iterations are expanded.
+ * 6. New contents of renamed ranges are no such ranges. What the rematerialisation reads of old or new contents, it reads in their
+ * buffer. So their members' pointers to it must be words that can be moved, which the planner looks at (planner/redirect.h). */
 #ifndef KFUSE_FUSER_FUSION_STALE_H
 #define KFUSE_FUSER_FUSION_STALE_H
 

@@ -54,6 +54,17 @@ static struct array_range stale_at(struct search *search, const struct deferred_
     return range;
 }
 
+/* Where the group renames: the rematerialisation finds there what it needs, until the chain of uses ends. */
+static bool is_renamed(struct search *search, const struct deferred_store *store,
+                       const struct array_range *reach)
+{
+    for (uint32_t i = 0; i < store->group->group->rename_count; i++) {
+        struct array_range range = redirect_range(search, store->group, i, store->first);
+        if (array_range_meet(&range, reach)) return true;
+    }
+    return false;
+}
+
 /* What its rematerialisation reads, but for what it has written itself, meets the range. */
 static bool is_needed(struct search *search, const struct deferred_store *store,
                       const struct array_range *range)
@@ -63,7 +74,9 @@ static bool is_needed(struct search *search, const struct deferred_store *store,
         struct bound_launch member = member_of(search, store, m);
         for (uint32_t b = 0; b < member.summary->base_count; b++) {
             struct array_range reach = array_range_reach(&member, b);
-            if (member.summary->bases[b].is_read && array_range_meet(&reach, range)) return true;
+            if (member.summary->bases[b].is_read && array_range_meet(&reach, range) &&
+                !is_renamed(search, store, &reach))
+                return true;
         }
     }
     return false;
@@ -270,6 +283,8 @@ static void note_between(struct playing *playing, struct search_group *group, ui
     uint64_t copies = 0;
     bool goes_on =
         group->chain_length && redirect_goes_on(search, group, end - group->step_count, end, first, &copies);
+    for (uint32_t i = playing->deferred_count; !goes_on && i-- > 0;)
+        if (playing->stores[i].group == group) materialise(playing, i);
     for (uint32_t i = end; goes_on && i < first; i++) {
         const struct search_group *between = search->group_of[i];
         if (!between || !between->is_kept) note_bystander(playing, i);
@@ -410,6 +425,22 @@ static bool store_narrowed(const struct search_group *group, struct stale *stale
     return has_changed;
 }
 
+/* What is made again where ranges are renamed is made by launches whose words point to the right buffer. */
+static void store_unmoved(struct search *search, const struct search_group *group, struct stale *stale)
+{
+    const struct group *decided = group->group;
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t b = 0; decided->rename_count && b < group->bound[m].summary->base_count; b++) {
+            struct array_range reach = array_range_reach(&group->bound[m], b);
+            uint32_t launch = group->launches[group->member_steps[m]];
+            for (uint32_t i = 0; i < decided->rename_count && stale->rematerialisation >> m & 1; i++) {
+                struct array_range range = redirect_range(search, group, i, group->launches[0]);
+                if (array_range_meet(&range, &reach) && !redirect_may_move(search, launch, b))
+                    stale_store(decided, stale, m);
+            }
+        }
+}
+
 /* After the ranges have changed. None are left, or memory is out: no deferring form. */
 static void form(struct search *search, struct search_group *group)
 {
@@ -461,6 +492,7 @@ static bool begin(struct search *search, struct search_group *group)
     find_stale(search, group, &deferred->stale);
     if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no deferring form */
     spare_passed(search, group, &deferred->stale);
+    store_unmoved(search, group, &deferred->stale);
     group->deferred = deferred;
     form(search, group);
     return true;
@@ -475,9 +507,11 @@ static double rematerialisation_ns(struct search *search, const struct search_gr
     return sum;
 }
 
-static bool is_often_materialised(const struct search_deferred *deferred)
+/* Once in a run is not often: at its end. */
+static bool is_often_materialised(const struct search *search, const struct search_deferred *deferred)
 {
-    return deferred->materialised * MATERIALISED_SHARE > deferred->deferrals;
+    return deferred->materialised > search->program->run_count &&
+           deferred->materialised * MATERIALISED_SHARE > deferred->deferrals;
 }
 
 static bool is_profitable(struct search *search, struct search_group *group)
@@ -492,7 +526,7 @@ static bool is_profitable(struct search *search, struct search_group *group)
         search->program->is_whole_run ? search->projection.load_ns * search->program->run_count : 0;
     double all = gain * (double)deferred->deferrals - cost - loading;
     return all > search->options->margin * group->projected.fused_ns * (double)deferred->deferrals &&
-           !is_often_materialised(deferred);
+           !is_often_materialised(search, deferred);
 }
 
 /* Those that the next use overwrites in part leave that part stale alone. */
@@ -529,7 +563,7 @@ static void improve(struct search *search, bool *has_changed)
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
         if (!group->is_kept || !group->deferred) continue;
-        bool has_narrowed = is_often_materialised(group->deferred) && narrow(group);
+        bool has_narrowed = is_often_materialised(search, group->deferred) && narrow(group);
         if (!has_narrowed && is_profitable(search, group)) continue;
         if (!has_narrowed) store_more(group);
         *has_changed = true;

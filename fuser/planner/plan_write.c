@@ -86,7 +86,8 @@ static void add_steps(struct search *search, struct plan_builder *builder, const
 _Static_assert((int)RENAME_MOST <= (int)PLAN_RENAMES_LIMIT, "ranges of a group");
 
 /* Two parameters each, old and new side by side. */
-static void add_renames(struct plan_builder *builder, const struct search_group *group)
+static void add_renames(struct plan_builder *builder, const struct search_group *group,
+                        const struct codegen_result *code)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < group->group->rename_count; i++) {
@@ -95,15 +96,15 @@ static void add_renames(struct plan_builder *builder, const struct search_group 
         bool is_partial = rename->is_partial || before || behind;
         struct plan_box written = is_partial ? plan_box_of(&rename->written) : (struct plan_box){0};
         if (is_partial) written.from += before;
-        while (!group->code.parameters[next].is_distance) next++;
-        plan_build_rename(builder, &(struct plan_rename){.step = group->member_steps[rename->member],
-                                                         .offset = rename->argument_offset,
-                                                         .from = rename->from - (int64_t)before,
-                                                         .bytes = rename->bytes + before + behind,
-                                                         .destination_offset =
-                                                             group->code.parameters[next].destination_offset,
-                                                         .flags = is_partial ? PLAN_RENAME_PARTIAL : 0,
-                                                         .written = written});
+        while (!code->parameters[next].is_distance) next++;
+        plan_build_rename(
+            builder, &(struct plan_rename){.step = group->member_steps[rename->member],
+                                           .offset = rename->argument_offset,
+                                           .from = rename->from - (int64_t)before,
+                                           .bytes = rename->bytes + before + behind,
+                                           .destination_offset = code->parameters[next].destination_offset,
+                                           .flags = is_partial ? PLAN_RENAME_PARTIAL : 0,
+                                           .written = written});
         next += 2;
     }
 }
@@ -208,9 +209,10 @@ static bool add_variants(struct search *search, struct plan_builder *builder,
     if (deferred) {
         if (!add_variant(search, builder, group, &deferred->code, rematerialisation_of(group))) return false;
         if (!add_stales(search, builder, group)) return false;
+        add_renames(builder, group, &deferred->code);
     }
     if (!add_variant(search, builder, group, &group->code, 0)) return false;
-    add_renames(builder, group);
+    add_renames(builder, group, &group->code);
     return true;
 }
 

@@ -138,10 +138,10 @@ uint32_t redirect_boxes(struct search *search, uint32_t launch, uint32_t base,
 
 /* --- chains --- */
 
-/* Where the range lies in the use that begins with this launch. */
-static struct array_range range_at(struct search *search, const struct search_group *group,
-                                   const struct group_rename *rename, uint32_t first)
+struct array_range redirect_range(struct search *search, const struct search_group *group, uint32_t index,
+                                  uint32_t first)
 {
+    const struct group_rename *rename = &group->verdict->renames[index];
     struct bound_launch writer = pairs_launch(search->pairs, first + group->member_steps[rename->member]);
     uint32_t base = 0;
     while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
@@ -233,7 +233,7 @@ bool redirect_goes_on(struct search *search, struct search_group *group, uint32_
     for (uint32_t i = 0; from < to && i < verdict->rename_count; i++) {
         struct widening *widening = &widenings[i];
         *widening = (struct widening){.rename = &verdict->renames[i]};
-        widening->was = widening->range = range_at(search, group, widening->rename, first);
+        widening->was = widening->range = redirect_range(search, group, i, first);
         widening->range.from -= group->widened[i].before;
         widening->range.to += group->widened[i].behind;
         if (!leave_range(search, group, first, from, to, widening)) return false;

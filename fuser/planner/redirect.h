@@ -14,6 +14,9 @@ bool redirect_may_move(struct search *search, uint32_t launch, uint32_t base);
  * nothing. */
 uint32_t redirect_boxes(struct search *search, uint32_t launch, uint32_t base,
                         struct group_box boxes[REDIRECT_BOXES]);
+/* Where a range that the group renames lies, without what it is widened by, in the use that begins with this launch. */
+struct array_range redirect_range(struct search *search, const struct search_group *group, uint32_t index,
+                                  uint32_t first);
 /* The launches [from, to) leave a chain of uses of the group going on, the last one of which begins with launch first. *copies:
  * of what they write, before the next use. What they touch beside a range that the group renames is renamed along with it
  * (group->widened). */
