@@ -279,9 +279,9 @@ void rename_move(const struct rename_use *use)
             if (!is_touch(effect) || (is_its_own && role_of(use, effect) != PLAN_BEFORE)) continue;
             if (relation_of(use, effect, range) != INSIDE) continue;
             note_written(use, effect, range);
-            if (range->is_away)
-                move_word(use->held[effect->step].arguments + effect->offset, r,
-                          range->shadow - range->address);
+            if (!range->is_away) continue;
+            shim_count(COUNT_REDIRECTED);
+            move_word(use->held[effect->step].arguments + effect->offset, r, range->shadow - range->address);
         }
     }
 }

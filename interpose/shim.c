@@ -338,23 +338,16 @@ static unsigned long long total(enum shim_counter counter)
 
 static void write_stats(void)
 {
-    static const char *const names[COUNT_KINDS] = {[COUNT_LAUNCHES] = "launches",
-                                                   [COUNT_ISSUED] = "issued",
-                                                   [COUNT_FUSED] = "fused",
-                                                   [COUNT_HELD] = "held",
-                                                   [COUNT_DRAINED] = "drained",
-                                                   [COUNT_TIMER] = "timer_releases",
-                                                   [COUNT_REFUSED] = "refused",
-                                                   [COUNT_RENAMED] = "renamed",
-                                                   [COUNT_RESTORES] = "restores",
-                                                   [COUNT_MIRRORED] = "mirrored",
-                                                   [COUNT_STALE] = "stale",
-                                                   [COUNT_MATERIALISED] = "paid",
-                                                   [COUNT_STRETCHES] = "measured_stretches",
-                                                   [COUNT_LOSERS] = "switched_off",
-                                                   [COUNT_PASSED] = "waits_passed",
-                                                   [COUNT_CHAINS] = "chains",
-                                                   [COUNT_CHAINED] = "chained"};
+    static const char *const names[COUNT_KINDS] = {
+        [COUNT_LAUNCHES] = "launches",     [COUNT_ISSUED] = "issued",
+        [COUNT_FUSED] = "fused",           [COUNT_HELD] = "held",
+        [COUNT_DRAINED] = "drained",       [COUNT_TIMER] = "timer_releases",
+        [COUNT_REFUSED] = "refused",       [COUNT_RENAMED] = "renamed",
+        [COUNT_RESTORES] = "restores",     [COUNT_MIRRORED] = "mirrored",
+        [COUNT_REDIRECTED] = "redirected", [COUNT_STALE] = "stale",
+        [COUNT_MATERIALISED] = "paid",     [COUNT_STRETCHES] = "measured_stretches",
+        [COUNT_LOSERS] = "switched_off",   [COUNT_PASSED] = "waits_passed",
+        [COUNT_CHAINS] = "chains",         [COUNT_CHAINED] = "chained"};
     char *text = NULL;
     size_t size = 0;
     FILE *file = shim.stats.path ? open_memstream(&text, &size) : NULL;

@@ -174,6 +174,23 @@ static const struct kernel_scene sweeps[] = {
     {{"L r3= w1=I", "L r1=I w4=I", "/L r0= w1=", "L r1* w2=", "L r1= w5="}, true, FIT_LONG},
 };
 
+/* Updates in place, which a group renames, and what stands between its uses: borders, readers, other groups; some of which may not be
+ * given the other buffer. */
+static const struct kernel_scene in_place[] = {
+    {{"S r0y w0a r0d w0z", "L r0* w1=", "L r1= w0=I"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "S r0y w0a r0d w0z", "S r0d w2a"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=", "S r0y w3a"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=", "S r0y w0a"}, true, FIT_LONG},
+    {{"L r0* w1=I", "L r1= w0=I", "B r0= x w3="}, false, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "L r3@ r0= w4="}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "L r0@ w4="}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "S r0y w0a", "L r0* w2=", "L r2= w0=I"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "S r0y w0a", "L r0* w1=I", "L r1= w0=I"}, true, FIT_LONG},
+    {{"L r0* r3* w1= w2=", "L r1= r2= w0= w3=", "S r0y w0a r3d w3z"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "S r5a w0a%"}, true, FIT_LONG},
+    {{"L r0* w1=", "L r1= w0=I", "S r0d w0a", "L r1= w4="}, true, FIT_LONG},
+};
+
 static const struct kernel_scene *draw_rows(struct random *random, struct kernel_theme *theme)
 {
     theme->row = random_of(random, 67, 67, 81, 70, 96, 128);
@@ -188,6 +205,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
     if (random_chance(random, 5)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
+    if (random_chance(random, 5)) return &in_place[random_below(random, sizeof in_place / sizeof *in_place)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);

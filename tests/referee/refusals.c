@@ -209,6 +209,8 @@ static void read_line(struct batch *batch, const char *line)
     static const struct {
         const char *format, *text;
     } counts[] = {{"renamed %llu", "(uses) with a second buffer"},
+                  {"redirected %llu", "(pointers) of launches that went on with a second buffer"},
+                  {"mirrored %llu", "(pieces) copied from buffer to buffer"},
                   {"stale %llu", judge_left_stale},
                   {"paid %llu", "(uses) after which stale ranges were made again"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
