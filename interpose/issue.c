@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { USES_A_LOOK = 256 };
+
 /* A deferred store may need what is in the second buffer, which others get, or what the array had before it is copied back. */
 static void end_range(uint32_t range)
 {
@@ -93,7 +95,8 @@ static struct rename_use matched_use(void)
                                .group = group,
                                .variant = queue_is_bystander(group) ? NULL : matched_variant(),
                                .held = queue.held,
-                               .stream = queue_same_stream(stream, NULL) ? NULL : stream};
+                               .stream = queue_same_stream(stream, NULL) ? NULL : stream,
+                               .is_alone = queue_is_alone()};
 }
 
 /* From here on the launches can go to the driver as far as renamed ranges go. */
@@ -133,6 +136,7 @@ static void defer(const struct rename_use *use)
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
+    static uint32_t uses;
     const struct rename_use use = matched_use();
     bool has_ranges = matched_variant()->rename_count;
     if (has_ranges) {
@@ -147,6 +151,7 @@ static CUresult issue_renamed(void)
     if (has_ranges) {
         rename_done(&use, deferred_is_pending());
         queue.renamed = ++queue.tickets;
+        if (++uses % USES_A_LOOK == 0) deferred_look_at_news();
     }
     return CUDA_SUCCESS;
 }

@@ -273,14 +273,14 @@ static void meet_unknown(CUstream stream)
 }
 
 /* What this thread has not given the device, nobody has. */
-static bool is_alone(void)
+bool queue_is_alone(void)
 {
     return queue_knows_thread && !queue_has_threads() && !deferred_is_forbidden() && !queue.has_streams;
 }
 
 bool queue_bars(CUstream stream)
 {
-    return stream == CU_STREAM_PER_THREAD && (!own_stream_on() || !is_alone() || through_on());
+    return stream == CU_STREAM_PER_THREAD && (!own_stream_on() || !queue_is_alone() || through_on());
 }
 
 /* The wait that was passed is made up for. */
@@ -293,7 +293,7 @@ void queue_settle(void)
     CUresult result = REAL(cuCtxSynchronize)();
     queue_pop_context(is_pushed);
     if (deferred_is_pending()) queue.has_waited = true;
-    is_alone() ? through_waited() : through_settled();
+    queue_is_alone() ? through_waited() : through_settled();
     shim_remember_error(result);
     if (shim_has_attention(ATTENTION_ERROR)) through_meet_unknown(); /* waits tell of it again */
 }
@@ -657,7 +657,7 @@ void queue_wait(void)
 /* That all of the program's launches go to. */
 static bool is_only_stream(CUstream stream)
 {
-    return is_alone() && queue_same_stream(stream, NULL) && queue.context &&
+    return queue_is_alone() && queue_same_stream(stream, NULL) && queue.context &&
            track_current_context() == queue.context && !track_is_capturing();
 }
 

@@ -89,6 +89,8 @@ static inline void queue_pop_context(bool is_pushed)
     if (is_pushed) REAL(cuCtxPopCurrent_v2)(&context);
 }
 
+/* What this thread has not given the device, nobody has, and all of it is in one stream. */
+bool queue_is_alone(void);
 /* All memory for what will be held; false where there is none. */
 bool queue_reserve(const struct plan *plan);
 /* The queue's lock, and what others are told of the queue before it is given up. */

@@ -195,7 +195,7 @@ static bool goes_on(const struct rename_use *use, const struct range *range)
         enum relation relation = relation_of(use, effect, range);
         enum plan_step_role role = role_of(use, effect);
         if (relation == APART || (is_its_own && role == PLAN_MEMBER)) continue;
-        if ((is_its_own && role == PLAN_AFTER) || relation == ACROSS ||
+        if ((is_its_own && role == PLAN_AFTER) || relation == ACROSS || !use->is_alone ||
             !(effect->flags & PLAN_TOUCH_MOVABLE) || !may_write(effect, range) ||
             is_divided(use, effect, range))
             return false;

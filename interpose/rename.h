@@ -9,7 +9,9 @@
  * stream; AWAY, HERE -> NONE by rename_end, which copies back what is away. While a range is not NONE
  * the queue announces it as if a launch were held: whoever could see an array, or write one, ends it first (queue.h).
  *
- * Who need not end it: launches in the same stream of which the plan lists all that they touch. What they touch of the range
+ * Who need not end it, in a program of one thread and without streams of its own: launches of which the plan lists all that they
+ * touch. (Else somebody may be writing what uses neither read nor write, all the while; the host sees without a call that it is
+ * done, and makes a launch that reads it.) What they touch of the range
  * must lie in it wholly, and their pointer to it must be a word that serves for addresses alone (PLAN_TOUCH_MOVABLE). Where the
  * range is AWAY such a word is moved: the launch reads and writes the second buffer, as the array would be if nothing were
  * renamed. In a PARTIAL range it may write what uses do not write, and read. So boxes that it writes (plan_effect) are noted, and
@@ -42,6 +44,7 @@ struct rename_use {
     const struct plan_variant *variant; /* NULL: a bystander */
     const struct held *held;            /* by step of the group; words are moved in place */
     CUstream stream;
+    bool is_alone; /* nobody but this stream has work */
 };
 
 extern uint32_t rename_ranges; /* that are on: numbers below */

@@ -227,7 +227,8 @@ bool redirect_goes_on(struct search *search, struct search_group *group, uint32_
 {
     const struct verdict *verdict = group->verdict;
     struct widening widenings[RENAME_MOST];
-    if (to - from > BETWEEN_MOST) return false;
+    bool is_alone = !search->program->has_streams && !search->program->has_others;
+    if (to - from > (is_alone ? BETWEEN_MOST : 0)) return false;
     for (uint32_t launch = from; launch < to; launch++)
         if (!draft_may_stand_by(search, launch)) return false;
     for (uint32_t i = 0; from < to && i < verdict->rename_count; i++) {

@@ -36,7 +36,7 @@ for KFUSE_EMULATOR in seed=1,races=error seed=2,races=error; do
     renames bbbbb 5 1
     renames bbTbbb 5 1 # the copy for the third use has what was touched
     renames ftffx 3 1
-    renames fbfb 4 4
+    renames fbfb 4 0 # the one has nothing to do with what the other renames
     renames 1f2f0f 3 3
     renames 1ff2ff0ff 6 0
     renames bebbebb 9 5

@@ -159,6 +159,19 @@ static void add_group(struct plan_builder *builder, const struct recipe *recipe)
     plan_build_effect(builder, &effect, NULL);
     effect.offset = 8;
     plan_build_effect(builder, &effect, NULL);
+    /* the first one reads the array and writes the one besides, the second one the other way round */
+    for (uint32_t step = 0; step < 2; step++)
+        for (uint32_t offset = 0; offset <= 8; offset += 8) {
+            bool is_written = step ? !offset : offset;
+            bool is_part = step && !offset;
+            struct plan_effect touch = {.kind = is_written ? PLAN_TOUCH_WRITTEN : PLAN_TOUCH_READ,
+                                        .step = step,
+                                        .offset = offset,
+                                        .is_exact = 1,
+                                        .from = is_part ? recipe->from : 0,
+                                        .to = is_part ? recipe->to : 4 * N};
+            plan_build_effect(builder, &touch, NULL);
+        }
     plan_build_variant(builder, &variant, recipe->fused, ptx, strlen(ptx) + 1, &all, 1, NULL, 0);
     plan_build_rename(builder, &recipe->rename);
 }
