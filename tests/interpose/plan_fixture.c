@@ -127,13 +127,13 @@ static const struct pattern patterns[] = {
      {{0, 0, 0, 8}, {1, 8, 8, 8}}},
 };
 
-#define BOX                                                                                                  \
+#define BOX(number)                                                                                          \
     {                                                                                                        \
         .bytes = 256, .destination_offset = 16, .flags = PLAN_RENAME_PARTIAL, .written = {                   \
             .from = 80,                                                                                      \
             .width = 16,                                                                                     \
             .row_pitch = 64,                                                                                 \
-            .rows = 3,                                                                                       \
+            .rows = number,                                                                                  \
             .layers = 1                                                                                      \
         }                                                                                                    \
     }
@@ -142,8 +142,8 @@ static const struct {
     struct plan_rename rename;
 } renames[] = {
     {FIXTURE_RENAME, {.bytes = 256, .destination_offset = 16}},
-    {FIXTURE_BOX, BOX},
-    {FIXTURE_BOX_BB, BOX},
+    {FIXTURE_BOX, BOX(3)},
+    {FIXTURE_BOX_BB, BOX(2)},
 };
 
 static struct plan_kernel kernel_of(const struct fixture *fixture, struct plan_builder *builder, char letter)

@@ -215,7 +215,7 @@ static void buffer_of_own_stream(void)
     NEXT(GET_BUFFER);
 }
 
-/* A group that renames nothing, and the same group elsewhere. */
+/* A group that renames nothing, and the same group elsewhere: neither has anything to do with the array. */
 static void other_groups(void)
 {
     CUdeviceptr other;
@@ -227,15 +227,17 @@ static void other_groups(void)
     at++;
     OK(launch_c(other, NULL));
     OK(launch_c(other + 4096, NULL));
-    NEXT("cuMemcpyDtoDAsync_v2 10000 15000 256 0");
     NEXT("launch cc 4,1,1 32,1,1 0 0 12000 13000");
     use();
-    at++;
+    NEXT("launch renamed 4,1,1 32,1,1 0 0 " ARRAY " 5 5000 0"); /* and is where it was */
     OK(launch_a(other, 1, NULL));
     OK(launch_b(other, 5, NULL));
-    NEXT("cuMemcpyDtoDAsync_v2 10000 15000 256 0");
     NEXT("launch renamed 4,1,1 32,1,1 0 0 12000 5 0 3000"); /* with the same buffer */
+    use();
+    NEXT(GET_BUFFER);
+    NEXT("launch renamed 4,1,1 32,1,1 0 0 " ARRAY " 5 0 7000");
     look();
+    NEXT("cuMemcpyDtoDAsync_v2 10000 17000 256 0");
     NEXT("cuMemcpyDtoDAsync_v2 12000 15000 256 0");
     NEXT(COPY);
     NO_MORE;
@@ -378,12 +380,21 @@ static void *use_own(void *index)
     return NULL;
 }
 
+static int thread_of(CUdeviceptr address)
+{
+    int id = 0;
+    while (id < THREADS - 1 && own[id] != address) id++;
+    CHECK(own[id] == address);
+    return id;
+}
+
 /* Each thread has an array of its own: when its copy, or its launch as it was, reaches the driver, the array
  * is there; and uses go back and forth. */
 static void many_threads(void)
 {
     pthread_t thread[THREADS];
-    unsigned long long away = 0, first, second;
+    unsigned long long first, second;
+    bool is_away[THREADS] = {false};
     unsigned fused = 0;
     start();
     for (int i = 0; i < THREADS; i++) OK(cuMemAlloc_v2(&own[i], 4096));
@@ -393,18 +404,19 @@ static void many_threads(void)
     for (at = 0; at < fake_count(); at++) {
         const char *line = fake_line(at);
         if (sscanf(line, "launch renamed %*s %*s %*u %*x %llx 5 %llx", &first, &second) == 2) {
-            CHECK(second ? away == first : !away);
-            away = second ? 0 : first;
+            CHECK(is_away[thread_of(first)] == !!second);
+            is_away[thread_of(first)] = !second;
             fused++;
         } else if (sscanf(line, "cuMemcpyDtoDAsync_v2 %llx", &first) == 1) {
-            CHECK(away == first);
-            away = 0;
+            CHECK(is_away[thread_of(first)]);
+            is_away[thread_of(first)] = false;
         } else if (sscanf(line, "launch a %*s %*s %*u %*x %llx", &first) == 1 ||
                    sscanf(line, "cuMemcpyDtoH_v2 %llx", &first) == 1) {
-            CHECK(away != first);
+            CHECK(!is_away[thread_of(first)]);
         }
     }
-    CHECK(!away && fused > ROUNDS);
+    for (int i = 0; i < THREADS; i++) CHECK(!is_away[i]);
+    CHECK(fused > ROUNDS);
 }
 
 static void timer(void)
