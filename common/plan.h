@@ -133,8 +133,8 @@ struct plan_box {
  * range itself, distance 0. Ranges of one variant are disjoint: replay looks, and runs the members where they
  * are not. What is said to be written is written at every use that fits, whatever the data: those bytes alone
  * are copied back from the second buffer, since anyone may write the others meanwhile. Of the others the same
- * are read at every use; the second buffer begins as a copy of the range, and again whenever anything but
- * this variant was in between. No member has atomics, fences or volatile accesses: nothing on the device can
+ * are read at every use; the second buffer begins as a copy of the range. What launches write there between uses, which the
+ * plan lists, is copied to the other buffer; others end the chain. No member has atomics, fences or volatile accesses: nothing on the device can
  * wait for what is written. */
 struct plan_rename {
     uint32_t step, offset; /* the word that holds p */
@@ -142,6 +142,7 @@ struct plan_rename {
     uint64_t bytes;
     uint32_t destination_offset, flags; /* plan_rename_flags */
     struct plan_box written;            /* zeros unless PARTIAL */
+    uint64_t before, behind; /* bytes at its ends that no member touches, but launches between uses do */
 };
 
 enum plan_stale_flags {
@@ -203,7 +204,7 @@ _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 48, "plan effect");
-_Static_assert(sizeof(struct plan_rename) == 72, "plan rename");
+_Static_assert(sizeof(struct plan_rename) == 88, "plan rename");
 _Static_assert(sizeof(struct plan_stale) == 80, "plan stale");
 _Static_assert(sizeof(struct plan_cover) == 16, "plan cover");
 _Static_assert(sizeof(struct plan_variant) == 96, "plan variant");

@@ -288,6 +288,9 @@ static bool is_rename(const struct plan *plan, const struct plan_group *group,
     uint32_t at = rename->destination_offset;
     if (rename->step >= group->step_count || !is_written(rename)) return false;
     if (!is_inside_words(plan, &steps[rename->step], rename->offset, 8)) return false;
+    if (rename->before > rename->bytes || rename->behind > rename->bytes - rename->before ||
+        (rename->before + rename->behind && !(rename->flags & PLAN_RENAME_PARTIAL)))
+        return false;
     if (!rename->bytes || rename->bytes > INT64_MAX || rename->from > INT64_MAX - (int64_t)rename->bytes)
         return false;
     if (at % 8 || at > variant->parameter_bytes || variant->parameter_bytes - at < DISTANCES) return false;

@@ -87,16 +87,20 @@ static bool renames(const struct deferred_use *use, const struct rename_place *p
         const struct plan_variant *variant = &deferred.plan->variants[group->first_variant + v];
         for (uint32_t i = 0; i < variant->rename_count; i++) {
             const struct plan_rename *rename = &deferred.plan->renames[variant->first_rename + i];
-            if (pointer_at(use, rename->step, rename->offset) + (uint64_t)rename->from == place->address)
+            if (rename->bytes == place->bytes &&
+                pointer_at(use, rename->step, rename->offset) + (uint64_t)rename->from == place->address)
                 return true;
         }
     }
     return false;
 }
 
-/* Where that is. Words that others renamed are moved already. */
-static struct span actual_span(const struct deferred_use *use, struct span span, bool is_written)
+/* The buffer in which that is, where a member reads or writes it. Words that others renamed are moved already. */
+static struct span actual_span(const struct deferred_use *use, const struct plan_effect *effect,
+                               struct span span, bool is_written)
 {
+    const struct plan_group *group = &deferred.plan->groups[use->group];
+    if (deferred.plan->steps[group->first_step + effect->step].role != PLAN_MEMBER) return span;
     for (uint32_t i = 0; i < rename_ranges; i++) {
         const struct rename_place place = rename_place(i);
         if (span.from < place.address || span.to > place.address + place.bytes || !renames(use, &place))
@@ -268,8 +272,9 @@ static bool is_touched_by(const struct deferred_store *store, const struct defer
         const struct plan_effect *effect = &deferred.plan->effects[group->first_effect + i];
         if (effect->kind == PLAN_WRITES || effect->kind == PLAN_WRITES_UNORDERED) continue;
         bool is_written = effect->kind == PLAN_TOUCH_WRITTEN;
-        struct span span = actual_span(use, touched_span(use, effect), is_written);
-        if (is_touched(store, &span, is_written)) return true;
+        struct span span = touched_span(use, effect), read = actual_span(use, effect, span, false),
+                    written = actual_span(use, effect, span, true); /* what is written may be read as well */
+        if (is_touched(store, &read, false) || (is_written && is_touched(store, &written, true))) return true;
     }
     return false;
 }

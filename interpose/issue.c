@@ -100,10 +100,11 @@ static struct rename_use matched_use(void)
 }
 
 /* From here on the launches can go to the driver as far as renamed ranges go. */
-static void meet_ranges(void)
+static void meet_ranges(bool is_behind)
 {
     if (!rename_is_on()) return;
-    const struct rename_use use = matched_use();
+    struct rename_use use = matched_use();
+    use.is_behind = is_behind;
     bool is_pushed = queue_push_context();
     for (uint32_t range; (range = rename_in_the_way(&use)) != RENAME_NONE;) end_range(range);
     queue_pop_context(is_pushed);
@@ -133,6 +134,33 @@ static void defer(const struct rename_use *use)
     deferred_add(&deferring);
 }
 
+/* Before ranges are copied from buffer to buffer, wholly at the beginning, and then what others have written of them. */
+static void resolve_copies(const struct rename_use *use)
+{
+    struct rename_place place;
+    uint32_t range;
+    for (uint32_t i = 0; deferred_is_pending() && rename_own_place(use, i, &place, &range); i++) {
+        uint64_t from = place.is_away ? place.shadow : place.address;
+        struct deferred_touch copied = {.address = from, .bytes = place.bytes};
+        deferred_resolve_touch(&copied, true);
+        if (range == RENAME_NONE || !rename_has_mirrors(range)) continue;
+        copied.address = place.is_away ? place.address : place.shadow;
+        copied.is_written = true;
+        deferred_resolve_touch(&copied, true);
+    }
+}
+
+/* Where there is no room for its ranges, those of others are given up. */
+static bool begin(const struct rename_use *use)
+{
+    resolve_copies(use);
+    if (rename_begin(use, queue.parameters)) return true;
+    if (!rename_is_on()) return false;
+    while (rename_ranges) end_range(rename_ranges - 1);
+    pack_parameters(); /* words are where they were */
+    return rename_begin(use, queue.parameters);
+}
+
 /* Leaves what it has renamed away. When it fails, the arrays must still be restored. */
 static CUresult issue_renamed(void)
 {
@@ -141,7 +169,7 @@ static CUresult issue_renamed(void)
     bool has_ranges = matched_variant()->rename_count;
     if (has_ranges) {
         bool is_pushed = queue_push_context();
-        bool has_begun = rename_begin(&use, queue.parameters);
+        bool has_begun = begin(&use);
         queue_pop_context(is_pushed);
         if (!has_begun) return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -239,7 +267,10 @@ static bool issue_unverified(uint32_t index)
 /* Of the form that leaves ranges stale the next one stores them. */
 static void choose_form(const struct deferred_use *use)
 {
-    if (matched_variant()->stale_count && !deferred_fits(use)) queue.state.variant++;
+    const struct plan_variant *variant = matched_variant();
+    bool is_large =
+        variant->rename_count && queue.plan->groups[queue.state.group].effect_count > RENAME_EFFECTS_MOST;
+    if (variant->stale_count && (is_large || !deferred_fits(use))) queue.state.variant++;
 }
 
 /* The group whose pattern the first launches complete. */
@@ -248,7 +279,7 @@ void issue_group(void)
     uint32_t index = (uint32_t)queue.state.group;
     const struct deferred_use use = deferred_of_matched();
     choose_form(&use);
-    meet_ranges();
+    meet_ranges(false);
     deferred_resolve(&use);
     home_meet(queue.held[0].stream);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
@@ -261,7 +292,7 @@ void issue_group(void)
         atomic_fetch_add_explicit(&queue.groups[index].uses, 1, memory_order_relaxed);
     }
     if (queue.groups[index].passes_over) {
-        meet_ranges();
+        meet_ranges(true);
         issue_role(PLAN_AFTER);
     }
     rename_settle();
@@ -289,7 +320,7 @@ void issue_apart(void)
 void issue_meet_alone(bool is_known)
 {
     const struct deferred_use use = deferred_of_matched();
-    is_known ? meet_ranges() : issue_restore();
+    is_known ? meet_ranges(false) : issue_restore();
     if (is_known)
         deferred_resolve(&use);
     else if (!queue.is_memop)

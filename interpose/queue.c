@@ -156,8 +156,9 @@ static bool issue_matched(bool has_new)
             drop(1);
             return false;
         } else if (is_known) {
+            bool was_held = !has_new || queue.count > 1;
             issue_bystander();
-            queue_account(-1);
+            if (was_held) queue_account(-1);
             drop(1);
         } else {
             issue_original(&queue.held[0]);

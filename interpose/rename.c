@@ -12,8 +12,8 @@
 
 enum {
     RANGES_MOST = 2 * PLAN_RENAMES_LIMIT,
-    MIRRORS_MOST = 16, /* boxes of a range */
-    MOVES_MOST = 128   /* words of one use */
+    MIRRORS_MOST = 32,                   /* boxes of a range */
+    MOVES_MOST = 2 * RENAME_EFFECTS_MOST /* words of one use, and of what makes again what it leaves stale */
 };
 
 struct range {
@@ -47,6 +47,11 @@ struct rename_place rename_place(uint32_t range)
 {
     const struct range *of = &renames.ranges[range];
     return (struct rename_place){of->address, of->shadow, of->bytes, of->is_away};
+}
+
+bool rename_has_mirrors(uint32_t range)
+{
+    return renames.ranges[range].mirror_count;
 }
 
 static CUstream stream_here(void)
@@ -100,21 +105,6 @@ static bool is_same(const struct range *a, const struct range *b)
            !memcmp(&a->rename->written, &b->rename->written, sizeof a->rename->written);
 }
 
-bool rename_fits(const struct rename_use *use)
-{
-    for (uint32_t i = 0; i < own_count(use); i++) {
-        const struct range range = own_range(use, i);
-        if (!is_plain(&range)) return false;
-        for (uint32_t j = 0; j < i; j++) {
-            const struct range other = own_range(use, j);
-            if (!are_apart(&range, &other)) return false;
-        }
-    }
-    return true;
-}
-
-/* --- launches that go on with what is on --- */
-
 enum relation { APART, INSIDE, ACROSS };
 static enum relation relation_of(const struct rename_use *use, const struct plan_effect *effect,
                                  const struct range *range)
@@ -131,6 +121,49 @@ static enum relation relation_of(const struct rename_use *use, const struct plan
                      touched.address - range->address + touched.bytes <= range->bytes;
     return is_inside ? INSIDE : ACROSS;
 }
+
+static bool is_touch(const struct plan_effect *effect)
+{
+    return effect->kind == PLAN_TOUCH_READ || effect->kind == PLAN_TOUCH_WRITTEN;
+}
+
+static enum plan_step_role role_of(const struct rename_use *use, const struct plan_effect *effect)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    return (enum plan_step_role)use->plan->steps[group->first_step + effect->step].role;
+}
+
+/* Of what is renamed along with the range, for others' sake, members touch nothing. */
+static bool is_beside(const struct rename_use *use, const struct range *range)
+{
+    const struct plan_group *group = &use->plan->groups[use->group];
+    const struct plan_rename *rename = range->rename;
+    const struct range inner = {.address = range->address + rename->before,
+                                .bytes = range->bytes - rename->before - rename->behind};
+    if (!rename->before && !rename->behind) return true;
+    for (uint32_t i = 0; i < group->effect_count; i++) {
+        const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
+        if (is_touch(effect) && role_of(use, effect) == PLAN_MEMBER &&
+            relation_of(use, effect, range) != APART && relation_of(use, effect, &inner) != INSIDE)
+            return false;
+    }
+    return true;
+}
+
+bool rename_fits(const struct rename_use *use)
+{
+    for (uint32_t i = 0; i < own_count(use); i++) {
+        const struct range range = own_range(use, i);
+        if (!is_plain(&range) || !is_beside(use, &range)) return false;
+        for (uint32_t j = 0; j < i; j++) {
+            const struct range other = own_range(use, j);
+            if (!are_apart(&range, &other)) return false;
+        }
+    }
+    return true;
+}
+
+/* --- launches that go on with what is on --- */
 
 static struct range *find_range(const struct range *own)
 {
@@ -149,54 +182,87 @@ static bool is_own(const struct rename_use *use, const struct range *range)
     return false;
 }
 
-static bool is_touch(const struct plan_effect *effect)
+static bool is_noted(const struct range *range, const struct plan_box *box)
 {
-    return effect->kind == PLAN_TOUCH_READ || effect->kind == PLAN_TOUCH_WRITTEN;
+    for (uint32_t i = 0; i < range->mirror_count; i++)
+        if (!memcmp(&range->mirrors[i], box, sizeof *box)) return true;
+    return false;
 }
 
-static enum plan_step_role role_of(const struct rename_use *use, const struct plan_effect *effect)
+/* Rows of the one are parts of rows of the other. */
+static bool is_in_box(const struct plan_box *inner, const struct plan_box *outer)
 {
-    const struct plan_group *group = &use->plan->groups[use->group];
-    return (enum plan_step_role)use->plan->steps[group->first_step + effect->step].role;
+    if (inner->from < outer->from || !outer->row_pitch) return false;
+    uint64_t at = inner->from - outer->from, column = at % outer->row_pitch, row = at / outer->row_pitch;
+    bool is_plain = inner->layers == 1 && outer->layers == 1 &&
+                    (inner->rows == 1 || inner->row_pitch == outer->row_pitch);
+    return is_plain && column + inner->width <= outer->width && row + inner->rows <= outer->rows;
+}
+
+/* The i-th box that the touch writes is to be copied: it is set. */
+static bool is_new_mirror(const struct rename_use *use, const struct plan_effect *effect,
+                          const struct range *range, uint32_t i, struct plan_box *box)
+{
+    *box = use->plan->boxes[effect->first_box + i];
+    box->from += word_at(use, effect->step, effect->offset) + (uint64_t)effect->from - range->address;
+    return !is_in_box(box, &range->rename->written) && !is_noted(range, box);
 }
 
 /* What is written of a range that uses do not write whole is known, and there is room to note it. */
-static bool may_write(const struct plan_effect *effect, const struct range *range)
+static bool may_write(const struct rename_use *use, const struct plan_effect *effect,
+                      const struct range *range, uint32_t *room)
 {
-    return effect->kind == PLAN_TOUCH_READ || !is_partial(range) ||
-           (effect->box_count && range->mirror_count + effect->box_count <= MIRRORS_MOST);
+    struct plan_box box;
+    if (effect->kind == PLAN_TOUCH_READ || !is_partial(range)) return true;
+    for (uint32_t i = 0; i < effect->box_count; i++)
+        if (is_new_mirror(use, effect, range, i, &box) && !(*room)--) return false;
+    return effect->box_count;
 }
 
-/* Another touch through the same word lies elsewhere. */
+/* A fused kernel may have one parameter for equal pointers of its members, and one place in an array for all of a member's: all that
+ * lie in an allocation are moved, or none. A launch has one word, whatever it touches through it. */
 static bool is_divided(const struct rename_use *use, const struct plan_effect *effect,
                        const struct range *range)
 {
     const struct plan_group *group = &use->plan->groups[use->group];
+    struct range whole = *range;
+    uint64_t start, size;
+    if (!track_memory_plain(NULL, range->address, &start, &size)) return true;
+    whole.address = start;
+    whole.bytes = size;
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *other = &use->plan->effects[group->first_effect + i];
-        if (is_touch(other) && other->step == effect->step && other->offset == effect->offset &&
-            relation_of(use, other, range) != INSIDE)
+        if (!is_touch(other) || relation_of(use, other, range) == INSIDE) continue;
+        bool is_same_word = other->step == effect->step && other->offset == effect->offset;
+        bool are_members = role_of(use, effect) == PLAN_MEMBER && role_of(use, other) == PLAN_MEMBER;
+        if (is_same_word || (use->variant && are_members && relation_of(use, other, &whole) != APART))
             return true;
     }
     return false;
+}
+
+static bool is_done(const struct rename_use *use, const struct plan_effect *effect)
+{
+    return use->is_behind && role_of(use, effect) != PLAN_AFTER;
 }
 
 static bool goes_on(const struct rename_use *use, const struct range *range)
 {
     const struct plan_group *group = &use->plan->groups[use->group];
     bool is_its_own = is_own(use, range);
+    uint32_t room = MIRRORS_MOST - range->mirror_count;
     for (uint32_t i = 0; !is_its_own && i < own_count(use); i++) {
         const struct range own = own_range(use, i);
         if (!are_apart(&own, range)) return false;
     }
     for (uint32_t i = 0; i < group->effect_count; i++) {
         const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
-        if (!is_touch(effect)) continue;
+        if (!is_touch(effect) || is_done(use, effect)) continue;
         enum relation relation = relation_of(use, effect, range);
         enum plan_step_role role = role_of(use, effect);
         if (relation == APART || (is_its_own && role == PLAN_MEMBER)) continue;
         if ((is_its_own && role == PLAN_AFTER) || relation == ACROSS || !use->is_alone ||
-            !(effect->flags & PLAN_TOUCH_MOVABLE) || !may_write(effect, range) ||
+            !(effect->flags & PLAN_TOUCH_MOVABLE) || !may_write(use, effect, range, &room) ||
             is_divided(use, effect, range))
             return false;
     }
@@ -206,7 +272,7 @@ static bool goes_on(const struct rename_use *use, const struct range *range)
 uint32_t rename_in_the_way(const struct rename_use *use)
 {
     const struct plan_group *group = &use->plan->groups[use->group];
-    bool is_other = use->stream != renames.stream || group->effect_count > MOVES_MOST;
+    bool is_other = use->stream != renames.stream || group->effect_count > RENAME_EFFECTS_MOST;
     for (uint32_t i = rename_ranges; i-- > 0;)
         if (is_other || !goes_on(use, &renames.ranges[i])) return i;
     return RENAME_NONE;
@@ -239,33 +305,12 @@ static void undo_moves(uint32_t range)
     }
 }
 
-static bool is_noted(const struct range *range, const struct plan_box *box)
-{
-    for (uint32_t i = 0; i < range->mirror_count; i++)
-        if (!memcmp(&range->mirrors[i], box, sizeof *box)) return true;
-    return false;
-}
-
-/* Rows of the one are parts of rows of the other. */
-static bool is_in_box(const struct plan_box *inner, const struct plan_box *outer)
-{
-    if (inner->from < outer->from || !outer->row_pitch) return false;
-    uint64_t at = inner->from - outer->from, column = at % outer->row_pitch, row = at / outer->row_pitch;
-    bool is_plain = inner->layers == 1 && outer->layers == 1 &&
-                    (inner->rows == 1 || inner->row_pitch == outer->row_pitch);
-    return is_plain && column + inner->width <= outer->width && row + inner->rows <= outer->rows;
-}
-
 static void note_written(const struct rename_use *use, const struct plan_effect *effect, struct range *range)
 {
-    uint64_t first = word_at(use, effect->step, effect->offset) + (uint64_t)effect->from - range->address;
+    struct plan_box box;
     if (effect->kind != PLAN_TOUCH_WRITTEN || !is_partial(range)) return;
-    for (uint32_t i = 0; i < effect->box_count; i++) {
-        struct plan_box box = use->plan->boxes[effect->first_box + i];
-        box.from += first;
-        if (!is_in_box(&box, &range->rename->written) && !is_noted(range, &box))
-            range->mirrors[range->mirror_count++] = box;
-    }
+    for (uint32_t i = 0; i < effect->box_count; i++)
+        if (is_new_mirror(use, effect, range, i, &box)) range->mirrors[range->mirror_count++] = box;
 }
 
 void rename_move(const struct rename_use *use)
@@ -276,7 +321,8 @@ void rename_move(const struct rename_use *use)
         bool is_its_own = is_own(use, range);
         for (uint32_t i = 0; i < group->effect_count; i++) {
             const struct plan_effect *effect = &use->plan->effects[group->first_effect + i];
-            if (!is_touch(effect) || (is_its_own && role_of(use, effect) != PLAN_BEFORE)) continue;
+            bool is_members = is_its_own && role_of(use, effect) != PLAN_BEFORE;
+            if (!is_touch(effect) || is_members || is_done(use, effect)) continue;
             if (relation_of(use, effect, range) != INSIDE) continue;
             note_written(use, effect, range);
             if (!range->is_away) continue;
@@ -351,7 +397,7 @@ static CUresult copy_mirrors(struct range *range, bool is_back)
         result = copy_box(&range->mirrors[i], to + range->mirrors[i].from, from + range->mirrors[i].from);
         shim_count(COUNT_MIRRORED);
     }
-    range->mirror_count = 0;
+    if (result == CUDA_SUCCESS) range->mirror_count = 0;
     return result;
 }
 
@@ -388,6 +434,17 @@ static bool start(const struct range *own, CUstream stream)
     if (make_equal(range)) return true;
     put_buffer(rename_ranges - 1);
     return false;
+}
+
+bool rename_own_place(const struct rename_use *use, uint32_t i, struct rename_place *place, uint32_t *range)
+{
+    if (i >= own_count(use)) return false;
+    const struct range own = own_range(use, i);
+    const struct range *found = find_range(&own);
+    *range = found ? (uint32_t)(found - renames.ranges) : RENAME_NONE;
+    *place = (struct rename_place){.address = own.address, .bytes = own.bytes};
+    if (found) *place = rename_place(*range);
+    return true;
 }
 
 bool rename_begin(const struct rename_use *use, unsigned char *parameters)

@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #define RENAME_NONE UINT32_MAX
+enum { RENAME_EFFECTS_MOST = 128 /* of a group whose words may be moved */ };
 
 /* The launches of a complete pattern. */
 struct rename_use {
@@ -44,7 +45,8 @@ struct rename_use {
     const struct plan_variant *variant; /* NULL: a bystander */
     const struct held *held;            /* by step of the group; words are moved in place */
     CUstream stream;
-    bool is_alone; /* nobody but this stream has work */
+    bool is_alone;  /* nobody but this stream has work */
+    bool is_behind; /* all but launches of PLAN_AFTER are with the driver */
 };
 
 extern uint32_t rename_ranges; /* that are on: numbers below */
@@ -54,13 +56,16 @@ static inline bool rename_is_on(void)
 }
 /* Their stream. */
 CUstream rename_stream(void);
-
 /* A range that is on: the array, and its second buffer. */
 struct rename_place {
     uint64_t address, shadow, bytes;
     bool is_away;
 };
 struct rename_place rename_place(uint32_t range);
+/* Pieces of the range are to be copied to the other buffer before the next use. */
+bool rename_has_mirrors(uint32_t range);
+/* Where the use's i-th own range lies; false: it has no more. *range: its number, or RENAME_NONE where it is not on. */
+bool rename_own_place(const struct rename_use *use, uint32_t i, struct rename_place *place, uint32_t *range);
 
 /* The variant may be used now: its ranges lie in plain allocations and apart. */
 bool rename_fits(const struct rename_use *use);

@@ -43,7 +43,7 @@ static bool note_load(struct use *use, const struct ptx_instruction *instruction
 {
     const struct ptx_operand *to = &instruction->operands[0], *from = &instruction->operands[1];
     const struct ptx_variable *parameter = parameter_of(use->function, from);
-    if (!parameter || from->reg >= 0) return false;
+    if (!parameter || from->reg >= 0 || (instruction->vector > 1 && !to->element_count)) return false;
     uint32_t size = ptx_type_bytes(instruction->types[0]), count = to->element_count ? to->element_count : 1;
     for (uint32_t e = 0; e < count; e++) {
         int64_t at = parameter->offset + from->value + (int64_t)e * size;

@@ -104,7 +104,9 @@ static void add_renames(struct plan_builder *builder, const struct search_group 
                                            .bytes = rename->bytes + before + behind,
                                            .destination_offset = code->parameters[next].destination_offset,
                                            .flags = is_partial ? PLAN_RENAME_PARTIAL : 0,
-                                           .written = written});
+                                           .written = written,
+                                           .before = before,
+                                           .behind = behind});
         next += 2;
     }
 }

@@ -227,7 +227,8 @@ bool redirect_goes_on(struct search *search, struct search_group *group, uint32_
 {
     const struct verdict *verdict = group->verdict;
     struct widening widenings[RENAME_MOST];
-    bool is_alone = !search->program->has_streams && !search->program->has_others;
+    bool is_alone = !search->program->has_streams && !search->program->has_others &&
+                    !search->options->stores_all; /* no bystanders then */
     if (to - from > (is_alone ? BETWEEN_MOST : 0)) return false;
     for (uint32_t launch = from; launch < to; launch++)
         if (!draft_may_stand_by(search, launch)) return false;
@@ -239,6 +240,9 @@ bool redirect_goes_on(struct search *search, struct search_group *group, uint32_
         widening->range.to += group->widened[i].behind;
         if (!leave_range(search, group, first, from, to, widening)) return false;
     }
+    for (uint32_t i = 1; from < to && i < verdict->rename_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (array_range_meet(&widenings[i].range, &widenings[j].range)) return false;
     for (uint32_t i = 0; from < to && i < verdict->rename_count; i++) {
         const struct widening *widening = &widenings[i];
         *copies += widening->copies;
