@@ -36,11 +36,7 @@ static void use_in(CUstream stream)
     OK(launch_a(array, 1, stream));
     OK(launch_b(array, 5, stream));
 }
-
-static void use(void)
-{
-    use_in(NULL);
-}
+#define use() use_in(NULL)
 
 static void look(void)
 {
@@ -380,12 +376,10 @@ static void *use_own(void *index)
     return NULL;
 }
 
+/* The fake driver leaves as much room behind an array. */
 static int thread_of(CUdeviceptr address)
 {
-    int id = 0;
-    while (id < THREADS - 1 && own[id] != address) id++;
-    CHECK(own[id] == address);
-    return id;
+    return (int)((address - own[0]) / 8192);
 }
 
 /* Each thread has an array of its own: when its copy, or its launch as it was, reaches the driver, the array
