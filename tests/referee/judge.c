@@ -117,6 +117,7 @@ static void in_child(const struct judge *judge, const struct pass *pass, const c
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
     if (!judge->is_gpu) setenv("LD_LIBRARY_PATH", judge->emulator, 1);
     if (pass->has_kfuse) setenv("LD_PRELOAD", judge->library, 1);
+    setenv("KFUSE_VERIFY_WAIT_MS", "300", 1); /* shorter than the program keeps a stream waiting (player.c) */
     for (uint32_t i = 0; i < pass->setting_count; i++)
         setenv(pass->settings[i].name, pass->settings[i].value, 1);
     int out_file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
