@@ -40,6 +40,7 @@ static struct {
     uint64_t deferrals;
     _Atomic bool is_forbidden;
     bool is_planned, spoils; /* each use */
+    bool spares;             /* credit: nobody of the program wants anything */
 } deferred;
 
 _Atomic uint32_t deferred_count;
@@ -149,7 +150,7 @@ static void materialise(uint32_t index)
     struct deferred_store *store = &deferred.stores[index];
     int32_t *credit = &deferred.credit[store->group];
     bool had_credit = *credit >= 0;
-    *credit -= CREDIT_MATERIALISED;
+    if (!deferred.spares) *credit -= CREDIT_MATERIALISED;
     if (had_credit && *credit < 0)
         log_write(LOG_INFO, "deferred", "group %s stores everything for a while: what it left out was wanted",
                   deferred.plan->strings + deferred.plan->groups[store->group].name);
@@ -162,6 +163,11 @@ static void materialise(uint32_t index)
 void deferred_materialise_all(void)
 {
     while (deferred_count) materialise(deferred_count - 1);
+}
+
+void deferred_spare(bool spares)
+{
+    deferred.spares = spares;
 }
 
 void deferred_forget(void)

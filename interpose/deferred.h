@@ -89,6 +89,8 @@ struct deferred_touch {
 /* is_own: the program's call is for the queue's context. True when one was materialised. */
 bool deferred_resolve_touch(const struct deferred_touch *touch, bool is_own);
 void deferred_materialise_all(void);
+/* While this is on, what is materialised is no reason to store more: originals are measured. */
+void deferred_spare(bool spares);
 
 /* From now on none is made; those that are pending must be materialised. */
 void deferred_forbid(const char *reason);

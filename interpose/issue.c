@@ -308,7 +308,9 @@ void issue_apart(void)
 {
     uint32_t index = (uint32_t)queue.state.group;
     chain_cut();
+    deferred_spare(true);
     for (uint32_t i = 0; i < queue.plan->groups[index].step_count; i++) issue_original(&queue.held[i]);
+    deferred_spare(false);
     measure_kept_apart(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
                        queue.held[0].stream);
     issue_disable_losers();
