@@ -178,10 +178,10 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
 }
 
 /* Of the member's time, what may be its traffic's: waiting for a load once, and else kernels reach this share of the bandwidth at least,
- * or do not wait for memory. */
+ * or do not wait for memory. A step of Gaussian elimination in blocks of 16 threads reaches a sixteenth on an H100. */
 static double moving_ns(const struct search *search, double time, double traffic)
 {
-    const double least_share = 0.125;
+    const double least_share = 1.0 / 32;
     double own = time - search->projection.floor_ns;
     double most = search->projection.latency_ns + traffic / search->projection.bytes_per_ns / least_share;
     return own < most ? own : most;
