@@ -8,6 +8,7 @@
  *   jacobi  the same with five points in two dimensions, single precision
  *   advect  in two dimensions: a pressure of each cell; its flux through the cell's side, from upwind and limited by the slope
  *           there; the cells take what flows in, in place
+ *   ring    the same, and behind it the last cells of each row become those after its first ones, and these those before its last ones
  * --flat: the kernels of cells are launched as a line of threads, row and column by division. --by-hand: pair as one kernel that
  * marches along z, its planes of t in shared memory; t is not stored. */
 #include "bench.h"
@@ -65,7 +66,8 @@ template <bool FLAT> __global__ void potential(const double *c, double *mu, doub
     mu[p.at] = value * value * value - value - kappa * laplacian(c, p.at, g);
 }
 
-template <bool FLAT> __global__ void advance(const double *c, const double *mu, double *next, double dt, grid g)
+template <bool FLAT>
+__global__ void advance(const double *c, const double *mu, double *next, double dt, grid g)
 {
     place p = find_place<FLAT>(g, 1);
     if (!p.is_inner) return;
@@ -171,6 +173,15 @@ template <bool FLAT> __global__ void take(const double *flux, double *q, grid g)
     if (p.is_inner) q[p.at] += 0.5 * (flux[p.at] - flux[p.at + 1]);
 }
 
+/* --- ring */
+__global__ void close_rows(double *q, grid g)
+{
+    int y = blockIdx.x * blockDim.x + threadIdx.x;
+    if (y >= g.ny) return;
+    double *row = q + (size_t)y * g.nx;
+    for (int k = 0; k < 3; k++) row[k] = row[g.nx - 6 + k], row[g.nx - 3 + k] = row[3 + k];
+}
+
 /* --- pair by hand: a block marches along a column of tiles */
 enum { TILE_X = 64, TILE_Y = 8, RING = 4 };
 __global__ void __launch_bounds__(256) pair_by_hand(const double *u, double *v, double k, grid g, int chunk)
@@ -190,7 +201,7 @@ __global__ void __launch_bounds__(256) pair_by_hand(const double *u, double *v, 
         z = z0 + turn - 1;
         if (turn < 1 || z >= g.nz) continue;
         const double(*below)[TILE_X + 2] = ring[(turn + 3) % RING], (*here)[TILE_X + 2] = ring[turn % RING],
-        (*above)[TILE_X + 2] = ring[(turn + 1) % RING];
+                                      (*above)[TILE_X + 2] = ring[(turn + 1) % RING];
         for (int i = threadIdx.x; i < TILE_Y * TILE_X; i += blockDim.x) {
             int ly = i / TILE_X + 1, lx = i % TILE_X + 1, x = x0 + lx - 1, y = y0 + ly - 1;
             if (x >= g.nx || y >= g.ny) continue;
@@ -217,7 +228,8 @@ static dim3 blocks(const struct stencil *s, dim3 block)
 {
     grid g = s->g;
     if (s->is_flat) return dim3(((size_t)g.nx * g.ny * g.nz + block.x - 1) / block.x);
-    return dim3((g.nx + block.x - 1) / block.x, (g.ny + block.y - 1) / block.y, (g.nz + block.z - 1) / block.z);
+    return dim3((g.nx + block.x - 1) / block.x, (g.ny + block.y - 1) / block.y,
+                (g.nz + block.z - 1) / block.z);
 }
 #define CELLS(kernel, ...)                                                                                   \
     (s->is_flat ? kernel<true><<<blocks(s, dim3(256)), dim3(256)>>>(__VA_ARGS__)                             \
@@ -257,13 +269,19 @@ static void step(void *context, long i)
         CELLS(damp, (double *)s->of[3], u, v, s->g);
         break;
     case 'a':
+    case 'r':
         u = (double *)s->of[0], v = (double *)s->of[1];
         CELLS(press, u, (double *)s->of[3], t, s->g);
         CELLS(flow, (double *)s->of[3], t, v, s->g);
         CELLS(take, v, u, s->g);
+        if (s->form[0] == 'r') close_rows<<<(s->g.ny + 127) / 128, 128>>>(u, s->g);
         break;
-    case 'h': CELLS(diffuse, u, v, 0.05, s->g); break;
-    case 'j': CELLS(relax, (float *)u, (float *)v, s->g); break;
+    case 'h':
+        CELLS(diffuse, u, v, 0.05, s->g);
+        break;
+    case 'j':
+        CELLS(relax, (float *)u, (float *)v, s->g);
+        break;
     }
 }
 
@@ -292,7 +310,7 @@ int main(int argc, char **argv)
     bench.steps = 20, bench.repeat = 1;
     const struct option options[] = {
         {"size", &size, NULL, NULL, "cells along each axis"},
-        {"form", NULL, &s.form, NULL, "pair, phase, wave, heat, jacobi or advect"},
+        {"form", NULL, &s.form, NULL, "pair, phase, wave, heat, jacobi, advect or ring"},
         {"flat", NULL, NULL, &flat, "a line of threads"},
         {"by-hand", NULL, NULL, &by_hand, "pair as one kernel"},
         {"chunk", &chunk, NULL, NULL, "planes that a block of it marches through"},
@@ -300,7 +318,8 @@ int main(int argc, char **argv)
     };
     bench_options(&bench, argc, argv, "Stencils in two and three dimensions.", options);
     bool is_float = s.form[0] == 'j';
-    s.g = {(int)size, (int)size, is_float || s.form[0] == 'a' ? 1 : (int)size};
+    bool is_plane = is_float || s.form[0] == 'a' || s.form[0] == 'r';
+    s.g = {(int)size, (int)size, is_plane ? 1 : (int)size};
     s.is_flat = flat, s.is_by_hand = by_hand, s.chunk = chunk;
     size_t count = (size_t)s.g.nx * s.g.ny * s.g.nz, bytes = count * (is_float ? 4 : 8);
     struct result results[4];
@@ -310,7 +329,8 @@ int main(int argc, char **argv)
         fill(s.of[i], count, is_float, 7u + i, i == 3 ? 0.95 : 0.0);
         results[i] = {names[i], s.of[i], bytes};
     }
-    if (s.form[0] == 'p' && s.form[1] == 'a') results[2] = results[3]; /* t is none: by hand it is not stored */
+    if (s.form[0] == 'p' && s.form[1] == 'a')
+        results[2] = results[3]; /* t is none: by hand it is not stored */
     bench_loop(&bench, step, &s);
     bench_results(&bench, results, 4);
 }

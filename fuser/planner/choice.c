@@ -5,6 +5,7 @@
 #include "fuser/planner/holding.h"
 #include "fuser/planner/measurements.h"
 #include "fuser/planner/redirect.h"
+#include "fuser/planner/rivals.h"
 #include "fuser/planner/search_memo.h"
 #include "fuser/planner/verdict.h"
 #include "fuser/planner/profit.h"
@@ -91,6 +92,9 @@ static const char waits_too_long[] =
 
 static const char copied_too_often[] =
     "what it writes into a second buffer would have to be copied back too often";
+
+static const char takes_others[] =
+    "in replay it would take launches from groups that gain more, as it begins earlier";
 
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
@@ -190,6 +194,16 @@ static bool compile_more(struct search *search)
     return deadline_left(search->deadline) > 0 ? compile_most(search) : drop_uncompiled(search);
 }
 
+/* Drops a group that takes launches from others that gain more. False where there is none, or no time. */
+static bool drop_rival(struct search *search)
+{
+    struct search_group *rival = deadline_left(search->deadline) > 0 ? rivals_worst(search) : NULL;
+    if (!rival) return false;
+    rival->refusal = takes_others;
+    rival->is_dropped = true;
+    return true;
+}
+
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
 {
     struct program *program = pairs->classes->program;
@@ -215,7 +229,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
     do {
         if (!choose(search)) search->error = "out of memory";
         deadline_enter(search->deadline, DEADLINE_COMPILE);
-    } while (!search->error && (drop_least(search) || compile_more(search)));
+    } while (!search->error && (drop_least(search) || compile_more(search) || drop_rival(search)));
     ahead_end(search);
     for (uint32_t i = 0; i < search->group_count; i++)
         search->groups[i]->is_kept = search->groups[i]->uses && search->groups[i]->is_compiled;

@@ -19,6 +19,7 @@ planner_sources = \
 	fuser/planner/planner.c fuser/planner/planner.h \
 	fuser/planner/program.c fuser/planner/program.h \
 	fuser/planner/runs.c fuser/planner/runs.h \
+	fuser/planner/rivals.c fuser/planner/rivals.h \
 	fuser/planner/redirect.c fuser/planner/redirect.h \
 	fuser/planner/projection.c fuser/planner/projection.h \
 	fuser/planner/search.c fuser/planner/search.h fuser/planner/search_memo.h \

@@ -96,6 +96,30 @@ static bool is_known_box(const struct redirect *known, const struct group_box *b
     return false;
 }
 
+/* Rows of the one end where those of the other begin. */
+static bool join(struct group_box *box, const struct group_box *next)
+{
+    bool is_like = box->row_pitch == next->row_pitch && box->rows == next->rows &&
+                   box->layers == next->layers && box->layer_rows == next->layer_rows && box->rows > 1;
+    if (!is_like || box->from + (int64_t)box->width != next->from ||
+        box->width + next->width > box->row_pitch)
+        return false;
+    box->width += next->width;
+    return true;
+}
+
+static bool join_any(struct redirect *known, const struct group_box *box)
+{
+    for (uint32_t i = 0; i < known->box_count; i++) {
+        struct group_box before = *box;
+        if (join(&known->boxes[i], box)) return true;
+        if (!join(&before, &known->boxes[i])) continue;
+        known->boxes[i] = before;
+        return true;
+    }
+    return false;
+}
+
 static bool add_box(struct redirect *known, const struct bound_launch *launch, const struct access *access)
 {
     struct group_box box = {0}, plain;
@@ -106,7 +130,7 @@ static bool add_box(struct redirect *known, const struct bound_launch *launch, c
     if (!is_box || plain.from < 0) return false;
     box.from = plain.from, box.width = plain.width, box.row_pitch = plain.row_pitch;
     box.rows = plain.rows, box.layers = plain.layers, box.layer_rows = plain.layer_rows;
-    if (is_known_box(known, &box)) return true;
+    if (is_known_box(known, &box) || join_any(known, &box)) return true;
     if (known->box_count == REDIRECT_BOXES) return false;
     known->boxes[known->box_count++] = box;
     return true;

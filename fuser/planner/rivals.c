@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See rivals.h: replay's choice, launch by launch, with all groups and without each. */
+#include "fuser/planner/rivals.h"
+
+#include "fuser/planner/profit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RIVALS_MOST = 64 };
+
+struct rivals {
+    struct search *search;
+    struct search_group *groups[RIVALS_MOST];
+    struct hash128 keys[RIVALS_MOST];
+    uint32_t count;
+    uint64_t *begins; /* by launch: groups whose patterns begin there, a bit each */
+};
+
+static bool may_begin(struct search *search, const struct search_group *group, uint32_t first)
+{
+    const struct program *program = search->program;
+    uint32_t end = first + group->step_count;
+    if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
+        return false;
+    for (uint32_t s = 0; s < group->step_count; s++)
+        if (search_class(search, first + s) != search_class(search, group->launches[s])) return false;
+    return true;
+}
+
+static bool begins(struct rivals *rivals, uint32_t number, uint32_t first)
+{
+    uint32_t launches[SEARCH_MOST_STEPS], count = rivals->groups[number]->step_count;
+    struct hash128 key;
+    if (!may_begin(rivals->search, rivals->groups[number], first)) return false;
+    for (uint32_t s = 0; s < count; s++) launches[s] = first + s;
+    return pairs_key(rivals->search->pairs, launches, count, &key) && hash_equal(key, rivals->keys[number]);
+}
+
+/* False: there are too many, or memory is out. */
+static bool collect(struct rivals *rivals)
+{
+    struct search *search = rivals->search;
+    for (uint32_t i = 0; i < search->group_count; i++) {
+        struct search_group *group = search->groups[i];
+        if (!group->uses) continue;
+        if (rivals->count == RIVALS_MOST) return false;
+        if (!pairs_key(search->pairs, group->launches, group->step_count, &rivals->keys[rivals->count]))
+            return false;
+        rivals->groups[rivals->count++] = group;
+    }
+    rivals->begins = calloc(search->program->launch_count + 1, sizeof *rivals->begins);
+    for (uint32_t i = 0; rivals->begins && i < search->program->launch_count; i++)
+        for (uint32_t g = 0; g < rivals->count; g++)
+            if (begins(rivals, g, i)) rivals->begins[i] |= UINT64_C(1) << g;
+    return rivals->begins;
+}
+
+/* What replay gains with these groups. */
+static double gain_of(const struct rivals *rivals, uint64_t groups)
+{
+    double gain = 0;
+    for (uint32_t i = 0; i < rivals->search->program->launch_count;) {
+        const struct search_group *taken = NULL;
+        for (uint32_t g = 0; g < rivals->count; g++)
+            if (rivals->begins[i] & groups & UINT64_C(1) << g &&
+                (!taken || rivals->groups[g]->step_count > taken->step_count))
+                taken = rivals->groups[g];
+        if (taken) gain += profit_of(rivals->search, taken);
+        i += taken ? taken->step_count : 1;
+    }
+    return gain;
+}
+
+struct search_group *rivals_worst(struct search *search)
+{
+    const double equal = 1 + 1e-6;
+    struct rivals rivals = {.search = search};
+    struct search_group *worst = NULL;
+    bool is_known = collect(&rivals);
+    double most = is_known ? gain_of(&rivals, UINT64_MAX) * equal : 0;
+    bool is_best = !is_known || most >= search->gain_from[0];
+    for (uint32_t g = 0; !is_best && g < rivals.count; g++) {
+        double without = gain_of(&rivals, ~(UINT64_C(1) << g));
+        if (without <= most) continue;
+        most = without;
+        worst = rivals.groups[g];
+    }
+    free(rivals.begins);
+    return worst;
+}
