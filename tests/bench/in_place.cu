@@ -60,13 +60,12 @@ __global__ void gather(const float *u, const int *numbers, float *sums)
 /* Somebody may compare it, or come back to it. */
 __global__ void keep_address(const float *u, unsigned long long *words)
 {
-    words[threadIdx.x] = (unsigned long long)u ^ (unsigned long long)(u + threadIdx.x);
-    words[threadIdx.x] += u[threadIdx.x] > 0;
+    words[threadIdx.x] = (unsigned long long)(u + threadIdx.x) + (u[threadIdx.x] > 0);
 }
 
-__global__ void is_first(const float *u, const float *of, float *sums)
+__global__ void is_first(const float *u, unsigned long long of, float *sums)
 {
-    if (u == of) sums[threadIdx.x] += u[threadIdx.x];
+    if ((unsigned long long)u == of) sums[threadIdx.x] += u[threadIdx.x];
 }
 
 /* Through two pointers. */
@@ -127,10 +126,10 @@ static void act(char letter)
         keep_address<<<1, 32>>>(field, words);
         break;
     case 'i':
-        is_first<<<1, 32>>>(field, field, sums);
+        is_first<<<1, 32>>>(field, (unsigned long long)field, sums);
         break;
     case 'I':
-        is_first<<<1, 32>>>(field, other, sums);
+        is_first<<<1, 32>>>(field, (unsigned long long)other, sums);
         break;
     case 's':
         slide<<<1, 32>>>(field + 40, field, 7);
@@ -216,6 +215,6 @@ int main(int argument_count, char **arguments)
     if (strchr(between, 'k') || strchr(then, 'k'))
         CHECK(cudaMemcpy(kept, words, sizeof kept, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 32; i++)
-        if (kept[i]) printf("%llx\n", kept[i] - (address ^ (address + 4 * i)));
+        if (kept[i]) printf("%llx\n", kept[i] - address);
     return 0;
 }

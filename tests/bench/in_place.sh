@@ -37,7 +37,7 @@ recorded z 8 0 21 8 8 1  # a set
 recorded f 8 0 14 4 3 3  # what is stale is read
 recorded h 8 8 16 8 3 3  # the host looks
 recorded t 8 8 0 0 0 0   # another stream may have something to do with it
-for letters in k i I g; do # pointers that are looked at themselves, and one that goes anywhere
+for letters in k i I g pk ip pI; do # pointers that are looked at themselves, and one that goes anywhere
     record_and_plan "$in_place" --between $letters
     runs --between $letters
 done
