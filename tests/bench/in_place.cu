@@ -102,16 +102,24 @@ static void step(float *u)
 
 static void act(char letter)
 {
+    static int turn;
     dim3 block(32, 8), blocks((width + 2 + 31) / 32, (height + 2 + 7) / 8);
     switch (letter) {
     case 'c':
         copy<<<blocks, block>>>(field, out, width, height);
+        break;
+    case 'B': /* both, through one pointer */
+        blocks.y = (2 * (height + 2) + 7) / 8;
+        copy<<<blocks, block>>>(field, out, width, 2 * height + 2);
         break;
     case 'f':
         copy<<<blocks, block>>>(faces, out, width, height);
         break;
     case 'p':
         push<<<(width + 2 + 127) / 128, 128>>>(field, height / 2, width, 0.25f);
+        break;
+    case 'v': /* a row further on each time */
+        push<<<(width + 2 + 127) / 128, 128>>>(field, 10 + turn++, width, 0.25f);
         break;
     case 'P':
         push<<<(width + 2 + 127) / 128, 128>>>(field, 0, width, 0.25f);
@@ -176,11 +184,14 @@ static void act(char letter)
 int main(int argument_count, char **arguments)
 {
     const char *between = "", *then = "";
+    bool is_together = false; /* fluxes stand behind the field, in one allocation */
     for (int i = 1; i < argument_count; i++) {
         if (!strcmp(arguments[i], "--then") && i + 1 < argument_count)
             then = arguments[++i];
         else if (!strcmp(arguments[i], "--between") && i + 1 < argument_count)
             between = arguments[++i];
+        else if (!strcmp(arguments[i], "--together"))
+            is_together = true;
         else if (!strcmp(arguments[i], "--dump"))
             i++;
         else if (!strcmp(arguments[i], "--size") && i + 2 < argument_count)
@@ -188,10 +199,19 @@ int main(int argument_count, char **arguments)
     }
     count = (size_t)(width + 2) * (height + 2);
     host = (float *)malloc(count * sizeof *host);
+    CHECK(cudaMalloc(&out, 2 * count * sizeof *out));
+    CHECK(cudaMemset(out, 0, 2 * count * sizeof *out));
     field = array_of([](size_t at) { return 1 + (float)(at % 97) / 64; });
     other = array_of([](size_t at) { return 2 + (float)(at % 31) / 16; });
     faces = array_of([](size_t at) { return (float)(at % 5); });
-    out = array_of([](size_t) { return 0.0f; });
+    if (is_together) {
+        float *both;
+        CHECK(cudaMalloc(&both, 2 * count * sizeof *both));
+        CHECK(cudaMemcpy(both, field, count * sizeof *both, cudaMemcpyDeviceToDevice));
+        CHECK(cudaMemcpy(both + count, faces, count * sizeof *both, cudaMemcpyDeviceToDevice));
+        field = both;
+        faces = both + count;
+    }
     sums = array_of([](size_t) { return 0.0f; });
     CHECK(cudaMalloc(&words, 32 * sizeof *words));
     CHECK(cudaMalloc(&numbers, 32 * sizeof *numbers));
@@ -210,6 +230,7 @@ int main(int argument_count, char **arguments)
     tell("other", other, count);
     tell("faces", faces, count);
     tell("out", out, count);
+    tell("out, rest", out + count, count);
     tell("sums", sums, 32);
     unsigned long long kept[32] = {0}, address = (unsigned long long)field;
     if (strchr(between, 'k') || strchr(then, 'k'))

@@ -37,10 +37,14 @@ recorded z 8 0 21 8 8 1  # a set
 recorded f 8 0 14 4 3 3  # what is stale is read
 recorded h 8 8 16 8 3 3  # the host looks
 recorded t 8 8 0 0 0 0   # another stream may have something to do with it
-for letters in k i I g pk ip pI; do # pointers that are looked at themselves, and one that goes anywhere
+for letters in k i I g pk ip pI v vp pv; do # pointers that are looked at, one that goes anywhere, and one that moves on
     record_and_plan "$in_place" --between $letters
     runs --between $letters
 done
+
+# a range cannot be widened over what members touch
+record_and_plan "$in_place" --together --between Bp
+runs --together --between Bp
 
 # what was not recorded comes in between
 recorded p 8 0 21 8 8 1
@@ -49,7 +53,8 @@ for letters in c p P f q g k i I s o b h H d D z w e t cP Hc zc oc kP pp; do
         export KFUSE_SPOIL_STALE
         runs --between p --then $letters
         case $letters in
-        p | pp | t) ;;
+        t) [ "$(stat_of redirected)" = 0 ] || fail 'redirected beside another stream' ;;
+        p | pp) ;;
         *) [ "$(stat_of restores)$(stat_of paid)" != 01 ] || fail "$letters: nothing was restored, or made again" ;;
         esac
     done
