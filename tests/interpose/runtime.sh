@@ -28,7 +28,7 @@ fuses_all() {
     [ "$(stat_of fused)" = "$fused" ] || fail "$(stat_of fused) groups launched, not $fused"
 }
 launches_a_step=3
-fuses_all 12 12 --pattern sdg
+fuses_all 12 7 --pattern sdg # updates in place, from step to step
 fuses_all 12 9 --pattern sdg --variety 3 # sizes that take turns
 launches_a_step=7
 fuses_all 10 10 --pattern sdsdsgo
