@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program that updates an array in place: fluxes of it, the array itself, and its borders, from step to step without a wait. Between
  * steps it does what --between says, and after step 5 what --then says, a letter each. */
-#include "bench/bench.h"
+#include "tests/bench/arrays.h"
 
 enum { STEPS = 8, LOOKED_AT = 5 };
 
 static int width = 200, height = 90; /* without borders */
-static size_t count;
-static float *field, *other, *faces, *out, *sums, *host;
+static float *field, *other, *faces, *out, *sums;
 static unsigned long long *words;
 static int *numbers;
 static cudaStream_t stream;
@@ -72,24 +71,6 @@ __global__ void is_first(const float *u, unsigned long long of, float *sums)
 __global__ void slide(const float *u, float *v, int distance)
 {
     v[threadIdx.x] = u[threadIdx.x + distance];
-}
-
-static float *array_of(float (*value)(size_t))
-{
-    float *array;
-    for (size_t i = 0; i < count; i++) host[i] = value(i);
-    CHECK(cudaMalloc(&array, count * sizeof *array));
-    CHECK(cudaMemcpy(array, host, count * sizeof *array, cudaMemcpyHostToDevice));
-    return array;
-}
-
-static void tell(const char *name, const float *array, size_t elements)
-{
-    unsigned long long hash = 1469598103934665603ull;
-    CHECK(cudaMemcpy(host, array, elements * sizeof *array, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < elements * sizeof *array; i++)
-        hash = (hash ^ ((unsigned char *)host)[i]) * 1099511628211ull;
-    printf("%s %016llx\n", name, hash);
 }
 
 static void step(float *u)

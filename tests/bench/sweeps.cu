@@ -2,7 +2,7 @@
  * A program of sweeps: along each axis in turn, fluxes through the faces of cells, then the cells. Each sweep writes faces that
  * the others do not: of the same arrays, the last along its own axis. After the sweeps of step 5 it does what --then says, a
  * letter each. */
-#include "bench/bench.h"
+#include "tests/bench/arrays.h"
 
 #include <utility>
 
@@ -14,10 +14,8 @@ struct grid {
     int low;                   /* so many faces more lie before the first, along y */
 };
 static struct grid grid;
-static size_t count;
 static float *fields[2][FIELDS], *fluxes[FIELDS], *sums;
 static float *other_fields[2][FIELDS], *other_fluxes[FIELDS];
-static float *host;
 
 __device__ static int stride_of(const struct grid grid, int axis)
 {
@@ -86,24 +84,6 @@ __global__ void mark(struct grid grid, int column, float *f)
 {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row < grid.size[1]) f[(grid.ghosts * grid.plane) + (row + GHOSTS) * grid.pitch + column] = 7;
-}
-
-static float *array_of(float (*value)(size_t))
-{
-    float *array;
-    for (size_t i = 0; i < count; i++) host[i] = value(i);
-    CHECK(cudaMalloc(&array, count * sizeof *array));
-    CHECK(cudaMemcpy(array, host, count * sizeof *array, cudaMemcpyHostToDevice));
-    return array;
-}
-
-static void tell(const char *name, const float *array, size_t elements)
-{
-    unsigned long long hash = 1469598103934665603ull;
-    CHECK(cudaMemcpy(host, array, elements * sizeof *array, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < elements * sizeof *array; i++)
-        hash = (hash ^ ((unsigned char *)host)[i]) * 1099511628211ull;
-    printf("%s %016llx\n", name, hash);
 }
 
 static void launch(int axis, float *from[FIELDS], float *faces[FIELDS], float *to[FIELDS])
