@@ -157,15 +157,22 @@ static bool begins_again(const struct draft *draft, uint32_t launch)
     return false;
 }
 
-bool draft_come_again(const struct search *search, uint32_t first, uint32_t distance, uint32_t count)
+bool draft_are_alike(const struct search *search, uint32_t first, uint32_t other, uint32_t count)
 {
     const struct program *program = search->program;
-    uint32_t end = first + distance + count;
-    if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
+    uint32_t end = other + count;
+    if (end > program->launch_count || program->launches[end - 1].window != program->launches[other].window)
         return false;
-    for (uint32_t i = first; i < first + count; i++)
-        if (search_class(search, i) != search_class(search, i + distance)) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (search_class(search, first + i) != search_class(search, other + i)) return false;
     return true;
+}
+
+bool draft_come_again(const struct search *search, uint32_t first, uint32_t distance, uint32_t count)
+{
+    const struct program_launch *launches = search->program->launches;
+    return draft_are_alike(search, first, first + distance, count) &&
+           launches[first + distance].window == launches[first].window;
 }
 
 /* A loop of so many launches, and not of repetitions of a shorter one. */

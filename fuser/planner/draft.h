@@ -31,6 +31,8 @@ void draft_grow(struct draft *draft);
 /* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */
 bool draft_assign_roles(struct draft *draft);
 uint32_t draft_members(const struct draft *draft);
+/* So many launches from `other` on are in one window, and of the classes of those from `first` on. */
+bool draft_are_alike(const struct search *search, uint32_t first, uint32_t other, uint32_t count);
 /* So many launches from the first one on are as those that come a distance behind them, in one window. */
 bool draft_come_again(const struct search *search, uint32_t first, uint32_t distance, uint32_t count);
 /* How many it may have: as many as the loop that it is in has launches. */

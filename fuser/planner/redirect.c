@@ -128,6 +128,7 @@ static bool add_box(struct redirect *known, const struct bound_launch *launch, c
     bool is_box = bytes && box_of(bytes, &plain);
     isl_set_free(bytes);
     if (!is_box || plain.from < 0) return false;
+    /* the bytes between its members stay zero, as boxes are compared whole */
     box.from = plain.from, box.width = plain.width, box.row_pitch = plain.row_pitch;
     box.rows = plain.rows, box.layers = plain.layers, box.layer_rows = plain.layer_rows;
     if (is_known_box(known, &box) || join_any(known, &box)) return true;

@@ -2,6 +2,7 @@
  * See rivals.h: replay's choice, launch by launch, with all groups and without each. */
 #include "fuser/planner/rivals.h"
 
+#include "fuser/planner/draft.h"
 #include "fuser/planner/profit.h"
 
 #include <stdlib.h>
@@ -17,22 +18,11 @@ struct rivals {
     uint64_t *begins; /* by launch: groups whose patterns begin there, a bit each */
 };
 
-static bool may_begin(struct search *search, const struct search_group *group, uint32_t first)
-{
-    const struct program *program = search->program;
-    uint32_t end = first + group->step_count;
-    if (end > program->launch_count || program->launches[end - 1].window != program->launches[first].window)
-        return false;
-    for (uint32_t s = 0; s < group->step_count; s++)
-        if (search_class(search, first + s) != search_class(search, group->launches[s])) return false;
-    return true;
-}
-
 static bool begins(struct rivals *rivals, uint32_t number, uint32_t first)
 {
     uint32_t launches[SEARCH_MOST_STEPS], count = rivals->groups[number]->step_count;
     struct hash128 key;
-    if (!may_begin(rivals->search, rivals->groups[number], first)) return false;
+    if (!draft_are_alike(rivals->search, rivals->groups[number]->launches[0], first, count)) return false;
     for (uint32_t s = 0; s < count; s++) launches[s] = first + s;
     return pairs_key(rivals->search->pairs, launches, count, &key) && hash_equal(key, rivals->keys[number]);
 }
