@@ -6,12 +6,15 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -51,6 +54,7 @@ static struct {
     unsigned time_count;
     int fail_event_creation, fail_event_record;
     uint64_t clock_ns, events[EVENTS]; /* by handle */
+    _Atomic int64_t host_ns;           /* 0: the machine's */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .next_address = 0x10000,
           .memory = (size_t)1 << 30,
@@ -133,6 +137,35 @@ static void run_kernel(const char *name)
     for (unsigned i = 0; i < fake.time_count; i++)
         if (!strncmp(name, fake.times[i].prefix, strlen(fake.times[i].prefix)))
             fake.clock_ns += fake.times[i].ns;
+}
+
+/* --- the host's clock --- */
+
+enum { READING_NS = 200 }; /* what little the host does between two looks at its clock */
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *at)
+{
+    const int64_t second = 1000000000;
+    if (clock != CLOCK_MONOTONIC || !atomic_load(&fake.host_ns))
+        return (int)syscall(SYS_clock_gettime, clock, at);
+    int64_t now = atomic_fetch_add(&fake.host_ns, READING_NS);
+    *at = (struct timespec){.tv_sec = now / second, .tv_nsec = now % second};
+    return 0;
+}
+
+EXPORT void fake_own_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    atomic_store(&fake.host_ns, now.tv_sec * INT64_C(1000000000) + now.tv_nsec);
+}
+
+EXPORT void fake_stay(unsigned microseconds)
+{
+    if (atomic_load(&fake.host_ns))
+        atomic_fetch_add(&fake.host_ns, microseconds * INT64_C(1000));
+    else
+        usleep(microseconds);
 }
 
 EXPORT void fake_slow_launch(unsigned microseconds)
@@ -658,7 +691,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned gr
     for (unsigned i = 0; i < kernel->count; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, " %llx",
                          (unsigned long long)argument(kernel, i, parameters, extra));
-    if (fake.slow) usleep(fake.slow);
+    if (fake.slow) fake_stay(fake.slow);
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     if (fake.fail_launch[0] && !strncmp(kernel->name, fake.fail_launch, strlen(fake.fail_launch))) {
         fake_log("failed %s", text);

@@ -18,7 +18,12 @@ void fake_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void fake_fail_launch(const char *prefix, int result);
 /* cuModuleLoadData of images that begin so fails. */
 void fake_fail_load(const char *prefix);
-/* Every launch sleeps so long inside the driver. */
+/* From now on the host's monotonic clock stands but for what launches that are slow and fake_stay pass of it, and a little a
+ * reading: however busy the machine is, a run takes as long as the last one. What waits in the kernel does so in real time. */
+void fake_own_clock(void);
+/* The host does nothing for so long. */
+void fake_stay(unsigned microseconds);
+/* Every launch stays so long inside the driver. */
 void fake_slow_launch(unsigned microseconds);
 /* From now on kernels whose name begins so take the device so long; at first none takes any time. Events have
  * the time at which they were recorded. */

@@ -18,6 +18,12 @@ void start_program(void)
     fake_clear();
 }
 
+void start_program_on_own_clock(void)
+{
+    fake_own_clock();
+    start_program();
+}
+
 CUresult launch(CUfunction function, CUstream stream, void **arguments)
 {
     return cuLaunchKernel(function, 4, 1, 1, 32, 1, 1, 0, stream, arguments, NULL);

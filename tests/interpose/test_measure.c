@@ -119,13 +119,13 @@ static void plan_off(void)
 
 static void loses(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 5000000); /* the host takes less */
     fake_set_time("a:", 1000000);
     fake_set_time("b:", 1000000);
     for (int i = 0; i < 8000; i++) {
         use_ab();
-        usleep(20);
+        fake_stay(20);
         if (i % 64 == 0) fake_clear();
     }
     fake_clear();
@@ -146,14 +146,14 @@ static void after_loser(int status)
 
 static void wins(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 40000);
     fake_set_time("a:", 22000);
     fake_set_time("b:", 22000);
     for (int i = 0; i < 30000; i++) {
         use_ab();
         if (i % 64 == 0) fake_clear();
-        if (i % 8 == 0) usleep(1);
+        if (i % 8 == 0) fake_stay(1);
     }
 }
 
@@ -169,7 +169,7 @@ static void after_winner(int status)
  * does. */
 static void host_is_slow(bool waits)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 300000);
     fake_set_time("a:", 100000);
     fake_set_time("b:", 100000);
@@ -194,7 +194,7 @@ static void device_is_waited_for(void)
  * longer than one. */
 static void fill_queue(unsigned uses_before)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 300000);
     fake_set_time("a:", 100000);
     fake_set_time("b:", 100000);
@@ -345,21 +345,21 @@ static void busy(void)
 /* While the verdict is under way the group runs as originals, for little is expected of it. */
 static void waits_as_originals(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 5000000);
     fake_set_time("a:", 1000000);
     fake_set_time("b:", 1000000);
     fake_set_busy(1);
     for (int i = 0; i < 3000; i++) {
         use_ab();
-        usleep(20);
+        fake_stay(20);
         if (i % 64 == 0) fake_clear();
     }
     fake_clear();
     uses_ab(100);
     CHECK(lines(0, "launch ab") == 0 && lines(0, "launch a ") == 100);
     fake_set_busy(0);
-    usleep(2000);
+    fake_stay(2000);
     uses_ab(2);
 }
 
@@ -373,7 +373,7 @@ static void after_waiting(int status)
 /* Uses that will take the device long are time, however fast the host issues them. */
 static void host_is_ahead(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_busy(1);
     uses_ab(400);
     CHECK(lines(0, "launch ab") < 200 && lines(0, "cuEventRecord") >= 3 * 6);
@@ -388,7 +388,7 @@ static void plan_takes_long(void)
 /* What is not expected to gain runs as originals, and is tried. */
 static void rests(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_busy(1); /* nothing is known of it */
     OK(launch_a(0x1000, 7, NULL));
     CHECK(fake_count() == 0); /* held */
@@ -397,7 +397,7 @@ static void rests(void)
     CHECK_LINE(1, B_LINE("1000 2000"));
     for (int i = 0; i < 1000; i++) {
         use_ab();
-        usleep(20);
+        fake_stay(20);
     }
     CHECK(lines(0, "cuEventRecord") == 6); /* one round at a time */
     CHECK(lines(0, "launch ab") >= 2 * 8 && lines(0, "launch ab") <= 2 * 16);
@@ -405,13 +405,13 @@ static void rests(void)
 
 static void rests_and_wins(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 300000);
     fake_set_time("a:", 200000);
     fake_set_time("b:", 200000);
     for (int i = 0; i < 3000; i++) {
         use_ab();
-        usleep(20);
+        fake_stay(20);
     }
 }
 
@@ -439,13 +439,13 @@ static void goes_on(void)
 /* A second round would cost more than may be spent. */
 static void rests_and_loses(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 5000000);
     fake_set_time("a:", 1000000);
     fake_set_time("b:", 1000000);
     for (int i = 0; i < 3000; i++) {
         use_ab();
-        usleep(20);
+        fake_stay(20);
     }
     CHECK(lines(0, "cuEventRecord") == 6 && lines(0, "launch ab") <= 2 * 16);
 }
@@ -635,7 +635,7 @@ static void at_random(void)
 /* Two groups in turns, and it takes the whole of one to tell it from the other. */
 static void begin_alike(void)
 {
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab:", 5000000);
     fake_set_time("abc:", 2000000); /* no gain costs nothing */
     fake_set_time("a:", 1000000);
@@ -644,7 +644,7 @@ static void begin_alike(void)
         use_ab();
         use_ab();
         OK(launch_c(0x3000, NULL));
-        usleep(20);
+        fake_stay(20);
         if (i % 64 == 0) fake_clear();
     }
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 /* --- the device is behind --- */
 
@@ -22,11 +21,11 @@ static void plan_graphs(void)
 /* Each kernel has been launched, and the host has waited. */
 static void start_slow(unsigned launch_us)
 {
-    start_program();
+    start_program_on_own_clock();
     OK(launch_c(0x5000, NULL));
     OK(cuCtxSynchronize());
     fake_slow_launch(launch_us);
-    usleep(100000);
+    fake_stay(100000);
 }
 
 /* A kernel between two sets, each time after a while. */
@@ -36,7 +35,7 @@ static size_t graphs_of(unsigned kernels, unsigned launches, unsigned pause_us)
     for (unsigned i = 0; i < launches; i++) {
         for (unsigned k = 0; k < kernels; k++) OK(launch_c(0x5000, NULL));
         OK(cuMemsetD32Async(0x1000, 1, 4, NULL));
-        if (pause_us) usleep(pause_us);
+        if (pause_us) fake_stay(pause_us);
         if (i + 100 == launches) fake_clear();
     }
     return lines(0, "graph ");
@@ -46,7 +45,7 @@ static size_t graphs_of(unsigned kernels, unsigned launches, unsigned pause_us)
 static void device_is_behind(void)
 {
     start_slow(20);
-    CHECK(graphs_of(1, 300, 50) > 50);
+    CHECK(graphs_of(1, 500, 50) > 50);
     fake_set_busy(1);
     CHECK(graphs_of(1, 500, 50) == 0);
     CHECK(graphs_of(32, 500, 50) > 100);
@@ -96,7 +95,7 @@ static int64_t now_ns(void)
 static void short_run(bool is_measured)
 {
     int64_t begun, now;
-    start_program();
+    start_program_on_own_clock();
     fake_set_time("ab", 1000);
     use_ab();
     begun = now = now_ns();
@@ -104,7 +103,7 @@ static void short_run(bool is_measured)
         use_ab();
         now = now_ns();
     }
-    if (now - begun < 3500000) CHECK(is_measured == (lines(0, "cuEventRecord") > 0));
+    CHECK(is_measured == (lines(0, "cuEventRecord") > 0));
 }
 
 static void unspent(void)
