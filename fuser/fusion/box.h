@@ -4,10 +4,13 @@
 #ifndef KFUSE_FUSER_FUSION_BOX_H
 #define KFUSE_FUSER_FUSION_BOX_H
 
+#include "fuser/access/array_rows.h"
 #include "fuser/fusion/group.h"
 
 /* The box that the set of bytes is; false when it is none, or isl gives up. */
 bool box_of(__isl_keep isl_set *set, struct group_box *box);
+/* The same of a set { [layer, row, place] }. */
+bool box_of_rows(__isl_keep isl_set *set, const struct array_rows *rows, struct group_box *box);
 /* { [byte] }; owned. */
 __isl_give isl_set *box_set(isl_ctx *ctx, const struct group_box *box);
 uint64_t box_bytes(const struct group_box *box);

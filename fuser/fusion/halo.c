@@ -213,8 +213,10 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
     if (a->member == b->member && !other->is_recomputed) return true;
     const struct halo_load *load = b->access->kind == ACCESS_READ ? load_of(halo, b) : NULL;
     if (load && load->is_served)
-        return !rest_is_written(halo, load, a) ||
+        return (b->access->rest_is_old && a->member >= b->member) || !rest_is_written(halo, load, a) ||
                halo_refuse(halo, a, b, "what no earlier member computes is written in the group");
+    if (b->access->rest_is_old)
+        return halo_refuse(halo, a, b, "a part of it is written before, and comes from nowhere else");
     bool is_first = a->member <= b->member;
     enum overlap overlap = space_overlap(halo->space, is_first ? a : b, is_first ? b : a);
     if (overlap == OVERLAP_NONE) return true;

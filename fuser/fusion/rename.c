@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Gives the new contents of a range an array of its own: see rename.h. */
 #include "fuser/fusion/rename.h"
-#include "fuser/access/array_range.h"
+#include "fuser/access/array_rows.h"
 #include "fuser/fusion/box.h"
 #include "fuser/fusion/halo.h"
 #include "fuser/kernel/order.h"
@@ -13,31 +13,52 @@
 
 enum { RENAME_OPERATIONS = 500000 }; /* of isl, for one range */
 
-static bool are_apart(const struct bound_launch *launch, const struct access *a, const struct access *b)
+enum contents {
+    CONTENTS_NEW,
+    CONTENTS_OLD,
+    CONTENTS_BOTH, /* new where a member before has written, else old: no access to memory has both */
+};
+/* A range that is to be renamed. Sets of bytes have coordinates of rows, where it has such. */
+struct renaming {
+    const struct group *group;
+    struct array_range range;
+    struct array_rows rows;
+    bool has_rows;
+    enum contents **contents; /* by member behind the writer: NULL, or by access */
+};
+
+static __isl_give isl_set *bytes_of(const struct renaming *of, const struct bound_launch *launch,
+                                    const struct access *access)
 {
-    isl_set *both = isl_set_intersect(array_range_bytes(launch, a), array_range_bytes(launch, b));
+    return of->has_rows ? array_rows_bytes(&of->rows, launch, access) : array_range_bytes(launch, access);
+}
+
+static bool are_apart(const struct renaming *of, const struct bound_launch *launch, const struct access *a,
+                      const struct access *b)
+{
+    isl_set *both = isl_set_intersect(bytes_of(of, launch, a), bytes_of(of, launch, b));
     bool are = both && isl_set_is_empty(both) == isl_bool_true;
     isl_set_free(both);
     return are;
 }
 
-/* Rule 2. */
-static bool reads_before_writing(const struct group *group, const struct array_range *range)
+/* What it loads there, these accesses of the member or all of them, it has not written before. */
+static bool reads_before_writing(const struct renaming *of, uint32_t member, const bool *reads)
 {
-    const struct bound_launch *launch = &group->members[range->writer];
+    const struct bound_launch *launch = &of->group->members[member];
     const struct access_summary *summary = launch->summary;
     struct order order;
-    if (!order_open(&order, group->arena, summary->function)) return false;
+    if (!order_open(&order, of->group->arena, summary->function)) return false;
     for (uint32_t i = 0; i < summary->access_count; i++)
         for (uint32_t j = 0; j < summary->access_count; j++) {
             const struct access *write = &summary->accesses[i], *read = &summary->accesses[j];
-            if (write->kind == ACCESS_READ || read->kind != ACCESS_READ) continue;
-            if (!array_range_holds(range, launch, write->base) ||
-                !array_range_holds(range, launch, read->base))
+            if (write->kind == ACCESS_READ || read->kind != ACCESS_READ || (reads && !reads[j])) continue;
+            if (!array_range_holds(&of->range, launch, write->base) ||
+                !array_range_holds(&of->range, launch, read->base))
                 continue;
             if (!summary->whole_block && !order_may_follow(&order, write->instruction, read->instruction))
                 continue;
-            if (!are_apart(launch, write, read)) return false;
+            if (!are_apart(of, launch, write, read)) return false;
         }
     return true;
 }
@@ -50,70 +71,152 @@ static bool is_subset(__isl_take isl_set *part, __isl_keep isl_set *whole)
 }
 
 /* What the member writes, or reads, of the range: for certain, or at most. NULL: not known. */
-static __isl_give isl_set *bytes_touched(const struct group *group, const struct array_range *range,
-                                         uint32_t member, bool is_write, bool for_certain)
+static __isl_give isl_set *bytes_touched(const struct renaming *of, uint32_t member, bool is_write,
+                                         bool for_certain)
 {
-    const struct bound_launch *launch = &group->members[member];
-    isl_set *all = isl_set_empty(isl_space_set_alloc(isl_set_get_ctx(launch->summary->threads), 0, 1));
+    const struct bound_launch *launch = &of->group->members[member];
+    isl_set *all = isl_set_empty(
+        isl_space_set_alloc(isl_set_get_ctx(launch->summary->threads), 0, of->has_rows ? 3 : 1));
     for (uint32_t i = 0; i < launch->summary->access_count; i++) {
         const struct access *access = &launch->summary->accesses[i];
-        if ((access->kind != ACCESS_READ) != is_write || !array_range_holds(range, launch, access->base))
+        if ((access->kind != ACCESS_READ) != is_write || !array_range_holds(&of->range, launch, access->base))
             continue;
         if (for_certain && (!access->address_is_exact || !access->domain_is_exact)) continue;
-        all = isl_set_union(all, array_range_bytes(launch, access));
+        all = isl_set_union(all, bytes_of(of, launch, access));
     }
     return isl_set_coalesce(all);
 }
 
 /* Rule 4. */
-static bool reads_are_known(const struct group *group, const struct array_range *range)
+static bool reads_are_known(const struct renaming *of)
 {
-    for (uint32_t m = 0; m < group->member_count; m++)
-        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
-            const struct access *access = &group->members[m].summary->accesses[i];
+    for (uint32_t m = 0; m < of->group->member_count; m++)
+        for (uint32_t i = 0; i < of->group->members[m].summary->access_count; i++) {
+            const struct access *access = &of->group->members[m].summary->accesses[i];
             bool is_known = access->address_is_exact && access->domain_is_exact;
             if (access->kind == ACCESS_READ && !is_known &&
-                array_range_holds(range, &group->members[m], access->base))
+                array_range_holds(&of->range, &of->group->members[m], access->base))
                 return false;
         }
     return true;
 }
 
 /* Rule 3: all that the writer and later members write; NULL: not known. */
-static __isl_give isl_set *bytes_written(const struct group *group, const struct array_range *range)
+static __isl_give isl_set *bytes_written(const struct renaming *of)
 {
-    isl_set *all = bytes_touched(group, range, range->writer, true, true);
-    for (uint32_t m = range->writer + 1; m < group->member_count; m++)
-        all = isl_set_union(all, bytes_touched(group, range, m, true, true));
+    isl_set *all = bytes_touched(of, of->range.writer, true, true);
+    for (uint32_t m = of->range.writer + 1; m < of->group->member_count; m++)
+        all = isl_set_union(all, bytes_touched(of, m, true, true));
     all = isl_set_compute_divs(isl_set_coalesce(all));
-    for (uint32_t m = range->writer; all && m < group->member_count; m++)
-        if (!is_subset(bytes_touched(group, range, m, true, false), all)) all = isl_set_free(all);
+    for (uint32_t m = of->range.writer; all && m < of->group->member_count; m++)
+        if (!is_subset(bytes_touched(of, m, true, false), all)) all = isl_set_free(all);
     return all;
 }
 
-/* Rule 5: of what is written in the end, later members read what has been written before them. */
-static bool reads_are_of_new(const struct group *group, const struct array_range *range,
-                             __isl_keep isl_set *written)
+/* What members before one write for certain, and at most. */
+struct before {
+    isl_set *surely, *perhaps;
+};
+
+static struct before before_first(const struct renaming *of)
 {
-    isl_set *before = bytes_touched(group, range, range->writer, true, true);
-    bool are_new = before;
-    for (uint32_t m = range->writer + 1; are_new && m < group->member_count; m++) {
-        if (isl_set_is_subset(written, before) == isl_bool_true) break;
-        isl_set *read = bytes_touched(group, range, m, false, false);
-        are_new = is_subset(isl_set_intersect(read, isl_set_copy(written)), before);
-        before = isl_set_union(before, bytes_touched(group, range, m, true, true));
-    }
-    isl_set_free(before);
-    return are_new;
+    return (struct before){bytes_touched(of, of->range.writer, true, true),
+                           bytes_touched(of, of->range.writer, true, false)};
 }
 
-static bool writes_are_known(const struct group *group, const struct array_range *range,
-                             struct group_box *box)
+static void before_add(struct before *before, const struct renaming *of, uint32_t member)
 {
-    isl_set *written = bytes_written(group, range);
+    before->surely = isl_set_union(before->surely, bytes_touched(of, member, true, true));
+    before->perhaps = isl_set_union(before->perhaps, bytes_touched(of, member, true, false));
+}
+
+static void before_free(struct before *before)
+{
+    isl_set_free(before->surely);
+    isl_set_free(before->perhaps);
+}
+
+/* An instruction has the same contents with all of its accesses. */
+static bool are_of_one_kind(const struct renaming *of, const struct bound_launch *launch,
+                            const enum contents *contents)
+{
+    const struct access *accesses = launch->summary->accesses;
+    for (uint32_t i = 0; i < launch->summary->access_count; i++)
+        for (uint32_t j = 0; contents[i] && j < launch->summary->access_count; j++)
+            if (accesses[j].instruction == accesses[i].instruction && contents[j] != contents[i] &&
+                array_range_holds(&of->range, launch, accesses[j].base))
+                return false;
+    return true;
+}
+
+/* False where it is not known what has been written. */
+static bool contents_of(const struct renaming *of, const struct bound_launch *launch,
+                        const struct access *access, const struct before *before, __isl_keep isl_set *written,
+                        enum contents *contents)
+{
+    isl_set *bytes = isl_set_intersect(bytes_of(of, launch, access), isl_set_copy(written));
+    isl_set *perhaps = isl_set_intersect(isl_set_copy(bytes), isl_set_copy(before->perhaps));
+    *contents = CONTENTS_BOTH;
+    if (is_subset(isl_set_copy(bytes), before->surely))
+        *contents = CONTENTS_NEW;
+    else if (perhaps && isl_set_is_empty(perhaps) == isl_bool_true)
+        *contents = CONTENTS_OLD;
+    bool is_known = *contents != CONTENTS_BOTH || is_subset(isl_set_copy(perhaps), before->surely);
+    isl_set_free(bytes);
+    isl_set_free(perhaps);
+    return is_known;
+}
+
+static bool add_reads(const enum contents *contents, uint32_t count, bool *reads)
+{
+    for (uint32_t i = 0; reads && i < count; i++) reads[i] = contents[i] != CONTENTS_NEW;
+    return reads;
+}
+
+/* Rule 5, of one member: NULL when all its accesses are of new contents. */
+static bool find_contents(const struct renaming *of, uint32_t member, const struct before *before,
+                          __isl_keep isl_set *written)
+{
+    const struct bound_launch *launch = &of->group->members[member];
+    uint32_t count = launch->summary->access_count;
+    enum contents *contents = arena_calloc(of->group->arena, count + 1, sizeof *contents);
+    bool has_old = false, is_known = contents;
+    for (uint32_t i = 0; is_known && i < count; i++) {
+        const struct access *access = &launch->summary->accesses[i];
+        if (access->kind != ACCESS_READ || !array_range_holds(&of->range, launch, access->base)) continue;
+        is_known = contents_of(of, launch, access, before, written, &contents[i]);
+        has_old |= contents[i] != CONTENTS_NEW;
+    }
+    if (!is_known || !has_old) return is_known;
+    bool *reads = arena_calloc(of->group->arena, count + 1, sizeof *reads);
+    of->contents[member] = contents;
+    return are_of_one_kind(of, launch, contents) && add_reads(contents, count, reads) &&
+           reads_before_writing(of, member, reads);
+}
+
+static bool reads_have_contents(const struct renaming *of, __isl_keep isl_set *written)
+{
+    struct before before = before_first(of);
+    bool have = before.surely && before.perhaps;
+    for (uint32_t m = of->range.writer + 1; have && m < of->group->member_count; m++) {
+        have = find_contents(of, m, &before, written);
+        before_add(&before, of, m);
+    }
+    before_free(&before);
+    return have;
+}
+
+static bool find_box(const struct renaming *of, __isl_keep isl_set *written, struct group_box *box)
+{
+    return of->has_rows ? box_of_rows(written, &of->rows, box) : box_of(written, box);
+}
+
+static bool writes_are_known(const struct renaming *of, struct group_box *box)
+{
+    isl_set *written = bytes_written(of);
     bool are_known =
-        written && reads_are_of_new(group, range, written) && (box_of(written, box) || group->is_part);
-    box->from -= range->from;
+        written && reads_have_contents(of, written) && (find_box(of, written, box) || of->group->is_part);
+    box->from -= of->range.from;
     isl_set_free(written);
     return are_known;
 }
@@ -134,12 +237,35 @@ static bool rebind(struct group *group, struct bound_launch *launch, const struc
     return true;
 }
 
-/* The writer gets every base in the range twice: it reads through the one, and writes through the other. */
+/* The accesses of a base that are of new contents get a base of their own. False: there are none. */
+static bool split_base(struct access_summary *summary, uint32_t base, const enum contents *contents)
+{
+    bool reads_old = false;
+    struct access_base *old = &summary->bases[base], *new = &summary->bases[summary->base_count];
+    *new = *old;
+    new->is_read = new->is_written = false;
+    for (uint32_t i = 0; i < summary->access_count; i++) {
+        struct access *access = &summary->accesses[i];
+        if (access->base != base) continue;
+        reads_old |= contents[i] == CONTENTS_OLD;
+        if (contents[i] == CONTENTS_OLD) continue;
+        access->base = summary->base_count;
+        access->rest_is_old = contents[i] == CONTENTS_BOTH;
+        new->is_read |= access->kind == ACCESS_READ;
+        new->is_written |= access->kind != ACCESS_READ;
+    }
+    old->is_written = false;
+    old->is_read &= reads_old;
+    return new->is_read || new->is_written;
+}
+
+/* A member that has both gets such bases in the range twice: it reads old contents through the one, and has new ones through the
+ * other. */
 static bool split(struct group *group, struct bound_launch *launch, const struct array_range *range,
-                  uint32_t array)
+                  uint32_t array, const enum contents *contents)
 {
     const struct access_summary *from = launch->summary;
-    uint32_t count = from->base_count, next = count;
+    uint32_t count = from->base_count;
     struct access_summary *summary = arena_alloc(group->arena, sizeof *summary);
     struct access_base *bases = arena_calloc(group->arena, 2 * count + 1, sizeof *bases);
     struct array_binding *bindings = arena_calloc(group->arena, 2 * count + 1, sizeof *bindings);
@@ -148,25 +274,36 @@ static bool split(struct group *group, struct bound_launch *launch, const struct
     memcpy(bases, from->bases, count * sizeof *bases);
     memcpy(bindings, launch->bindings, count * sizeof *bindings);
     memcpy(accesses, from->accesses, from->access_count * sizeof *accesses);
-    for (uint32_t b = 0; b < count; b++) {
-        if (!array_range_holds(range, launch, b) || !array_range_writes_through(from, b)) continue;
-        bases[next] = bases[b];
-        bindings[next] = bindings[b];
-        bindings[next].array = array;
-        bases[next].is_read = bases[b].is_written = false;
-        for (uint32_t i = 0; i < from->access_count; i++)
-            if (accesses[i].base == b && accesses[i].kind == ACCESS_WRITE) accesses[i].base = next;
-        next++;
-    }
     *summary = *from;
     summary->bases = bases;
-    summary->base_count = next;
     summary->accesses = accesses;
+    for (uint32_t b = 0; b < count; b++) {
+        if (!array_range_holds(range, launch, b) || !split_base(summary, b, contents)) continue;
+        bindings[summary->base_count] = bindings[b];
+        bindings[summary->base_count++].array = array;
+    }
     *launch = (struct bound_launch){summary, bindings};
     return true;
 }
 
-static bool add_view(struct group *group, const struct array_range *range, const struct group_box *written)
+/* The first that writes reads what was there. */
+static bool split_writer(struct group *group, struct bound_launch *launch, const struct array_range *range,
+                         uint32_t array)
+{
+    enum contents *contents = arena_calloc(group->arena, launch->summary->access_count + 1, sizeof *contents);
+    for (uint32_t i = 0; contents && i < launch->summary->access_count; i++)
+        if (launch->summary->accesses[i].kind == ACCESS_READ) contents[i] = CONTENTS_OLD;
+    return contents && split(group, launch, range, array, contents);
+}
+
+static bool view_member(struct group *group, struct bound_launch *launch, const struct array_range *range,
+                        uint32_t array, const enum contents *contents)
+{
+    return contents ? split(group, launch, range, array, contents) : rebind(group, launch, range, array);
+}
+
+static bool add_view(struct group *group, const struct array_range *range, const struct group_box *written,
+                     enum contents *const *contents)
 {
     uint32_t array = ARRAY_RANGE_FIRST_NEW + group->rename_count, base = 0;
     const struct bound_launch *writer = &group->members[range->writer];
@@ -189,8 +326,8 @@ static bool add_view(struct group *group, const struct array_range *range, const
     if (!view || !renames) return false;
     memcpy(view, group->members, group->member_count * sizeof *view);
     for (uint32_t m = range->writer; m < group->member_count; m++)
-        if (m == range->writer ? !split(group, &view[m], range, array)
-                               : !rebind(group, &view[m], range, array))
+        if (m == range->writer ? !split_writer(group, &view[m], range, array)
+                               : !view_member(group, &view[m], range, array, contents[m]))
             return false;
     group->renames = renames;
     group->renames[group->rename_count++] = rename;
@@ -198,30 +335,50 @@ static bool add_view(struct group *group, const struct array_range *range, const
     return true;
 }
 
+static bool is_of_new(const struct renaming *of, uint32_t member, uint32_t access)
+{
+    const enum contents *contents = of->contents[member];
+    if (member != of->range.writer)
+        return member > of->range.writer && !(contents && contents[access] == CONTENTS_OLD);
+    return of->group->members[member].summary->accesses[access].kind != ACCESS_READ;
+}
+
+/* The range of an access, and who writes it: rule 1. */
+static bool find_range(struct renaming *of, uint32_t member, uint32_t access)
+{
+    const struct group *group = of->group;
+    const struct bound_launch *launch = &group->members[member];
+    uint32_t base = launch->summary->accesses[access].base;
+    if (!array_range_is_known(&launch->summary->bases[base], &launch->bindings[base])) return false;
+    of->range = array_range_of(launch, base);
+    of->contents = arena_calloc(group->arena, group->member_count, sizeof *of->contents);
+    return of->contents && array_range_close(group->members, group->member_count, &of->range) &&
+           array_range_find_writer(group->members, group->member_count, &of->range);
+}
+
+static bool follows_rules(struct renaming *of, struct memo *memo, struct group_box *written)
+{
+    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
+    of->has_rows = array_rows_find(of->group->members, of->group->member_count, &of->range, &of->rows);
+    bool follows = reads_before_writing(of, of->range.writer, NULL) && writes_are_known(of, written);
+    quota_end(&quota);
+    bool is_partial = written->width < (uint64_t)(of->range.to - of->range.from);
+    return follows && (!is_partial || reads_are_known(of));
+}
+
 /* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
 static bool part(struct group *group, struct memo *memo, const struct placement_hazard *hazard)
 {
     const struct bound_launch *p = &group->members[hazard->p], *q = &group->members[hazard->q];
-    const struct access *a = &p->summary->accesses[hazard->access_p],
-                        *b = &q->summary->accesses[hazard->access_q];
-    const struct access_base *base = &p->summary->bases[a->base];
-    const struct array_binding *binding = &p->bindings[a->base];
-    if (group->rename_count == RENAME_MOST || !array_range_is_known(base, binding) ||
-        binding->array != q->bindings[b->base].array)
-        return false;
-    struct array_range range = array_range_of(p, a->base);
-    if (!array_range_close(group->members, group->member_count, &range) ||
-        !array_range_find_writer(group->members, group->member_count, &range)) /* rule 1 */
-        return false;
-    bool a_is_new = hazard->p > range.writer || (hazard->p == range.writer && a->kind != ACCESS_READ);
-    bool b_is_new = hazard->q > range.writer || (hazard->q == range.writer && b->kind != ACCESS_READ);
-    if (a_is_new == b_is_new) return false;
+    struct renaming of = {.group = group};
     struct group_box written = {0};
-    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
-    bool are_known = reads_before_writing(group, &range) && writes_are_known(group, &range, &written);
-    quota_end(&quota);
-    bool is_partial = written.width < (uint64_t)(range.to - range.from);
-    return are_known && (!is_partial || reads_are_known(group, &range)) && add_view(group, &range, &written);
+    if (group->rename_count == RENAME_MOST ||
+        p->bindings[p->summary->accesses[hazard->access_p].base].array !=
+            q->bindings[q->summary->accesses[hazard->access_q].base].array)
+        return false;
+    return find_range(&of, hazard->p, hazard->access_p) && follows_rules(&of, memo, &written) &&
+           is_of_new(&of, hazard->p, hazard->access_p) != is_of_new(&of, hazard->q, hazard->access_q) &&
+           add_view(group, &of.range, &written, of.contents);
 }
 
 /* False when one of the hazards cannot be dissolved, or there is none. */
@@ -234,15 +391,24 @@ static bool part_all(struct group *group, struct memo *memo, const struct placem
 
 enum { BY_HALO, BY_ROWS, WITHIN, KINDS }; /* whose failures say what to rename, in this order */
 
+static bool reads_both(const struct group *group)
+{
+    for (uint32_t m = 0; m < group->member_count; m++)
+        for (uint32_t i = 0; i < group->members[m].summary->access_count; i++)
+            if (group->members[m].summary->accesses[i].rest_is_old) return true;
+    return false;
+}
+
 static bool find_any(struct group *group, struct space *space, struct memo *memo,
                      struct placement_failure failures[KINDS])
 {
     struct arena *arena = group->arena;
     const struct bound_launch *members = group->members;
     uint32_t count = group->member_count;
-    return space_place_all(space, memo, arena, members, count, &failures[WITHIN]) ||
+    bool has_both = reads_both(group); /* a part of which only tiles can have */
+    return (!has_both && space_place_all(space, memo, arena, members, count, &failures[WITHIN])) ||
            halo_place_all(group, space, memo, &failures[BY_HALO]) ||
-           space_place_coarsened(space, memo, arena, members, count) ||
+           (!has_both && space_place_coarsened(space, memo, arena, members, count)) ||
            halo_place_rows(group, space, memo, &failures[BY_ROWS]);
 }
 
@@ -289,8 +455,9 @@ const struct group_rename *group_rename_of(const struct group *group, uint32_t m
             const struct group_rename *rename = &group->renames[r];
             const struct array_range range = {
                 .array = rename->of, .from = rename->start, .to = rename->start + (int64_t)rename->bytes};
-            *is_new = binding->array == rename->array;
-            if (*is_new || array_range_holds(&range, launch, access->base)) return rename;
+            bool is_of_new = binding->array == rename->array;
+            *is_new = is_of_new && !access->rest_is_old;
+            if (is_of_new || array_range_holds(&range, launch, access->base)) return rename;
         }
     }
     return NULL;

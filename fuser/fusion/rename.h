@@ -16,8 +16,11 @@
  * (is_partial), and only the box is ever copied back, as others may write the rest meanwhile.
  * 4. What a group reads of such a range is known exactly, so that every use reads the same bytes of the rest:
  * those are copied once.
- * 5. A byte of the box that a member behind r reads has been written for certain before that member, as what
- * the second buffer has there until then is older than what the program has. */
+ * 5. What a load of a member behind r reads of the box, all of it has been written for certain before that member: then it is of
+ * the new contents. Or nothing of it may have been: then it is of the old ones, as r's own loads (sweeps of which each updates cells of
+ * another colour, in place). Or a part has been for certain, and the rest may not have been: then the part must come from shared
+ * memory, so that memory is asked for the rest alone, which is old (a border that copies what a sweep updates every other cell of).
+ * Loads of old contents follow no store of their thread to the same byte, as in rule 2. */
 #ifndef KFUSE_FUSER_FUSION_RENAME_H
 #define KFUSE_FUSER_FUSION_RENAME_H
 

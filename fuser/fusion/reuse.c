@@ -9,6 +9,7 @@
 enum {
     REUSE_OPERATIONS = 200000, /* of isl, for one group */
     REUSE_SAMPLES = 4,
+    SECTOR = 32, /* bytes that caches and memory move together */
 };
 
 struct reuse {
@@ -55,15 +56,17 @@ static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
     return reuse->blocks[shape];
 }
 
+/* Something in the byte's sector. */
 static bool touches(struct reuse *reuse, uint32_t shape, int64_t byte)
 {
     isl_ctx *ctx = reuse->space->ctx;
     const struct touch *touch = &reuse->space->shapes[shape].touch;
-    int64_t first = byte + 1 - touch->width;
-    if (touch->bytes && (byte < touch->from || first > touch->to)) return false;
+    int64_t sector = byte - ((byte % SECTOR) + SECTOR) % SECTOR, last = sector + SECTOR - 1,
+            first = sector + 1 - touch->width;
+    if (touch->bytes && (last < touch->from || first > touch->to)) return false;
     isl_set *bytes = isl_set_copy(block_bytes(reuse, shape));
     bytes = isl_set_lower_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, first));
-    bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, byte));
+    bytes = isl_set_upper_bound_val(bytes, isl_dim_set, 0, isl_val_int_from_si(ctx, last));
     bool found = isl_set_is_empty(bytes) == isl_bool_false;
     isl_set_free(bytes);
     return found;
@@ -86,7 +89,8 @@ static bool is_touched_before(struct reuse *reuse, const struct placed_access *a
     return false;
 }
 
-/* A byte that one of the block's threads touches, spread over them by the number of the sample. */
+/* A byte that one of the block's threads touches, spread over them by the number of the sample. Of two neighbours along x one may
+ * touch none. */
 static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
 {
     const struct space *space = reuse->space;
@@ -96,8 +100,9 @@ static bool sample(struct reuse *reuse, const struct placed_access *access, uint
         int first;
         uint32_t count;
         threads_of_block(reuse, d, &first, &count);
-        bytes = isl_map_fix_si(bytes, isl_dim_in, 3 + d,
-                               first + (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES)));
+        int at = first + (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES));
+        bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, at);
+        bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, d == 2 ? at + 1 : at);
     }
     isl_point *point = isl_set_sample_point(isl_map_range(bytes));
     bool found = point && isl_point_is_void(point) == isl_bool_false;

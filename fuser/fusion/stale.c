@@ -158,6 +158,19 @@ static bool is_written(const struct group *group, uint32_t member, uint32_t base
     return false;
 }
 
+/* Its words are moved to one buffer: that which has the new contents, for members behind the one that renames. */
+static bool reads_old_behind(const struct group *group, uint32_t member, const struct access *access)
+{
+    for (uint32_t i = 0; i < group->rename_count; i++) {
+        const struct group_rename *rename = &group->renames[i];
+        if (member <= rename->member) continue;
+        const struct array_range range = {
+            .array = rename->of, .from = rename->start, .to = rename->start + (int64_t)rename->bytes};
+        if (array_range_holds(&range, &group->members[member], access->base)) return true;
+    }
+    return access->rest_is_old;
+}
+
 static bool may_be_repeated(struct stale *stale, const struct group *group, uint32_t member)
 {
     const struct access_summary *summary = group->members[member].summary;
@@ -165,6 +178,7 @@ static bool may_be_repeated(struct stale *stale, const struct group *group, uint
         const struct access *access = &summary->accesses[i];
         if (is_stale(stale, group, member, access)) continue;
         if (access->kind != ACCESS_READ || is_written(group, member, access->base)) return false;
+        if (reads_old_behind(group, member, access)) return false;
         if (!group->members[member].bindings[access->base].is_private)
             return false; /* the host may write it unseen */
     }

@@ -19,7 +19,8 @@
  * (fuser/planner/deferred.h); that nobody sees it stale is replay's (interpose/deferred.h). Not yet: groups
  * whose iterations are expanded.
  * 6. New contents of renamed ranges are no such ranges. What the rematerialisation reads of old or new contents, it reads in their
- * buffer. So their members' pointers to it must be words that can be moved, which the planner looks at (planner/redirect.h). */
+ * buffer. So their members' pointers to it must be words that can be moved, which the planner looks at (planner/redirect.h). A member
+ * behind the first writer that reads old contents (rename.h, rule 5) is not repeated: its word would be moved to the new. */
 #ifndef KFUSE_FUSER_FUSION_STALE_H
 #define KFUSE_FUSER_FUSION_STALE_H
 

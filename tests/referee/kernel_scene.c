@@ -191,6 +191,22 @@ static const struct kernel_scene in_place[] = {
     {{"L r0* w1=", "L r1= w0=I", "S r0d w0a", "L r1= w4="}, true, FIT_LONG},
 };
 
+/* Sweeps that each update every other element, from its neighbours, which a group renames: what a launch reads is new, old, or of both
+ * kinds. In the last ones it has been written in the same launch. */
+static const struct kernel_scene colours[] = {
+    {{"L r01E r0=E w0=E", "L r01! r0=! w0=!"}, true, FIT_LONG},
+    {{"L r01! w0=!", "L r01E r3=E w0=E"}, true, FIT_LONG},
+    {{"L r01E r3=E w0=E", "L r01! r3=! w0=!", "L r0* w2="}, true, FIT_LONG},
+    {{"L r01E r0=E w0=E", "S r0d w0a", "L r01! r0=! w0=!"}, true, FIT_LONG},
+    {{"L r01E w0=E", "S r0d w0a r0y w0z", "L r01! r0=! w0=!", "S r0d w0a r0y w0z"}, true, FIT_LONG},
+    {{"L r01E w0=E", "L r0= w1=", "L r01! r0=! w0=!"}, true, FIT_LONG},
+    {{"L r01E w0=E", "L r0* w1=", "L r01! r1=! w0=!"}, true, FIT_LONG},
+    {{"L r01E w0=E w0=EA", "L r0= w1=", "L r01! w0=!"}, true, FIT_LONG},
+    {{"L r01E w0=E", "L r01! r0=! w0=!", "L r01E r0=E w0=E"}, true, FIT_LONG},
+    {{"L r01E w0=E", "L r01! w0=! r0=!A w1=!"}, true, FIT_LONG},
+    {{"L r01E r0=E w0=E r0=EA w1=E", "L r01! w0=! r0=!A w1=!"}, true, FIT_LONG},
+};
+
 static const struct kernel_scene *draw_rows(struct random *random, struct kernel_theme *theme)
 {
     theme->row = random_of(random, 67, 67, 81, 70, 96, 128);
@@ -206,6 +222,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
     if (random_chance(random, 5)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
     if (random_chance(random, 5)) return &in_place[random_below(random, sizeof in_place / sizeof *in_place)];
+    if (random_chance(random, 5)) return &colours[random_below(random, sizeof colours / sizeof *colours)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
@@ -357,6 +374,10 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
         access->map = MAP_CLAMP;
         access->c = random_of(random, 1, 2, -3);
         break;
+    case '1':
+        access->map = MAP_CLAMP;
+        access->c = random_of(random, -1, 1);
+        break;
     case 'b':
         access->map = MAP_IN_BLOCK;
         access->c = random_of(random, 1, 1, 2, 16, 31);
@@ -400,7 +421,7 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
 
 static enum kernel_guard draw_guard(struct random *random, char letter)
 {
-    static const char letters[] = "?!U%#GWI";
+    static const char letters[] = "?!U%#GWIE";
     const enum kernel_guard guards[] = {
         (enum kernel_guard)random_of(random, GUARD_ODD, GUARD_EVEN, GUARD_BELOW, GUARD_BELOW),
         GUARD_ODD,
@@ -409,7 +430,8 @@ static enum kernel_guard draw_guard(struct random *random, char letter)
         GUARD_INNER,
         GUARD_IN_BLOCK,
         GUARD_FIRST_WARP,
-        GUARD_INSIDE};
+        GUARD_INSIDE,
+        GUARD_EVEN};
     const char *found = letter ? strchr(letters, letter) : NULL;
     return found ? guards[found - letters] : GUARD_NONE;
 }

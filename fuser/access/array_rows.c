@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See array_rows.h. */
+#include "fuser/access/array_rows.h"
+
+#include "fuser/access/overlap.h"
+
+#include <isl/aff.h>
+#include <isl/constraint.h>
+#include <isl/ilp.h>
+#include <isl/space.h>
+#include <isl/val.h>
+#include <stdlib.h>
+
+enum { LAYER, ROW, PLACE, COORDINATES };
+enum { DIMENSIONS_MOST = 16 }; /* of an instance space */
+
+/* --- an address as a sum -------------------------------------------------------------------------------- */
+
+struct form { /* first byte, from the array's start */
+    int64_t constant, steps[DIMENSIONS_MOST];
+    uint32_t dimensions;
+};
+
+static bool take_value(__isl_take isl_val *value, int64_t unit, int64_t *to)
+{
+    bool is_known =
+        value && isl_val_is_int(value) == isl_bool_true && isl_val_n_abs_num_chunks(value, 8) == 1;
+    if (is_known) *to = unit * isl_val_get_num_si(value);
+    isl_val_free(value);
+    return is_known;
+}
+
+/* What the equation says of the byte: unit is what it has there, 1 or -1. */
+static bool read_equation(__isl_keep isl_constraint *equation, struct form *form)
+{
+    int64_t unit;
+    bool is_known = take_value(isl_constraint_get_coefficient_val(equation, isl_dim_out, 0), 1, &unit) &&
+                    (unit == 1 || unit == -1) &&
+                    take_value(isl_constraint_get_constant_val(equation), -unit, &form->constant);
+    for (uint32_t d = 0; is_known && d < form->dimensions; d++)
+        is_known = take_value(isl_constraint_get_coefficient_val(equation, isl_dim_in, (int)d), -unit,
+                              &form->steps[d]);
+    return is_known;
+}
+
+/* Of all its instances, whatever else holds of them: that numbers are even, say. */
+static bool form_of(const struct bound_launch *launch, const struct access *access, struct form *form)
+{
+    if (!access->relation) return false;
+    isl_basic_map *hull = isl_basic_map_remove_divs(isl_map_affine_hull(isl_map_copy(access->relation)));
+    isl_size dimensions = isl_basic_map_dim(hull, isl_dim_in);
+    isl_constraint *equation = NULL;
+    bool is_known = dimensions >= ACCESS_THREAD_DIMENSIONS && dimensions <= DIMENSIONS_MOST &&
+                    isl_basic_map_has_defining_equality(hull, isl_dim_out, 0, &equation) == isl_bool_true;
+    *form = (struct form){.dimensions = is_known ? (uint32_t)dimensions : 0};
+    is_known = is_known && read_equation(equation, form);
+    form->constant += launch->bindings[access->base].offset;
+    isl_constraint_free(equation);
+    isl_basic_map_free(hull);
+    return is_known;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------- */
+
+static int compare_steps(const void *a, const void *b)
+{
+    const int64_t *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+/* From element to element, from row to row, from layer to layer: what the launch's axes and its loops go on by. */
+static void guess_pitches(const struct access_summary *summary, const struct form *form,
+                          struct array_rows *rows)
+{
+    int64_t steps[DIMENSIONS_MOST];
+    uint32_t count = 0, different = 0;
+    for (uint32_t d = 0; d < 3; d++) /* z, y, x */
+        steps[count++] = form->steps[summary->block[2 - d] > 1 ? 3 + d : d];
+    for (uint32_t d = ACCESS_THREAD_DIMENSIONS; d < form->dimensions; d++) steps[count++] = form->steps[d];
+    for (uint32_t i = 0; i < count; i++) steps[i] = llabs(steps[i]);
+    qsort(steps, count, sizeof *steps, compare_steps);
+    for (uint32_t i = 0; i < count; i++)
+        if (steps[i] && (!different || steps[i] != steps[different - 1])) steps[different++] = steps[i];
+    rows->row = different > 1 ? steps[1] : ARRAY_ROWS_NONE;
+    rows->layer = different > 2 ? steps[2] : ARRAY_ROWS_NONE;
+}
+
+static int64_t nearest(int64_t value, int64_t unit)
+{
+    int64_t half = value < 0 ? -unit / 2 : unit / 2;
+    return (value + half) / unit;
+}
+
+static void split(const struct array_rows *rows, int64_t value, int64_t parts[COORDINATES])
+{
+    parts[LAYER] = nearest(value, rows->layer);
+    value -= parts[LAYER] * rows->layer;
+    parts[ROW] = nearest(value, rows->row);
+    parts[PLACE] = value - parts[ROW] * rows->row;
+}
+
+/* What is less than a row is no step to another one. */
+static void split_step(const struct array_rows *rows, int64_t step, int64_t parts[COORDINATES])
+{
+    parts[LAYER] = parts[ROW] = 0;
+    parts[PLACE] = step;
+    if (llabs(step) >= rows->row) split(rows, step, parts);
+    if (llabs(step) < rows->layer) {
+        parts[ROW] += parts[LAYER] * (rows->layer / rows->row);
+        parts[PLACE] += parts[LAYER] * (rows->layer % rows->row);
+        parts[LAYER] = 0;
+    }
+}
+
+/* { instance -> [layer, row, place] } of the first byte. */
+static __isl_give isl_map *coordinates_of(const struct array_rows *rows, const struct form *form,
+                                          __isl_take isl_space *instances)
+{
+    int64_t parts[DIMENSIONS_MOST][COORDINATES], constant[COORDINATES];
+    split(rows, form->constant - rows->start, constant);
+    for (uint32_t d = 0; d < form->dimensions; d++) split_step(rows, form->steps[d], parts[d]);
+    isl_space *space = isl_space_from_domain(instances);
+    space = isl_space_add_dims(space, isl_dim_out, COORDINATES);
+    isl_multi_aff *to = isl_multi_aff_zero(isl_space_copy(space));
+    isl_ctx *ctx = isl_space_get_ctx(space);
+    for (int c = 0; c < COORDINATES; c++) {
+        isl_aff *aff = isl_multi_aff_get_aff(to, c);
+        int64_t unit = c == PLACE ? rows->unit : 1;
+        aff = isl_aff_set_constant_val(aff, isl_val_int_from_si(ctx, constant[c] / unit));
+        for (uint32_t d = 0; d < form->dimensions; d++)
+            aff = isl_aff_set_coefficient_val(aff, isl_dim_in, (int)d,
+                                              isl_val_int_from_si(ctx, parts[d][c] / unit));
+        to = isl_multi_aff_set_aff(to, c, aff);
+    }
+    isl_space_free(space);
+    return isl_map_from_multi_aff(to);
+}
+
+/* Their next bytes, too. */
+static __isl_give isl_set *widen(__isl_take isl_set *first, uint32_t width)
+{
+    isl_map *near = isl_map_identity(isl_space_map_from_set(isl_set_get_space(first)));
+    near = isl_map_drop_constraints_involving_dims(near, isl_dim_out, PLACE, 1);
+    isl_local_space *space = isl_local_space_from_space(isl_map_get_space(near));
+    isl_constraint *least = isl_constraint_alloc_inequality(isl_local_space_copy(space)),
+                   *most = isl_constraint_alloc_inequality(space);
+    least = isl_constraint_set_coefficient_si(least, isl_dim_out, PLACE, 1);
+    least = isl_constraint_set_coefficient_si(least, isl_dim_in, PLACE, -1);
+    most = isl_constraint_set_coefficient_si(most, isl_dim_out, PLACE, -1);
+    most = isl_constraint_set_coefficient_si(most, isl_dim_in, PLACE, 1);
+    most = isl_constraint_set_constant_si(most, (int)width - 1);
+    near = isl_map_add_constraint(isl_map_add_constraint(near, least), most);
+    return isl_set_apply(first, near);
+}
+
+__isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
+                                     const struct access *access)
+{
+    struct form form;
+    if (!form_of(launch, access, &form)) return NULL;
+    isl_set *instances = isl_map_domain(isl_map_copy(access->relation));
+    isl_map *to = coordinates_of(rows, &form, isl_set_get_space(instances));
+    isl_set *first = isl_set_apply(instances, to);
+    uint32_t width = access->width / (uint32_t)rows->unit;
+    return isl_set_coalesce(width > 1 ? widen(first, width) : first);
+}
+
+/* --- whether all has its place ------------------------------------------------------------------------- */
+
+struct extent {
+    int64_t least, most;
+    bool is_known;
+};
+
+static struct extent extent_of(__isl_keep isl_set *bytes, int coordinate)
+{
+    struct extent extent = {0};
+    isl_val *least = isl_set_dim_min_val(isl_set_copy(bytes), coordinate),
+            *most = isl_set_dim_max_val(isl_set_copy(bytes), coordinate);
+    extent.is_known = take_value(least, 1, &extent.least) && take_value(most, 1, &extent.most);
+    return extent;
+}
+
+/* isl (0.25) may be wrong of sets that have a part without a point: see box.c. */
+static bool is_within(__isl_keep isl_set *bytes, int coordinate, struct extent extent)
+{
+    isl_set *within = isl_set_universe(isl_set_get_space(bytes));
+    within = isl_set_lower_bound_si(within, isl_dim_set, (unsigned)coordinate, (int)extent.least);
+    within = isl_set_upper_bound_si(within, isl_dim_set, (unsigned)coordinate, (int)extent.most);
+    bool is = isl_set_is_subset(bytes, within) == isl_bool_true;
+    isl_set_free(within);
+    return is;
+}
+
+static bool fits(__isl_keep isl_set *all, int coordinate, int64_t count)
+{
+    struct extent extent = extent_of(all, coordinate);
+    return extent.is_known && extent.least > INT32_MIN && extent.most < INT32_MAX &&
+           extent.most - extent.least < count && is_within(all, coordinate, extent);
+}
+
+static bool has_place(const struct array_rows *rows, __isl_keep isl_set *all)
+{
+    return fits(all, PLACE, rows->row / rows->unit) && fits(all, ROW, rows->layer / rows->row);
+}
+
+static void add_to_unit(struct array_rows *rows, int64_t bytes)
+{
+    if (bytes) rows->unit = (int64_t)overlap_common_divisor((uint64_t)rows->unit, (uint64_t)llabs(bytes));
+}
+
+/* As the first access that writes has it. */
+static bool begin(const struct bound_launch *launch, const struct access *access, struct array_rows *rows)
+{
+    struct form form;
+    if (!form_of(launch, access, &form)) return false;
+    guess_pitches(launch->summary, &form, rows);
+    rows->start = form.constant;
+    rows->unit = access->width;
+    add_to_unit(rows, rows->row);
+    add_to_unit(rows, rows->layer);
+    return true;
+}
+
+static bool refine_unit(const struct bound_launch *launch, const struct access *access,
+                        struct array_rows *rows)
+{
+    struct form form;
+    if (!form_of(launch, access, &form)) return false;
+    add_to_unit(rows, access->width);
+    add_to_unit(rows, form.constant - rows->start);
+    for (uint32_t d = 0; d < form.dimensions; d++) add_to_unit(rows, form.steps[d]);
+    return true;
+}
+
+struct touching { /* accesses of a range, one after the other */
+    const struct bound_launch *launches;
+    const struct array_range *range;
+    uint32_t count, member, next;
+};
+
+static const struct access *next_touch(struct touching *touching)
+{
+    for (; touching->member < touching->count; touching->member++, touching->next = 0) {
+        const struct bound_launch *launch = &touching->launches[touching->member];
+        while (touching->next < launch->summary->access_count) {
+            const struct access *access = &launch->summary->accesses[touching->next++];
+            if (array_range_holds(touching->range, launch, access->base)) return access;
+        }
+    }
+    return NULL;
+}
+
+static bool begin_at_write(struct touching touching, struct array_rows *rows)
+{
+    for (const struct access *access; (access = next_touch(&touching));)
+        if (access->kind != ACCESS_READ) return begin(&touching.launches[touching.member], access, rows);
+    return false;
+}
+
+static bool refine_units(struct touching touching, struct array_rows *rows)
+{
+    for (const struct access *access; (access = next_touch(&touching));)
+        if (!refine_unit(&touching.launches[touching.member], access, rows)) return false;
+    return true;
+}
+
+bool array_rows_find(const struct bound_launch *launches, uint32_t count, const struct array_range *range,
+                     struct array_rows *rows)
+{
+    struct touching touching = {launches, range, count, 0, 0};
+    if (!begin_at_write(touching, rows) || !refine_units(touching, rows)) return false;
+    isl_ctx *ctx = isl_set_get_ctx(launches->summary->threads);
+    isl_set *all = isl_set_empty(isl_space_set_alloc(ctx, 0, COORDINATES));
+    for (const struct access *access; all && (access = next_touch(&touching));)
+        all = isl_set_union(all, array_rows_bytes(rows, &launches[touching.member], access));
+    bool found = all && has_place(rows, all);
+    isl_set_free(all);
+    return found;
+}
