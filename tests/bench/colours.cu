@@ -35,7 +35,7 @@ __global__ void border(float *u, int width, int height, int depth)
 __global__ void twice(float *u, float *v, float *out, int width, int height, int depth, int colour)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, k = blockIdx.z;
-    if (i < 1 || i >= width - 1 || j >= height || ((i + j + k) & 1) != colour) return;
+    if (i < 1 || i >= width - 1 || j < 1 || j >= height - 1 || ((i + j + k) & 1) != colour) return;
     u[AT(i, j, k)] = 0.5f * (u[AT(i - 1, j, k)] + u[AT(i + 1, j, k)]);
     out[AT(i, j, k)] = v[AT(i, j, k)];
 }
@@ -52,6 +52,19 @@ __global__ void smooth(const float *u, float *to, int width, int height, int dep
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, k = blockIdx.z;
     if (i < 1 || i >= width - 1 || j >= height) return;
     to[AT(i, j, k)] = 0.25f * (u[AT(i - 1, j, k)] + 2 * u[AT(i, j, k)] + u[AT(i + 1, j, k)]);
+}
+
+/* Cells that the sweep before has left as they were. */
+__global__ void pick(const float *u, float *to, int width, int height, int depth, int colour)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, k = blockIdx.z;
+    if (i < width && j < height) to[AT(i, j, k)] = ((i + j + k) & 1) != colour ? u[AT(i, j, k)] : 1;
+}
+
+__global__ void add(const float *from, float *to, int width, int height, int depth)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y, k = blockIdx.z;
+    if (i < width && j < height) to[AT(i, j, k)] += from[AT(i, j, k)];
 }
 
 static void act(char letter, int colour)
@@ -72,6 +85,13 @@ static void act(char letter, int colour)
         break;
     case 't':
         twice<<<grid, block>>>(field, field, out, width, height, depth, colour ^ 1);
+        break;
+    case 'p':
+        pick<<<grid, block>>>(field, other, width, height, depth, colour);
+        add<<<grid, block>>>(other, out, width, height, depth);
+        break;
+    case 'o':
+        CHECK(cudaMemcpy(right, other, count * sizeof *right, cudaMemcpyDeviceToDevice));
         break;
     case 'h':
         CHECK(cudaMemcpy(host, field, count * sizeof *host, cudaMemcpyDeviceToHost));

@@ -34,6 +34,14 @@ for letters in c h bs a ab sc; do
     original "$colours" --between b --then $letters
     run_planned "$colours" --between b --then $letters
 done
+# A temporary of what the sweep has left is left out, and made again where somebody looks.
+recorded 1 --between p
+[ "$(stat_of stale)" = 0 ] || fail 'a kernel that reads old contents would be launched again where the new ones are'
+for letters in po poh; do
+    original "$colours" --between p --then $letters
+    run_planned "$colours" --between p --then $letters
+done
+# A cell that is read again after it was written.
 record_and_plan "$colours" --between t
 original "$colours" --between t
 run_planned "$colours" --between t
