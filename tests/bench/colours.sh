@@ -42,6 +42,6 @@ for letters in po poh; do
     run_planned "$colours" --between p --then $letters
 done
 # A cell that is read again after it was written.
-record_and_plan "$colours" --between t
-original "$colours" --between t
-run_planned "$colours" --between t
+record_and_plan "$colours" --between th
+original "$colours" --between th
+run_planned "$colours" --between th
