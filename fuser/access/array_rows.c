@@ -153,20 +153,6 @@ static __isl_give isl_set *widen(__isl_take isl_set *first, uint32_t width)
     return isl_set_apply(first, near);
 }
 
-__isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
-                                     const struct access *access)
-{
-    struct form form;
-    if (!form_of(launch, access, &form)) return NULL;
-    isl_set *instances = isl_map_domain(isl_map_copy(access->relation));
-    isl_map *to = coordinates_of(rows, &form, isl_set_get_space(instances));
-    isl_set *first = isl_set_apply(instances, to);
-    uint32_t width = access->width / (uint32_t)rows->unit;
-    return isl_set_coalesce(width > 1 ? widen(first, width) : first);
-}
-
-/* --- whether all has its place ------------------------------------------------------------------------- */
-
 struct extent {
     int64_t least, most;
     bool is_known;
@@ -180,6 +166,38 @@ static struct extent extent_of(__isl_keep isl_set *bytes, int coordinate)
     extent.is_known = take_value(least, 1, &extent.least) && take_value(most, 1, &extent.most);
     return extent;
 }
+
+/* Whole units of the one coordinate become ones of the other, of all the set, so that its least is the least there can be. */
+static __isl_give isl_set *carry(__isl_take isl_set *bytes, int from, int to, int64_t units)
+{
+    struct extent extent = extent_of(bytes, from);
+    int64_t carried = extent.is_known ? extent.least / units - (extent.least % units < 0) : 0;
+    if (!carried) return bytes;
+    isl_multi_aff *move = isl_multi_aff_identity(isl_space_map_from_set(isl_set_get_space(bytes)));
+    isl_ctx *ctx = isl_set_get_ctx(bytes);
+    isl_aff *less = isl_aff_add_constant_val(isl_multi_aff_get_aff(move, from),
+                                             isl_val_int_from_si(ctx, -carried * units)),
+            *more =
+                isl_aff_add_constant_val(isl_multi_aff_get_aff(move, to), isl_val_int_from_si(ctx, carried));
+    move = isl_multi_aff_set_aff(isl_multi_aff_set_aff(move, from, less), to, more);
+    return isl_set_apply(bytes, isl_map_from_multi_aff(move));
+}
+
+__isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
+                                     const struct access *access)
+{
+    struct form form;
+    if (!form_of(launch, access, &form)) return NULL;
+    isl_set *instances = isl_map_domain(isl_map_copy(access->relation));
+    isl_map *to = coordinates_of(rows, &form, isl_set_get_space(instances));
+    isl_set *first = isl_set_apply(instances, to);
+    first = carry(first, PLACE, ROW, rows->row / rows->unit);
+    if (rows->layer % rows->row == 0) first = carry(first, ROW, LAYER, rows->layer / rows->row);
+    uint32_t width = access->width / (uint32_t)rows->unit;
+    return isl_set_coalesce(width > 1 ? widen(first, width) : first);
+}
+
+/* --- whether all has its place ------------------------------------------------------------------------- */
 
 /* isl (0.25) may be wrong of sets that have a part without a point: see box.c. */
 static bool is_within(__isl_keep isl_set *bytes, int coordinate, struct extent extent)
@@ -215,7 +233,6 @@ static bool begin(const struct bound_launch *launch, const struct access *access
     struct form form;
     if (!form_of(launch, access, &form)) return false;
     guess_pitches(launch->summary, &form, rows);
-    rows->start = form.constant;
     rows->unit = access->width;
     add_to_unit(rows, rows->row);
     add_to_unit(rows, rows->layer);
@@ -251,11 +268,17 @@ static const struct access *next_touch(struct touching *touching)
     return NULL;
 }
 
+/* Of a border's accesses some have no rows: those with the most pitches tell. */
 static bool begin_at_write(struct touching touching, struct array_rows *rows)
 {
-    for (const struct access *access; (access = next_touch(&touching));)
-        if (access->kind != ACCESS_READ) return begin(&touching.launches[touching.member], access, rows);
-    return false;
+    *rows = (struct array_rows){.row = ARRAY_ROWS_NONE, .layer = ARRAY_ROWS_NONE};
+    for (const struct access *access; (access = next_touch(&touching));) {
+        struct array_rows other;
+        if (access->kind == ACCESS_READ) continue;
+        if (!begin(&touching.launches[touching.member], access, &other)) return false;
+        if (other.layer < rows->layer || (other.layer == rows->layer && other.row < rows->row)) *rows = other;
+    }
+    return rows->row != ARRAY_ROWS_NONE;
 }
 
 static bool refine_units(struct touching touching, struct array_rows *rows)
@@ -265,16 +288,28 @@ static bool refine_units(struct touching touching, struct array_rows *rows)
     return true;
 }
 
+static bool all_has_place(struct touching touching, const struct array_rows *rows)
+{
+    isl_ctx *ctx = isl_set_get_ctx(touching.launches->summary->threads);
+    isl_set *all = isl_set_empty(isl_space_set_alloc(ctx, 0, COORDINATES));
+    for (const struct access *access; all && (access = next_touch(&touching));)
+        all = isl_set_union(all, array_rows_bytes(rows, &touching.launches[touching.member], access));
+    bool has = all && has_place(rows, all);
+    isl_set_free(all);
+    return has;
+}
+
 bool array_rows_find(const struct bound_launch *launches, uint32_t count, const struct array_range *range,
                      struct array_rows *rows)
 {
     struct touching touching = {launches, range, count, 0, 0};
-    if (!begin_at_write(touching, rows) || !refine_units(touching, rows)) return false;
-    isl_ctx *ctx = isl_set_get_ctx(launches->summary->threads);
-    isl_set *all = isl_set_empty(isl_space_set_alloc(ctx, 0, COORDINATES));
-    for (const struct access *access; all && (access = next_touch(&touching));)
-        all = isl_set_union(all, array_rows_bytes(rows, &launches[touching.member], access));
-    bool found = all && has_place(rows, all);
-    isl_set_free(all);
-    return found;
+    if (!begin_at_write(touching, rows)) return false;
+    for (int i = 0; i < 2; i++) { /* rows begin where the array does, or the range */
+        struct array_rows from = *rows;
+        from.start = i ? range->from : 0;
+        if (!refine_units(touching, &from) || !all_has_place(touching, &from)) continue;
+        *rows = from;
+        return true;
+    }
+    return false;
 }

@@ -16,7 +16,7 @@ struct array_rows {
     int64_t unit;       /* bytes that are touched together or not at all */
 };
 
-/* In which all that the launches touch of the range has its place; false: there are none, or isl gave up. */
+/* In which all that the launches touch of the range has its place; false: there are none, or one alone, or isl gave up. */
 bool array_rows_find(const struct bound_launch *launches, uint32_t count, const struct array_range *range,
                      struct array_rows *rows);
 /* All that the access touches, { [layer, row, place] }, places in units; NULL: not known. Owned. */

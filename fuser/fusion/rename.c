@@ -359,11 +359,24 @@ static bool find_range(struct renaming *of, uint32_t member, uint32_t access)
 static bool follows_rules(struct renaming *of, struct memo *memo, struct group_box *written)
 {
     struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
-    of->has_rows = array_rows_find(of->group->members, of->group->member_count, &of->range, &of->rows);
     bool follows = reads_before_writing(of, of->range.writer, NULL) && writes_are_known(of, written);
     quota_end(&quota);
     bool is_partial = written->width < (uint64_t)(of->range.to - of->range.from);
     return follows && (!is_partial || reads_are_known(of));
+}
+
+/* By rows, where there are some, and by bytes. */
+static bool follows_rules_either_way(struct renaming *of, struct memo *memo, struct group_box *written)
+{
+    uint32_t count = of->group->member_count;
+    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
+    of->has_rows = array_rows_find(of->group->members, count, &of->range, &of->rows);
+    quota_end(&quota);
+    if (of->has_rows && follows_rules(of, memo, written)) return true;
+    of->has_rows = false;
+    *written = (struct group_box){0};
+    memset(of->contents, 0, count * sizeof *of->contents);
+    return follows_rules(of, memo, written);
 }
 
 /* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
@@ -376,7 +389,7 @@ static bool part(struct group *group, struct memo *memo, const struct placement_
         p->bindings[p->summary->accesses[hazard->access_p].base].array !=
             q->bindings[q->summary->accesses[hazard->access_q].base].array)
         return false;
-    return find_range(&of, hazard->p, hazard->access_p) && follows_rules(&of, memo, &written) &&
+    return find_range(&of, hazard->p, hazard->access_p) && follows_rules_either_way(&of, memo, &written) &&
            is_of_new(&of, hazard->p, hazard->access_p) != is_of_new(&of, hazard->q, hazard->access_q) &&
            add_view(group, &of.range, &written, of.contents);
 }

@@ -34,7 +34,7 @@ recorded() {
 recorded s 8 0 21 12 8 1 # a row that is written through the one pointer, and read through the other
 recorded D 8 0 21 8 8 1  # a copy
 recorded z 8 0 21 8 8 1  # a set
-recorded f 8 0 14 4 3 3  # what is stale is read
+recorded f 8 2 2 27 1 1  # what is stale is read
 recorded h 8 8 16 8 3 3  # the host looks
 recorded t 8 8 0 0 0 0   # another stream may have something to do with it
 for letters in k i I g pk ip pI v vp pv; do # pointers that are looked at, one that goes anywhere, and one that moves on

@@ -29,7 +29,7 @@ fuses_all() {
 }
 launches_a_step=3
 fuses_all 12 7 --pattern sdg # updates in place, from step to step
-fuses_all 12 9 --pattern sdg --variety 3 # sizes that take turns
+fuses_all 12 5 --pattern sdg --variety 3 # sizes that take turns
 launches_a_step=7
 fuses_all 10 10 --pattern sdsdsgo
 
