@@ -93,9 +93,8 @@ struct access {
      * group touches that, so that whatever comes of it may come of the launch alone. */
     bool is_unordered;
     bool is_uncached_order; /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
-    bool
-        rest_is_old; /* of a group that renames: what no member before has written it reads from the old contents (rename.h) */
-    const char *reason; /* of what is not exact, with the PTX line; NULL */
+    bool rest_is_old;       /* what no member before has written it reads from the old contents (rename.h) */
+    const char *reason;     /* of what is not exact, with the PTX line; NULL */
 };
 
 /* of the threads that reach it, in any iteration */

@@ -43,11 +43,11 @@ static bool read_equation(__isl_keep isl_constraint *equation, struct form *form
     return is_known;
 }
 
-/* Of all its instances, whatever else holds of them: that numbers are even, say. */
-static bool form_of(const struct bound_launch *launch, const struct access *access, struct form *form)
+/* Of all these instances, whatever else holds of them: that numbers are even, say. */
+static bool form_of(const struct bound_launch *launch, const struct access *access,
+                    __isl_keep isl_map *relation, struct form *form)
 {
-    if (!access->relation) return false;
-    isl_basic_map *hull = isl_basic_map_remove_divs(isl_map_affine_hull(isl_map_copy(access->relation)));
+    isl_basic_map *hull = isl_basic_map_remove_divs(isl_map_affine_hull(isl_map_copy(relation)));
     isl_size dimensions = isl_basic_map_dim(hull, isl_dim_in);
     isl_constraint *equation = NULL;
     bool is_known = dimensions >= ACCESS_THREAD_DIMENSIONS && dimensions <= DIMENSIONS_MOST &&
@@ -57,6 +57,29 @@ static bool form_of(const struct bound_launch *launch, const struct access *acce
     form->constant += launch->bindings[access->base].offset;
     isl_constraint_free(equation);
     isl_basic_map_free(hull);
+    return is_known;
+}
+
+/* Of all instances of an access, or of those of a piece: an index that is clamped has one form at the border, another within. */
+typedef bool use_form(const struct bound_launch *launch, const struct access *access,
+                      __isl_keep isl_map *piece, const struct form *form, void *context);
+
+static bool each_form(const struct bound_launch *launch, const struct access *access, use_form *use,
+                      void *context)
+{
+    struct form form;
+    if (!access->relation) return false;
+    if (form_of(launch, access, access->relation, &form))
+        return use(launch, access, access->relation, &form, context);
+    isl_basic_map_list *pieces = isl_map_get_basic_map_list(access->relation);
+    isl_size count = isl_basic_map_list_n_basic_map(pieces);
+    bool is_known = count > 0;
+    for (int i = 0; is_known && i < count; i++) {
+        isl_map *piece = isl_map_from_basic_map(isl_basic_map_list_get_basic_map(pieces, i));
+        is_known = form_of(launch, access, piece, &form) && use(launch, access, piece, &form, context);
+        isl_map_free(piece);
+    }
+    isl_basic_map_list_free(pieces);
     return is_known;
 }
 
@@ -153,25 +176,20 @@ static __isl_give isl_set *widen(__isl_take isl_set *first, uint32_t width)
     return isl_set_apply(first, near);
 }
 
-struct extent {
-    int64_t least, most;
-    bool is_known;
-};
-
-static struct extent extent_of(__isl_keep isl_set *bytes, int coordinate)
+bool array_rows_extent(__isl_keep isl_set *bytes, int coordinate, struct array_extent *extent)
 {
-    struct extent extent = {0};
     isl_val *least = isl_set_dim_min_val(isl_set_copy(bytes), coordinate),
             *most = isl_set_dim_max_val(isl_set_copy(bytes), coordinate);
-    extent.is_known = take_value(least, 1, &extent.least) && take_value(most, 1, &extent.most);
-    return extent;
+    bool is_known = take_value(least, 1, &extent->least);
+    return take_value(most, 1, &extent->most) && is_known && extent->least <= extent->most;
 }
 
 /* Whole units of the one coordinate become ones of the other, of all the set, so that its least is the least there can be. */
 static __isl_give isl_set *carry(__isl_take isl_set *bytes, int from, int to, int64_t units)
 {
-    struct extent extent = extent_of(bytes, from);
-    int64_t carried = extent.is_known ? extent.least / units - (extent.least % units < 0) : 0;
+    struct array_extent extent;
+    bool is_known = array_rows_extent(bytes, from, &extent);
+    int64_t carried = is_known ? extent.least / units - (extent.least % units < 0) : 0;
     if (!carried) return bytes;
     isl_multi_aff *move = isl_multi_aff_identity(isl_space_map_from_set(isl_set_get_space(bytes)));
     isl_ctx *ctx = isl_set_get_ctx(bytes);
@@ -183,24 +201,40 @@ static __isl_give isl_set *carry(__isl_take isl_set *bytes, int from, int to, in
     return isl_set_apply(bytes, isl_map_from_multi_aff(move));
 }
 
-__isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
-                                     const struct access *access)
+struct placing {
+    const struct array_rows *rows;
+    isl_set *bytes;
+};
+
+static bool place(const struct bound_launch *launch, const struct access *access, __isl_keep isl_map *piece,
+                  const struct form *form, void *context)
 {
-    struct form form;
-    if (!form_of(launch, access, &form)) return NULL;
-    isl_set *instances = isl_map_domain(isl_map_copy(access->relation));
-    isl_map *to = coordinates_of(rows, &form, isl_set_get_space(instances));
+    (void)launch;
+    struct placing *placing = context;
+    const struct array_rows *rows = placing->rows;
+    isl_set *instances = isl_map_domain(isl_map_copy(piece));
+    isl_map *to = coordinates_of(rows, form, isl_set_get_space(instances));
     isl_set *first = isl_set_apply(instances, to);
     first = carry(first, PLACE, ROW, rows->row / rows->unit);
     if (rows->layer % rows->row == 0) first = carry(first, ROW, LAYER, rows->layer / rows->row);
     uint32_t width = access->width / (uint32_t)rows->unit;
-    return isl_set_coalesce(width > 1 ? widen(first, width) : first);
+    placing->bytes = isl_set_union(placing->bytes, width > 1 ? widen(first, width) : first);
+    return placing->bytes;
+}
+
+__isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
+                                     const struct access *access)
+{
+    isl_space *space = isl_space_set_alloc(isl_map_get_ctx(access->relation), 0, COORDINATES);
+    struct placing placing = {rows, isl_set_empty(space)};
+    if (each_form(launch, access, place, &placing)) return isl_set_coalesce(placing.bytes);
+    return isl_set_free(placing.bytes);
 }
 
 /* --- whether all has its place ------------------------------------------------------------------------- */
 
 /* isl (0.25) may be wrong of sets that have a part without a point: see box.c. */
-static bool is_within(__isl_keep isl_set *bytes, int coordinate, struct extent extent)
+static bool is_within(__isl_keep isl_set *bytes, int coordinate, struct array_extent extent)
 {
     isl_set *within = isl_set_universe(isl_set_get_space(bytes));
     within = isl_set_lower_bound_si(within, isl_dim_set, (unsigned)coordinate, (int)extent.least);
@@ -212,9 +246,10 @@ static bool is_within(__isl_keep isl_set *bytes, int coordinate, struct extent e
 
 static bool fits(__isl_keep isl_set *all, int coordinate, int64_t count)
 {
-    struct extent extent = extent_of(all, coordinate);
-    return extent.is_known && extent.least > INT32_MIN && extent.most < INT32_MAX &&
-           extent.most - extent.least < count && is_within(all, coordinate, extent);
+    struct array_extent extent;
+    return array_rows_extent(all, coordinate, &extent) && extent.least > INT32_MIN &&
+           extent.most < INT32_MAX && extent.most - extent.least < count &&
+           is_within(all, coordinate, extent);
 }
 
 static bool has_place(const struct array_rows *rows, __isl_keep isl_set *all)
@@ -227,26 +262,30 @@ static void add_to_unit(struct array_rows *rows, int64_t bytes)
     if (bytes) rows->unit = (int64_t)overlap_common_divisor((uint64_t)rows->unit, (uint64_t)llabs(bytes));
 }
 
-/* As the first access that writes has it. */
-static bool begin(const struct bound_launch *launch, const struct access *access, struct array_rows *rows)
+/* The largest pitches: of a border's accesses, and of pieces, some have none. */
+static bool take_pitches(const struct bound_launch *launch, const struct access *access,
+                         __isl_keep isl_map *piece, const struct form *form, void *context)
 {
-    struct form form;
-    if (!form_of(launch, access, &form)) return false;
-    guess_pitches(launch->summary, &form, rows);
-    rows->unit = access->width;
-    add_to_unit(rows, rows->row);
-    add_to_unit(rows, rows->layer);
+    (void)piece;
+    struct array_rows *rows = context, other = {0};
+    guess_pitches(launch->summary, form, &other);
+    if (other.layer > rows->layer || (other.layer == rows->layer && other.row >= rows->row)) return true;
+    other.unit = access->width;
+    add_to_unit(&other, other.row);
+    add_to_unit(&other, other.layer);
+    *rows = other;
     return true;
 }
 
 static bool refine_unit(const struct bound_launch *launch, const struct access *access,
-                        struct array_rows *rows)
+                        __isl_keep isl_map *piece, const struct form *form, void *context)
 {
-    struct form form;
-    if (!form_of(launch, access, &form)) return false;
+    (void)launch;
+    (void)piece;
+    struct array_rows *rows = context;
     add_to_unit(rows, access->width);
-    add_to_unit(rows, form.constant - rows->start);
-    for (uint32_t d = 0; d < form.dimensions; d++) add_to_unit(rows, form.steps[d]);
+    add_to_unit(rows, form->constant - rows->start);
+    for (uint32_t d = 0; d < form->dimensions; d++) add_to_unit(rows, form->steps[d]);
     return true;
 }
 
@@ -268,23 +307,20 @@ static const struct access *next_touch(struct touching *touching)
     return NULL;
 }
 
-/* Of a border's accesses some have no rows: those with the most pitches tell. */
 static bool begin_at_write(struct touching touching, struct array_rows *rows)
 {
     *rows = (struct array_rows){.row = ARRAY_ROWS_NONE, .layer = ARRAY_ROWS_NONE};
-    for (const struct access *access; (access = next_touch(&touching));) {
-        struct array_rows other;
-        if (access->kind == ACCESS_READ) continue;
-        if (!begin(&touching.launches[touching.member], access, &other)) return false;
-        if (other.layer < rows->layer || (other.layer == rows->layer && other.row < rows->row)) *rows = other;
-    }
+    for (const struct access *access; (access = next_touch(&touching));)
+        if (access->kind != ACCESS_READ &&
+            !each_form(&touching.launches[touching.member], access, take_pitches, rows))
+            return false;
     return rows->row != ARRAY_ROWS_NONE;
 }
 
 static bool refine_units(struct touching touching, struct array_rows *rows)
 {
     for (const struct access *access; (access = next_touch(&touching));)
-        if (!refine_unit(&touching.launches[touching.member], access, rows)) return false;
+        if (!each_form(&touching.launches[touching.member], access, refine_unit, rows)) return false;
     return true;
 }
 

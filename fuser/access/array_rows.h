@@ -23,4 +23,11 @@ bool array_rows_find(const struct bound_launch *launches, uint32_t count, const 
 __isl_give isl_set *array_rows_bytes(const struct array_rows *rows, const struct bound_launch *launch,
                                      const struct access *access);
 
+struct array_extent {
+    int64_t least, most;
+};
+/* Of one coordinate; false: there is none, or isl gave up. isl (0.25) may be wrong of sets that have a part without a point: ask
+ * whether all lies there. */
+bool array_rows_extent(__isl_keep isl_set *bytes, int coordinate, struct array_extent *extent);
+
 #endif

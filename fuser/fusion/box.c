@@ -123,20 +123,6 @@ bool box_of(__isl_keep isl_set *set, struct group_box *box)
 
 /* --- of rows --- */
 
-static bool extent_in(__isl_keep isl_set *set, int coordinate, int64_t *least, int64_t *count)
-{
-    isl_val *first = isl_set_dim_min_val(isl_set_copy(set), coordinate),
-            *last = isl_set_dim_max_val(isl_set_copy(set), coordinate);
-    bool is_known = first && last && isl_val_is_int(first) && isl_val_is_int(last);
-    if (is_known) {
-        *least = isl_val_get_num_si(first);
-        *count = isl_val_get_num_si(last) - *least + 1;
-    }
-    isl_val_free(first);
-    isl_val_free(last);
-    return is_known && *count > 0 && *count <= UINT32_MAX;
-}
-
 static bool is_all_within(__isl_keep isl_set *set, const int64_t least[3], const int64_t count[3])
 {
     isl_set *all = isl_set_universe(isl_set_get_space(set));
@@ -153,6 +139,11 @@ static bool is_all_within(__isl_keep isl_set *set, const int64_t least[3], const
 /* One row is none, nor are rows that touch each other. */
 static void simplify(struct group_box *box, uint64_t layer_pitch)
 {
+    if (box->layers > 1 && box->layers <= UINT32_MAX / box->rows &&
+        layer_pitch == box->rows * box->row_pitch) {
+        box->rows *= box->layers;
+        box->layers = 1;
+    }
     if (box->layers == 1) layer_pitch = box->rows * box->row_pitch;
     if (box->rows > 1 && box->width == box->row_pitch) box->width *= box->rows, box->rows = 1;
     if (box->rows == 1) {
@@ -169,8 +160,13 @@ static void simplify(struct group_box *box, uint64_t layer_pitch)
 bool box_of_rows(__isl_keep isl_set *set, const struct array_rows *rows, struct group_box *box)
 {
     int64_t least[3], count[3];
-    for (int c = 0; c < 3; c++)
-        if (!extent_in(set, c, &least[c], &count[c])) return false;
+    for (int c = 0; c < 3; c++) {
+        struct array_extent extent;
+        if (!array_rows_extent(set, c, &extent)) return false;
+        least[c] = extent.least;
+        count[c] = extent.most - extent.least + 1;
+        if (count[c] > UINT32_MAX) return false;
+    }
     if (!is_all_within(set, least, count) || (count[0] > 1 && rows->layer % rows->row)) return false;
     *box = (struct group_box){.from = rows->start + least[0] * rows->layer + least[1] * rows->row +
                                       least[2] * rows->unit,

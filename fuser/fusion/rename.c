@@ -11,7 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RENAME_OPERATIONS = 500000 }; /* of isl, for one range */
+enum {
+    RENAME_OPERATIONS = 500000, /* of isl, for one range */
+    /* which loads are of old contents, where there are no rows: of every other cell isl seldom knows, and takes seconds */
+    OLD_OPERATIONS = 50000,
+};
 
 enum contents {
     CONTENTS_NEW,
@@ -24,6 +28,7 @@ struct renaming {
     struct array_range range;
     struct array_rows rows;
     bool has_rows;
+    bool is_all_new;          /* loads of members behind the writer must be of new contents */
     enum contents **contents; /* by member behind the writer: NULL, or by access */
 };
 
@@ -101,6 +106,19 @@ static bool reads_are_known(const struct renaming *of)
     return true;
 }
 
+/* Some of what the member writes there it may not write, or elsewhere. */
+static bool writes_by_chance(const struct renaming *of, uint32_t member)
+{
+    const struct bound_launch *launch = &of->group->members[member];
+    for (uint32_t i = 0; i < launch->summary->access_count; i++) {
+        const struct access *access = &launch->summary->accesses[i];
+        if (access->kind != ACCESS_READ && array_range_holds(&of->range, launch, access->base) &&
+            (!access->address_is_exact || !access->domain_is_exact))
+            return true;
+    }
+    return false;
+}
+
 /* Rule 3: all that the writer and later members write; NULL: not known. */
 static __isl_give isl_set *bytes_written(const struct renaming *of)
 {
@@ -109,7 +127,8 @@ static __isl_give isl_set *bytes_written(const struct renaming *of)
         all = isl_set_union(all, bytes_touched(of, m, true, true));
     all = isl_set_compute_divs(isl_set_coalesce(all));
     for (uint32_t m = of->range.writer; all && m < of->group->member_count; m++)
-        if (!is_subset(bytes_touched(of, m, true, false), all)) all = isl_set_free(all);
+        if (writes_by_chance(of, m) && !is_subset(bytes_touched(of, m, true, false), all))
+            all = isl_set_free(all);
     return all;
 }
 
@@ -156,12 +175,12 @@ static bool contents_of(const struct renaming *of, const struct bound_launch *la
 {
     isl_set *bytes = isl_set_intersect(bytes_of(of, launch, access), isl_set_copy(written));
     isl_set *perhaps = isl_set_intersect(isl_set_copy(bytes), isl_set_copy(before->perhaps));
-    *contents = CONTENTS_BOTH;
-    if (is_subset(isl_set_copy(bytes), before->surely))
-        *contents = CONTENTS_NEW;
-    else if (perhaps && isl_set_is_empty(perhaps) == isl_bool_true)
+    bool is_new = is_subset(isl_set_copy(bytes), before->surely);
+    *contents = is_new ? CONTENTS_NEW : CONTENTS_BOTH;
+    if (!is_new && perhaps && !of->is_all_new && isl_set_is_empty(perhaps) == isl_bool_true)
         *contents = CONTENTS_OLD;
-    bool is_known = *contents != CONTENTS_BOTH || is_subset(isl_set_copy(perhaps), before->surely);
+    bool is_known =
+        *contents != CONTENTS_BOTH || (!of->is_all_new && is_subset(isl_set_copy(perhaps), before->surely));
     isl_set_free(bytes);
     isl_set_free(perhaps);
     return is_known;
@@ -356,9 +375,12 @@ static bool find_range(struct renaming *of, uint32_t member, uint32_t access)
            array_range_find_writer(group->members, group->member_count, &of->range);
 }
 
-static bool follows_rules(struct renaming *of, struct memo *memo, struct group_box *written)
+static bool follows_rules(struct renaming *of, struct memo *memo, unsigned long operations,
+                          struct group_box *written)
 {
-    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
+    *written = (struct group_box){0};
+    memset(of->contents, 0, of->group->member_count * sizeof *of->contents);
+    struct quota quota = quota_begin(memo->ctx, operations);
     bool follows = reads_before_writing(of, of->range.writer, NULL) && writes_are_known(of, written);
     quota_end(&quota);
     bool is_partial = written->width < (uint64_t)(of->range.to - of->range.from);
@@ -368,15 +390,15 @@ static bool follows_rules(struct renaming *of, struct memo *memo, struct group_b
 /* By rows, where there are some, and by bytes. */
 static bool follows_rules_either_way(struct renaming *of, struct memo *memo, struct group_box *written)
 {
-    uint32_t count = of->group->member_count;
     struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
-    of->has_rows = array_rows_find(of->group->members, count, &of->range, &of->rows);
+    of->has_rows = array_rows_find(of->group->members, of->group->member_count, &of->range, &of->rows);
     quota_end(&quota);
-    if (of->has_rows && follows_rules(of, memo, written)) return true;
+    if (of->has_rows && follows_rules(of, memo, RENAME_OPERATIONS, written)) return true;
     of->has_rows = false;
-    *written = (struct group_box){0};
-    memset(of->contents, 0, count * sizeof *of->contents);
-    return follows_rules(of, memo, written);
+    of->is_all_new = true;
+    if (follows_rules(of, memo, RENAME_OPERATIONS, written)) return true;
+    of->is_all_new = false;
+    return follows_rules(of, memo, OLD_OPERATIONS, written);
 }
 
 /* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
@@ -419,6 +441,7 @@ static bool find_any(struct group *group, struct space *space, struct memo *memo
     const struct bound_launch *members = group->members;
     uint32_t count = group->member_count;
     bool has_both = reads_both(group); /* a part of which only tiles can have */
+    if (has_both) failures[WITHIN] = (struct placement_failure){0};
     return (!has_both && space_place_all(space, memo, arena, members, count, &failures[WITHIN])) ||
            halo_place_all(group, space, memo, &failures[BY_HALO]) ||
            (!has_both && space_place_coarsened(space, memo, arena, members, count)) ||
