@@ -15,6 +15,7 @@ libfuser_la_SOURCES += \
 libfuser_la_SOURCES += \
 	fuser/kernel/dominators.c fuser/kernel/dominators.h \
 	fuser/kernel/global_index.c fuser/kernel/global_index.h \
+	fuser/kernel/grid_stride.c fuser/kernel/grid_stride.h \
 	fuser/kernel/inline.c fuser/kernel/inline.h \
 	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
 	fuser/kernel/liveness.c fuser/kernel/liveness.h \
@@ -57,6 +58,7 @@ libfuser_la_SOURCES += \
 	fuser/access/predicate.c \
 	fuser/access/range.h \
 	fuser/access/reason.c \
+	fuser/access/regrid.c fuser/access/regrid.h \
 	fuser/access/shifts.c \
 	fuser/access/sources.c \
 	fuser/access/uniform.c fuser/access/uniform.h \

@@ -674,6 +674,7 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     memcpy(summary->grid, input->grid, sizeof summary->grid);
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;
+    summary->is_regridded = input->is_regridded;
     bool done =
         variables_collect(summary->arena, input->function, &summary->variables) && run_passes(&analysis);
     *retry = done && writes_trusted_variable(&analysis);

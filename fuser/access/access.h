@@ -47,6 +47,7 @@ struct launch_input {
      * summary): then the others must be tried alone. No pointers; ACCESS_MOST_SHIFTS at most. */
     const struct launch_shift *shifts;
     uint32_t shift_count;
+    bool is_regridded; /* another grid than the program's: regrid.h */
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };
@@ -122,6 +123,7 @@ struct access_summary {
     struct arena *arena; /* owns everything here but the isl objects */
     const struct ptx_function *function;
     uint32_t grid[3], block[3], dynamic_shared;
+    bool is_regridded; /* as its input */
     /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
     const char *refusal;
     bool takes_too_long; /* refused for that: other launches of the kernel will take as long */

@@ -2,6 +2,7 @@
  * Decides a group: space and remaps (place.c), then what forwarding makes of the members' accesses
  * (forward.c). */
 #include "fuser/access/overlap.h"
+#include "fuser/access/regrid.h"
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
 #include "fuser/fusion/rename.h"
@@ -45,7 +46,18 @@ static const char *order_refusal(struct arena *arena, const struct bound_launch 
     return NULL;
 }
 
-static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
+/* What ran one after the other, and would run at once. */
+static const char *grid_refusal(struct arena *arena, struct memo *memo, const struct bound_launch *members,
+                                uint32_t member_count)
+{
+    for (uint32_t m = 0; m < member_count; m++)
+        if (members[m].summary->is_regridded && !regrid_is_apart(memo, &members[m]))
+            return arena_printf(arena, "an iteration of kernel %s may touch what another one writes",
+                                members[m].summary->function->name);
+    return NULL;
+}
+
+static const char *member_refusal(struct arena *arena, struct memo *memo, const struct bound_launch *members,
                                   uint32_t member_count)
 {
     if (!member_count) return "a group needs a member";
@@ -57,7 +69,8 @@ static const char *member_refusal(struct arena *arena, const struct bound_launch
         if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
     }
     const char *why = loop_refusal(arena, members, member_count);
-    return why ? why : order_refusal(arena, members, member_count);
+    if (!why) why = order_refusal(arena, members, member_count);
+    return why ? why : grid_refusal(arena, memo, members, member_count);
 }
 
 static void copy_space(struct group *group, struct space *space)
@@ -204,7 +217,7 @@ static bool decide(struct group *group, struct memo *memo)
     struct placement_failure failure;
     group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
     if (!group->remaps) return false;
-    group->refusal = member_refusal(group->arena, group->members, group->member_count);
+    group->refusal = member_refusal(group->arena, memo, group->members, group->member_count);
     if (group->refusal) return true;
     if (!rename_place_all(group, &space, memo, &failure)) return group->refusal;
     group->refusal = NULL;

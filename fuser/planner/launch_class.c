@@ -6,8 +6,10 @@
 #include "common/hash.h"
 #include "fuser/access/array_range.h"
 #include "fuser/access/moved.h"
+#include "fuser/access/regrid.h"
 #include "fuser/codegen/codegen.h"
 #include "fuser/planner/contents.h"
+#include "fuser/planner/grids.h"
 #include "fuser/planner/memop.h"
 #include "fuser/planner/shift.h"
 
@@ -54,6 +56,24 @@ static bool words_agree(struct program *program, const struct launch_class *clas
     return shift_fits(class, launch);
 }
 
+/* As a launch with a thread for each iteration, where it can be seen so; or NULL. */
+static struct access_summary *analyse_regridded(struct launch_classes *classes, struct launch_class *class,
+                                                const struct launch_input *input)
+{
+    struct program *program = classes->program;
+    struct launch_input other;
+    struct access_summary *recorded = NULL, *summary = NULL;
+    if (!grids_may_change(classes->grids, class->example->record)) return NULL;
+    if (regrid_input(program->arena, classes->ctx, input, &other, &recorded))
+        summary = shift_analyse(program, class, classes->ctx, &other);
+    if (summary && (summary->refusal || summary->no_member || !regrid_is_guarded(recorded, summary))) {
+        access_summary_free(summary);
+        summary = NULL;
+    }
+    access_summary_free(recorded);
+    return summary;
+}
+
 static void analyse(struct launch_classes *classes, struct launch_class *class)
 {
     struct program *program = classes->program;
@@ -88,7 +108,8 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     contents_of_launch(program, launch, function, &input);
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
-    class->summary = shift_analyse(program, class, classes->ctx, &input);
+    class->summary = analyse_regridded(classes, class, &input);
+    if (!class->summary) class->summary = shift_analyse(program, class, classes->ctx, &input);
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
     class->refusal = class->summary ? class->summary->refusal : "out of memory";
@@ -297,6 +318,7 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
     classes->of_launch = arena_calloc(program->arena, program->launch_count + 1, sizeof *classes->of_launch);
     struct spared_kernel *kernels = arena_calloc(program->arena, program->kernel_count + 1, sizeof *kernels);
     bool *is_between = arena_calloc(program->arena, program->launch_count + 1, sizeof *is_between);
+    classes->grids = grids_find(program);
     if (!classes->of_launch || !classes->too_late || !kernels || !is_between || !find_first(classes, kernels))
         return false;
     find_between(program, kernels, is_between);
@@ -309,6 +331,7 @@ void launch_classes_free(struct launch_classes *classes)
 {
     for (uint32_t i = 0; i < classes->count; i++) access_summary_free(classes->classes[i]->summary);
     HASH_CLEAR(hh, classes->buckets);
+    grids_free(classes->grids);
     classes->count = 0;
 }
 

@@ -38,6 +38,7 @@ struct launch_classes {
     const char *too_late; /* what is said of everything that was not come to in time */
     struct launch_class **classes;
     uint32_t count, capacity;
+    struct grids *grids;              /* NULL: launches are seen as they are */
     struct class_bucket *buckets;     /* uthash: by kernel, shape and pointer words */
     uint32_t *of_launch;              /* launch -> class */
     struct class_variable *variables; /* of modules that some launch uses: their arrays' numbers */

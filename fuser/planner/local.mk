@@ -6,6 +6,7 @@ planner_sources = \
 	fuser/planner/draft.c fuser/planner/draft.h \
 	fuser/planner/exactness.c fuser/planner/exactness.h \
 	fuser/planner/group_code.c fuser/planner/group_code.h \
+	fuser/planner/grids.c fuser/planner/grids.h \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
 	fuser/planner/dead_stores.c fuser/planner/dead_stores.h \

@@ -195,6 +195,7 @@ struct kernel_theme {
     int32_t row, layer; /* elements of a row, and of a layer (0: there is but one), of a scene in a line */
     int32_t levels, border;      /* border: elements at each end of a line, rows or columns of a plane */
     bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
+    uint32_t stride_blocks;      /* of launches with grid-stride loops, in a scene that has such */
     uint32_t block, other_type;  /* other_type: an index of a type that many arrays of the program have */
     char value;
     bool has_tables;        /* the program has t and c */

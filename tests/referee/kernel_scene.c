@@ -207,6 +207,29 @@ static const struct kernel_scene colours[] = {
     {{"L r01E r0=E w0=E r0=EA w1=E", "L r01! w0=! r0=!A w1=!"}, true, FIT_LONG},
 };
 
+/* Threads that each have several elements, a grid's threads apart, beside threads with one each. */
+static const struct kernel_scene strides[] = {
+    {{"G r0= w1=", "L r1* w2="}, false, FIT_LONG},
+    {{"L r0= w1=", "G r1* w2="}, false, FIT_LONG},
+    {{"G r0= w1=", "G r1* w2=", "G r2= w3="}, false, FIT_LONG},
+    {{"L r0= w1=", "G r1* w2=", "L r2* w3="}, false, FIT_LONG},
+    {{"G r0* w1=", "G r1= w0="}, false, FIT_LONG},
+    {{"G r0* w1=", "G r1= w0=I", "S r0y w0a r0d w0z"}, false, FIT_LONG},
+    {{"G r0= w1=?", "L r1* w2="}, false, FIT_LONG},
+    {{"G r0= w1=%", "G r1+ w2="}, false, FIT_LONG},
+    {{"G r0b w1=", "L r1* w2="}, false, FIT_LONG},
+    {{"G r0k r0= w0=", "L r0* w1="}, false, FIT_LONG},
+    {{"G r0k r0= w0=", "L r0* w1="}, false, FIT_LONG},
+    {{"G r0k r0= w0=A", "L r0* w1="}, false, FIT_LONG},
+    {{"L r2= w0=", "G r0k r0= w0=", "L r0* w1="}, false, FIT_LONG},
+    {{"G r0= w1k w1=", "L r1* w2="}, false, FIT_LONG},
+    {{"G r0= w1= a5", "L r1* w2="}, false, FIT_LONG},
+    {{"G r0= w1=", "B r1= x w2="}, false, FIT_LONG},
+    {{"C r0= w1=", "G r1= w2=", "L r2* w3="}, false, FIT_LONG},
+    {{"G r0= w1=", "L r1@ r1= w2="}, false, FIT_LONG},
+    {{"G r2@ r0= w1=", "L r1* w3="}, false, FIT_LONG},
+};
+
 static const struct kernel_scene *draw_rows(struct random *random, struct kernel_theme *theme)
 {
     theme->row = random_of(random, 67, 67, 81, 70, 96, 128);
@@ -223,6 +246,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
     if (random_chance(random, 5)) return &sweeps[random_below(random, sizeof sweeps / sizeof *sweeps)];
     if (random_chance(random, 5)) return &in_place[random_below(random, sizeof in_place / sizeof *in_place)];
     if (random_chance(random, 5)) return &colours[random_below(random, sizeof colours / sizeof *colours)];
+    if (random_chance(random, 6)) return &strides[random_below(random, sizeof strides / sizeof *strides)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
@@ -240,6 +264,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     if (scene->fit == FIT_CROOKED) theme->block = (uint32_t)random_of(random, 96, 96, 160, 256);
     if (scene->fit == FIT_WARPS && theme->block < 64) theme->block = 96;
     if (scene->fit == FIT_LONG && theme->block > 128) theme->block = 64;
+    theme->stride_blocks = (uint32_t)random_of(random, 1, 1, 2, 3);
     int32_t block = (int32_t)theme->block;
     if (scene->fit == FIT_WHOLE)
         theme->length = block * random_of(random, 1, 2, 3);
@@ -290,6 +315,7 @@ void kernel_choose_scene_shape(struct writer *writer)
     kernel->shape = *text == 'S'             ? KERNEL_LINE
                     : *text == 'B'           ? KERNEL_BLOCK
                     : *text == 'C'           ? KERNEL_CHUNK
+                    : *text == 'G'           ? KERNEL_STRIDE
                     : writer->theme->is_flat ? KERNEL_PLANE
                                              : KERNEL_LINE;
     kernel->is_tall = *text == 'T';
@@ -373,6 +399,10 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
     case '^':
         access->map = MAP_CLAMP;
         access->c = random_of(random, 1, 2, -3);
+        break;
+    case 'k':
+        access->map = MAP_SHIFT;
+        access->c = (int32_t)(writer->theme->block * writer->theme->stride_blocks);
         break;
     case '1':
         access->map = MAP_CLAMP;

@@ -55,7 +55,9 @@ void sequence_draw_numbers(struct generator *generator, const struct kernel *ker
     numbers->t = (float)random_of(random, -2, 0, 1, 2, 7) / 8.0f;
     uint32_t per_block = block * (kernel->shape == KERNEL_CHUNK ? (uint32_t)numbers->m : 1);
     numbers->grid[0] = ((uint32_t)length + per_block - 1) / per_block;
-    if (kernel->shape == KERNEL_STRIDE && random_chance(random, kernel->is_plain ? 10 : 60))
+    if (kernel->shape == KERNEL_STRIDE && kernel->scene)
+        numbers->grid[0] = generator->theme.stride_blocks;
+    else if (kernel->shape == KERNEL_STRIDE && random_chance(random, kernel->is_plain ? 10 : 60))
         numbers->grid[0] = 1 + random_below(random, 3);
     if (random_chance(random, 8)) numbers->grid[0]++;
     if (kernel->is_exact) {

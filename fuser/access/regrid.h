@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A launch of a kernel with a grid-stride loop (kernel/grid_stride.h), whose threads iterate, as one with a thread for
+ * each iteration: other threads and blocks along x, the same work. It is what fusion looks at then; the program's own
+ * launches stay as they are.
+ *
+ * What could go wrong, and what is asked:
+ * 1. an iteration of the one launch is none of the other: the iterations that threads begin are known exactly, of both, and
+ *    are the same numbers i = ctaid * ntid + tid + iteration * nctaid * ntid;
+ * 2. numbers wrap: all threads of either grid have numbers less than 2^31;
+ * 3. what tells how often the loop iterates is not guarded, as the other launch has no loop: words and contents that the
+ *    analysis of the launch as it is rests on are among those of the other's;
+ * 4. iterations of one thread, which ran one after the other, run at once: no iteration touches what another one writes
+ *    (regrid_is_apart). That depends on where pointers lead, and is asked of every member of a group. */
+#ifndef KFUSE_FUSER_ACCESS_REGRID_H
+#define KFUSE_FUSER_ACCESS_REGRID_H
+
+#include "fuser/access/binding.h"
+#include "fuser/kernel/grid_stride.h"
+#include "fuser/solver/memo.h"
+
+/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input. False where threads have one iteration
+ * as it is, or rules do not hold. What it makes is in the arena. */
+bool regrid_input(struct arena *arena, isl_ctx *ctx, const struct launch_input *input,
+                  struct launch_input *other, struct access_summary **recorded);
+/* Rule 3. */
+bool regrid_is_guarded(const struct access_summary *recorded, const struct access_summary *other);
+/* Rule 4; false also where it is not known. */
+bool regrid_is_apart(struct memo *memo, const struct bound_launch *launch);
+
+#endif

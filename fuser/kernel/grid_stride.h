@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Grid-stride loops: kernels that do the work of any number of elements with whatever threads there are,
+ *
+ *     for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) body(i);
+ *
+ * Such a launch leaves the same memory whatever its extent along x is, as long as no iteration touches what another one
+ * writes: in a larger grid each thread has one iteration. What is asked of the function:
+ * 1. all that it stores is stored in one loop, which lies in no other and is left at its end only;
+ * 2. the loop carries i alone from iteration to iteration. i begins as the thread's number along x, to which each iteration
+ *    adds the number of threads along x;
+ * 3. nothing else in the loop follows from tid.x, ctaid.x or nctaid.x, but when it ends. Nothing in the function follows
+ *    from other special registers than these, their fellows along y and z, and ntid;
+ * 4. when it ends is no matter of data; and threads do not meet: no barriers, shared or local memory, atomics, warps.
+ * How many iterations there are, and whether they touch what others write, is a matter of the launch (access/regrid.h). */
+#ifndef KFUSE_FUSER_KERNEL_GRID_STRIDE_H
+#define KFUSE_FUSER_KERNEL_GRID_STRIDE_H
+
+#include "fuser/kernel/loops.h"
+#include "fuser/kernel/ssa.h"
+
+struct grid_stride {
+    uint32_t header; /* of the loop, in the function's control flow graph */
+    /* A copy that goes on behind the loop after one iteration. Instructions keep their numbers. */
+    const struct ptx_function *once;
+};
+
+/* Of a launch of this shape. False: the function is none, or memory is out. All lies in the arena. */
+bool grid_stride_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
+                      const uint32_t block[3], struct grid_stride *found);
+/* The function has loops, and reads nctaid.x: how often they iterate may be a matter of the grid. */
+bool grid_stride_may_be(const struct ptx_function *function);
+
+#endif
