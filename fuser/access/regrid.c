@@ -11,19 +11,18 @@
 #include <isl/val.h>
 #include <string.h>
 
-enum { BLOCK_X = 2, ITERATION = ACCESS_THREAD_DIMENSIONS, REGRID_OPERATIONS = 200000 };
+enum { BLOCK_X = 2, ITERATION = ACCESS_THREAD_DIMENSIONS, NUMBER = 4, REGRID_OPERATIONS = 200000 };
 
 /* { [bz, by, bx, tz, ty, tx, iteration] -> [bz, by, tz, ty, i] } */
 static __isl_give isl_map *numbers(isl_ctx *ctx, const struct access_summary *summary)
 {
     static const unsigned kept[] = {0, 1, 3, 4};
-    enum { KEPT = 4 };
-    isl_map *map = isl_map_universe(isl_space_alloc(ctx, 0, ITERATION + 1, KEPT + 1));
-    for (unsigned d = 0; d < KEPT; d++)
+    isl_map *map = isl_map_universe(isl_space_alloc(ctx, 0, ITERATION + 1, NUMBER + 1));
+    for (unsigned d = 0; d < NUMBER; d++)
         map = isl_map_equate(map, isl_dim_in, (int)kept[d], isl_dim_out, (int)d);
     int64_t block = summary->block[0], stride = block * summary->grid[0];
     isl_constraint *sum = isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(map)));
-    sum = isl_constraint_set_coefficient_si(sum, isl_dim_out, KEPT, -1);
+    sum = isl_constraint_set_coefficient_si(sum, isl_dim_out, NUMBER, -1);
     sum = isl_constraint_set_coefficient_val(sum, isl_dim_in, BLOCK_X, isl_val_int_from_si(ctx, block));
     sum = isl_constraint_set_coefficient_si(sum, isl_dim_in, ITERATION - 1, 1);
     sum = isl_constraint_set_coefficient_val(sum, isl_dim_in, ITERATION, isl_val_int_from_si(ctx, stride));
@@ -54,50 +53,78 @@ static bool is_of_threads(const struct access_summary *summary)
            !summary->has_atomic && summary->has_loop && summary->rounds;
 }
 
-/* Threads begin the loop several times; blocks of another grid that begin it once each. */
-static bool find_extent(const struct access_summary *recorded, uint32_t header, uint32_t *blocks)
+/* Of one loop: iterations that a thread begins, at most, and the greatest number; -1: none is begun. */
+static bool find_greatest(const struct access_summary *summary, uint32_t header, int64_t *iteration,
+                          int64_t *number)
 {
-    int64_t iterations, number;
-    isl_set *set = begun(recorded, header);
-    bool found = set && greatest(isl_set_copy(recorded->rounds[header]), ITERATION, &iterations) &&
-                 greatest(isl_set_copy(set), 4, &number) && iterations > 0;
+    isl_set *set = begun(summary, header);
+    isl_bool is_empty = set ? isl_set_is_empty(set) : isl_bool_error;
+    *iteration = *number = -1;
+    bool found =
+        is_empty == isl_bool_true || (is_empty == isl_bool_false &&
+                                      greatest(isl_set_copy(summary->rounds[header]), ITERATION, iteration) &&
+                                      greatest(isl_set_copy(set), NUMBER, number) && *number >= 0);
     isl_set_free(set);
-    if (!found) return false;
-    int64_t count = number / recorded->block[0] + 1;
+    return found;
+}
+
+/* Threads begin some loop several times; so many blocks begin each of its iterations in a thread of its own. */
+static bool find_extent(const struct access_summary *recorded, const struct grid_stride *loops,
+                        uint32_t *blocks)
+{
+    int64_t iterations = 0, most = -1;
+    for (uint32_t l = 0; l < loops->count; l++) {
+        int64_t iteration, number;
+        if (!find_greatest(recorded, loops->headers[l], &iteration, &number)) return false;
+        if (iteration > iterations) iterations = iteration;
+        if (number > most) most = number;
+    }
+    int64_t count = most / recorded->block[0] + 1;
     *blocks = (uint32_t)count;
-    return number >= 0 && count * recorded->block[0] <= INT32_MAX &&
+    return iterations > 0 && count * recorded->block[0] <= INT32_MAX &&
            (int64_t)recorded->grid[0] * recorded->block[0] <= INT32_MAX;
 }
 
-/* Rule 1, with a loop as before. */
-static bool begins_the_same(isl_ctx *ctx, const struct launch_input *other, uint32_t header,
-                            const struct access_summary *recorded)
+/* Rule 1, of the function with its loops. */
+static bool begins_the_same(const struct access_summary *recorded, const struct access_summary *other,
+                            uint32_t header)
 {
-    struct access_summary *summary = access_analyse(ctx, other);
-    int64_t iterations;
-    isl_set *a = begun(recorded, header), *b = summary ? begun(summary, header) : NULL;
-    bool is_same = a && b && greatest(isl_set_copy(summary->rounds[header]), ITERATION, &iterations) &&
-                   iterations == 0 && isl_set_is_equal(a, b) == isl_bool_true;
+    int64_t iteration, number;
+    isl_set *a = begun(recorded, header), *b = begun(other, header);
+    bool is_same = a && b && find_greatest(other, header, &iteration, &number) && iteration <= 0 &&
+                   isl_set_is_equal(a, b) == isl_bool_true;
     isl_set_free(a);
     isl_set_free(b);
-    access_summary_free(summary);
+    return is_same;
+}
+
+static bool all_begin_the_same(isl_ctx *ctx, const struct launch_input *input,
+                               const struct grid_stride *loops, const struct access_summary *recorded)
+{
+    struct access_summary *other = access_analyse(ctx, input);
+    bool is_same = other;
+    struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
+    for (uint32_t l = 0; is_same && l < loops->count; l++)
+        is_same = begins_the_same(recorded, other, loops->headers[l]);
+    quota_end(&quota);
+    access_summary_free(other);
     return is_same;
 }
 
 bool regrid_input(struct arena *arena, isl_ctx *ctx, const struct launch_input *input,
                   struct launch_input *other, struct access_summary **recorded)
 {
-    struct grid_stride loop;
+    struct grid_stride loops;
     *recorded = NULL;
-    if (!grid_stride_find(arena, input->function, input->grid, input->block, &loop)) return false;
+    if (!grid_stride_find(arena, input->function, input->grid, input->block, &loops)) return false;
     *recorded = access_analyse(ctx, input);
     if (!*recorded || !is_of_threads(*recorded)) return false;
     *other = *input;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
-    bool is_known = find_extent(*recorded, loop.header, &other->grid[0]);
+    bool is_known = find_extent(*recorded, &loops, &other->grid[0]);
     quota_end(&quota);
-    if (!is_known || !begins_the_same(ctx, other, loop.header, *recorded)) return false;
-    other->function = loop.once;
+    if (!is_known || !all_begin_the_same(ctx, other, &loops, *recorded)) return false;
+    other->function = loops.once;
     other->is_regridded = true;
     return true;
 }

@@ -14,9 +14,12 @@ struct finding {
     const struct loop_forest *forest;
     const struct ssa *ssa;
     const uint32_t *grid, *block;
-    int32_t loop;
-    uint32_t latch, index; /* block; value */
-    bool *is_raw;          /* value -> follows from where the thread is along x, other than by the index */
+    struct stride_loop {
+        int32_t loop;
+        uint32_t latch, index; /* block; value */
+    } loops[GRID_STRIDE_MOST];
+    uint32_t loop_count;
+    bool *is_raw; /* value -> follows from where the thread is along x, other than by the index */
 };
 
 /* --- special registers --- */
@@ -240,15 +243,15 @@ static bool is_stride(const struct finding *finding, uint32_t instruction, const
            !sum.of_ctaid && sum.of_nctaid == finding->block[0];
 }
 
-static bool is_index(const struct finding *finding, uint32_t instruction, const struct ptx_operand *operand)
+static bool is_index(const struct finding *finding, uint32_t index, uint32_t instruction,
+                     const struct ptx_operand *operand)
 {
     return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->is_negated &&
-           !operand->component &&
-           strip(finding, ssa_use(finding->ssa, instruction, operand->reg)) == finding->index;
+           !operand->component && strip(finding, ssa_use(finding->ssa, instruction, operand->reg)) == index;
 }
 
 /* index + nctaid * ntid */
-static bool is_next(const struct finding *finding, uint32_t value)
+static bool is_next(const struct finding *finding, uint32_t index, uint32_t value)
 {
     value = strip(finding, value);
     const struct ssa_value *info = &finding->ssa->values[value];
@@ -257,13 +260,13 @@ static bool is_next(const struct finding *finding, uint32_t value)
     const struct ptx_operand *operands = instruction->operands;
     if (!is_plain(instruction)) return false;
     if (instruction->opcode == PTX_OP_ADD && instruction->operand_count == 3)
-        return (is_index(finding, info->instruction, &operands[1]) &&
+        return (is_index(finding, index, info->instruction, &operands[1]) &&
                 is_stride(finding, info->instruction, &operands[2])) ||
-               (is_index(finding, info->instruction, &operands[2]) &&
+               (is_index(finding, index, info->instruction, &operands[2]) &&
                 is_stride(finding, info->instruction, &operands[1]));
     struct sum product, factor;
     return instruction->opcode == PTX_OP_MAD && instruction->operand_count == 4 &&
-           is_index(finding, info->instruction, &operands[3]) &&
+           is_index(finding, index, info->instruction, &operands[3]) &&
            sum_of_operand(finding, info->instruction, &operands[1], 0, &product) &&
            sum_of_operand(finding, info->instruction, &operands[2], 0, &factor) &&
            multiply(&product, &factor) && !product.constant && !product.of_tid && !product.of_ctaid &&
@@ -277,40 +280,48 @@ static bool is_first(const struct finding *finding, uint32_t value)
            sum.of_ctaid == finding->block[0] && !sum.of_nctaid;
 }
 
-static bool is_index_phi(struct finding *finding, uint32_t value)
+static bool is_index_phi(const struct finding *finding, const struct stride_loop *loop, uint32_t value)
 {
-    const struct ptx_block *header = &finding->cfg->blocks[finding->forest->loops[finding->loop].header];
+    const struct ptx_block *header = &finding->cfg->blocks[finding->forest->loops[loop->loop].header];
     const struct ssa_value *phi = &finding->ssa->values[value];
     bool is = header->predecessor_count > 1;
-    finding->index = value;
     for (uint32_t p = 0; is && p < header->predecessor_count; p++)
-        is = header->predecessors[p] == finding->latch ? is_next(finding, phi->arguments[p])
-                                                       : is_first(finding, phi->arguments[p]);
+        is = header->predecessors[p] == loop->latch ? is_next(finding, value, phi->arguments[p])
+                                                    : is_first(finding, phi->arguments[p]);
     return is;
 }
 
 /* Rule 2. */
-static bool find_index(struct finding *finding)
+static bool find_index(const struct finding *finding, const struct liveness *liveness,
+                       struct stride_loop *loop)
 {
-    uint32_t header = finding->forest->loops[finding->loop].header, found = SSA_NO_VALUE;
+    uint32_t header = finding->forest->loops[loop->loop].header;
     const struct ssa_list *phis = &finding->ssa->phis[header];
-    struct liveness liveness;
-    if (liveness_compute(&liveness, finding->arena, finding->ssa)) return false;
+    loop->index = SSA_NO_VALUE;
     for (uint32_t i = 0; i < phis->count; i++) {
         uint32_t value = phis->items[i].value;
-        if (!liveness_of(&liveness, header, phis->items[i].reg)) continue;
-        if (found != SSA_NO_VALUE || !is_index_phi(finding, value)) return false;
-        found = value;
+        if (!liveness_of(liveness, header, phis->items[i].reg)) continue;
+        if (loop->index != SSA_NO_VALUE || !is_index_phi(finding, loop, value)) return false;
+        loop->index = value;
     }
-    finding->index = found;
-    return found != SSA_NO_VALUE;
+    return loop->index != SSA_NO_VALUE;
+}
+
+static bool find_indices(struct finding *finding)
+{
+    struct liveness liveness;
+    if (liveness_compute(&liveness, finding->arena, finding->ssa)) return false;
+    for (uint32_t l = 0; l < finding->loop_count; l++)
+        if (!find_index(finding, &liveness, &finding->loops[l])) return false;
+    return true;
 }
 
 /* --- what follows from the coordinates --- */
 
+/* All loops but those inside others are such. */
 static bool is_in_loop(const struct finding *finding, uint32_t block)
 {
-    return loops_contains_block(finding->forest, finding->loop, block);
+    return finding->forest->loop_of[block] != LOOPS_NONE;
 }
 
 static bool any_is_raw(const struct finding *finding, const struct ssa_list *list)
@@ -322,7 +333,9 @@ static bool any_is_raw(const struct finding *finding, const struct ssa_list *lis
 
 static bool mark(struct finding *finding, uint32_t value)
 {
-    if (value == finding->index || finding->is_raw[value]) return false;
+    for (uint32_t l = 0; l < finding->loop_count; l++)
+        if (value == finding->loops[l].index) return false;
+    if (finding->is_raw[value]) return false;
     return finding->is_raw[value] = true;
 }
 
@@ -387,6 +400,14 @@ static bool is_computation(const struct ptx_instruction *instruction)
            !ptx_is_branch(instruction) && instruction->opcode != PTX_OP_CALL;
 }
 
+/* The jump back. */
+static bool is_end(const struct finding *finding, uint32_t number)
+{
+    for (uint32_t l = 0; l < finding->loop_count; l++)
+        if (number == last_of(finding, finding->loops[l].latch)) return true;
+    return false;
+}
+
 static bool instruction_fits(const struct finding *finding, uint32_t number, uint32_t block)
 {
     const struct ptx_instruction *instruction = &finding->function->instructions[number];
@@ -394,7 +415,7 @@ static bool instruction_fits(const struct finding *finding, uint32_t number, uin
     if (ptx_is_atomic(instruction) || instruction->opcode == PTX_OP_CALL) return false;
     if (!inside) return !ptx_is_store(instruction);
     if (ptx_is_return(instruction) || instruction->opcode == PTX_OP_TRAP) return false;
-    if (number == last_of(finding, finding->latch) || is_computation(instruction)) return true;
+    if (is_end(finding, number) || is_computation(instruction)) return true;
     return !any_is_raw(finding, &finding->ssa->uses[number]) && !instruction_names(instruction, TID) &&
            !instruction_names(instruction, CTAID) && !instruction_names(instruction, NCTAID);
 }
@@ -413,31 +434,26 @@ static bool all_fit(const struct finding *finding)
 static bool ends_by_data(const struct finding *finding)
 {
     const bool *is_data = from_data_find(finding->arena, finding->ssa);
-    const struct ssa_list *uses = &finding->ssa->uses[last_of(finding, finding->latch)];
-    for (uint32_t i = 0; is_data && i < uses->count; i++)
-        if (is_data[uses->items[i].value]) return true;
+    for (uint32_t l = 0; is_data && l < finding->loop_count; l++) {
+        const struct ssa_list *uses = &finding->ssa->uses[last_of(finding, finding->loops[l].latch)];
+        for (uint32_t i = 0; i < uses->count; i++)
+            if (is_data[uses->items[i].value]) return true;
+    }
     return !is_data;
 }
 
-static bool stores_in(const struct finding *finding, int32_t loop)
+static bool find_loops(struct finding *finding)
 {
-    for (uint32_t i = 0; i < finding->function->instruction_count; i++)
-        if (ptx_is_store(&finding->function->instructions[i]) &&
-            loops_contains_block(finding->forest, loop, finding->cfg->block_of[i]))
-            return true;
-    return false;
-}
-
-static bool find_loop(struct finding *finding)
-{
-    finding->loop = LOOPS_NONE;
     for (int32_t l = 0; l < (int32_t)finding->forest->loop_count; l++) {
-        if (finding->forest->loops[l].parent != LOOPS_NONE) continue;
-        if (finding->loop != LOOPS_NONE || !stores_in(finding, l)) return false;
-        finding->loop = l;
+        const struct loop *info = &finding->forest->loops[l];
+        struct stride_loop *loop = &finding->loops[finding->loop_count];
+        if (info->parent != LOOPS_NONE) continue;
+        if (finding->loop_count == GRID_STRIDE_MOST || !info->header) return false;
+        *loop = (struct stride_loop){.loop = l, .latch = loops_latch(finding->forest, l)};
+        if (loop->latch == UINT32_MAX) return false;
+        finding->loop_count++;
     }
-    finding->latch = finding->loop == LOOPS_NONE ? UINT32_MAX : loops_latch(finding->forest, finding->loop);
-    return finding->latch != UINT32_MAX && finding->forest->loops[finding->loop].header != 0;
+    return finding->loop_count;
 }
 
 static bool examine(struct finding *finding)
@@ -455,31 +471,40 @@ static bool examine(struct finding *finding)
 /* --- the copy --- */
 
 /* The jump back goes to the instruction behind it. */
+static bool go_on(const struct finding *finding, struct ptx_function *copy, uint32_t last)
+{
+    struct ptx_operand *target = arena_calloc(finding->arena, 1, sizeof *target);
+    const char *name = arena_printf(finding->arena, "$kfuse_once_%u", last);
+    if (!target || !name) return false;
+    struct ptx_instruction *instruction = &copy->instructions[last];
+    *target = instruction->operands[0];
+    target->label = (int32_t)copy->label_count;
+    target->symbol = NULL;
+    target->text = (struct ptx_span){name, (uint32_t)strlen(name)};
+    copy->labels[copy->label_count++] = (struct ptx_label){name, last + 1};
+    instruction->operands = target;
+    instruction->operand_count = 1;
+    instruction->guard = -1;
+    instruction->guard_negated = false;
+    return true;
+}
+
 static const struct ptx_function *copy_once(const struct finding *finding)
 {
     const struct ptx_function *function = finding->function;
-    uint32_t last = last_of(finding, finding->latch);
     struct ptx_function *copy = arena_alloc(finding->arena, sizeof *copy);
     struct ptx_instruction *instructions =
         arena_calloc(finding->arena, function->instruction_count + 1, sizeof *instructions);
-    struct ptx_label *labels = arena_calloc(finding->arena, function->label_count + 1, sizeof *labels);
-    struct ptx_operand *target = arena_calloc(finding->arena, 1, sizeof *target);
-    if (!copy || !instructions || !labels || !target) return NULL;
+    struct ptx_label *labels =
+        arena_calloc(finding->arena, function->label_count + finding->loop_count, sizeof *labels);
+    if (!copy || !instructions || !labels) return NULL;
     memcpy(instructions, function->instructions, function->instruction_count * sizeof *instructions);
     if (function->label_count) memcpy(labels, function->labels, function->label_count * sizeof *labels);
-    labels[function->label_count] = (struct ptx_label){"$kfuse_once", last + 1};
-    *target = instructions[last].operands[0];
-    target->label = (int32_t)function->label_count;
-    target->symbol = NULL;
-    target->text = (struct ptx_span){labels[function->label_count].name, 11};
-    instructions[last].operands = target;
-    instructions[last].operand_count = 1;
-    instructions[last].guard = -1;
-    instructions[last].guard_negated = false;
     *copy = *function;
     copy->instructions = instructions;
     copy->labels = labels;
-    copy->label_count++;
+    for (uint32_t l = 0; l < finding->loop_count; l++)
+        if (!go_on(finding, copy, last_of(finding, finding->loops[l].latch))) return NULL;
     return copy;
 }
 
@@ -503,9 +528,11 @@ bool grid_stride_find(struct arena *arena, const struct ptx_function *function, 
 {
     struct finding finding = {.arena = arena, .function = function, .grid = grid, .block = block};
     if (!grid_stride_may_be(function) || any_names(function, OTHER) || !examine(&finding) ||
-        !find_loop(&finding) || !find_index(&finding) || !mark_raw(&finding) || !all_fit(&finding) ||
+        !find_loops(&finding) || !find_indices(&finding) || !mark_raw(&finding) || !all_fit(&finding) ||
         ends_by_data(&finding))
         return false;
-    *found = (struct grid_stride){finding.forest->loops[finding.loop].header, copy_once(&finding)};
+    *found = (struct grid_stride){.count = finding.loop_count, .once = copy_once(&finding)};
+    for (uint32_t l = 0; l < finding.loop_count; l++)
+        found->headers[l] = finding.forest->loops[finding.loops[l].loop].header;
     return found->once;
 }

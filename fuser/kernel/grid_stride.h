@@ -5,12 +5,13 @@
  *
  * Such a launch leaves the same memory whatever its extent along x is, as long as no iteration touches what another one
  * writes: in a larger grid each thread has one iteration. What is asked of the function:
- * 1. all that it stores is stored in one loop, which lies in no other and is left at its end only;
- * 2. the loop carries i alone from iteration to iteration. i begins as the thread's number along x, to which each iteration
+ * 1. all that it stores is stored in such loops, which lie in no others and are left at their ends only: several one after the
+ *    other, or such as compilers make of one for a case that is decided before it;
+ * 2. a loop carries i alone from iteration to iteration. i begins as the thread's number along x, to which each iteration
  *    adds the number of threads along x;
- * 3. nothing else in the loop follows from tid.x, ctaid.x or nctaid.x, but when it ends. Nothing in the function follows
+ * 3. nothing else in the loops follows from tid.x, ctaid.x or nctaid.x, but when they end. Nothing in the function follows
  *    from other special registers than these, their fellows along y and z, and ntid;
- * 4. when it ends is no matter of data; and threads do not meet: no barriers, shared or local memory, atomics, warps.
+ * 4. when they end is no matter of data; and threads do not meet: no barriers, shared or local memory, atomics, warps.
  * How many iterations there are, and whether they touch what others write, is a matter of the launch (access/regrid.h). */
 #ifndef KFUSE_FUSER_KERNEL_GRID_STRIDE_H
 #define KFUSE_FUSER_KERNEL_GRID_STRIDE_H
@@ -18,9 +19,10 @@
 #include "fuser/kernel/loops.h"
 #include "fuser/kernel/ssa.h"
 
+enum { GRID_STRIDE_MOST = 8 };
 struct grid_stride {
-    uint32_t header; /* of the loop, in the function's control flow graph */
-    /* A copy that goes on behind the loop after one iteration. Instructions keep their numbers. */
+    uint32_t headers[GRID_STRIDE_MOST], count; /* of the loops: blocks of the function's control flow graph */
+    /* A copy that goes on behind each loop after one iteration. Instructions keep their numbers. */
     const struct ptx_function *once;
 };
 

@@ -28,6 +28,9 @@ bench_scripts += tests/analysis/programs.sh
 analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils waiting
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
+EXTRA_DIST += tests/analysis/strides.cu tests/analysis/strides.ptx
+c_tests += tests/analysis/test_grid_stride
+tests_analysis_test_grid_stride_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_moved
 tests_analysis_test_moved_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_plain tests/analysis/test_chosen_loads
