@@ -111,20 +111,17 @@ static bool all_begin_the_same(isl_ctx *ctx, const struct launch_input *input,
     return is_same;
 }
 
-bool regrid_input(struct arena *arena, isl_ctx *ctx, const struct launch_input *input,
+bool regrid_input(isl_ctx *ctx, const struct grid_stride *loops, const struct launch_input *input,
                   struct launch_input *other, struct access_summary **recorded)
 {
-    struct grid_stride loops;
-    *recorded = NULL;
-    if (!grid_stride_find(arena, input->function, input->grid, input->block, &loops)) return false;
     *recorded = access_analyse(ctx, input);
     if (!*recorded || !is_of_threads(*recorded)) return false;
     *other = *input;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
-    bool is_known = find_extent(*recorded, &loops, &other->grid[0]);
+    bool is_known = find_extent(*recorded, loops, &other->grid[0]);
     quota_end(&quota);
-    if (!is_known || !all_begin_the_same(ctx, other, &loops, *recorded)) return false;
-    other->function = loops.once;
+    if (!is_known || !all_begin_the_same(ctx, other, loops, *recorded)) return false;
+    other->function = loops->once;
     other->is_regridded = true;
     return true;
 }

@@ -19,8 +19,8 @@
 #include "fuser/solver/memo.h"
 
 /* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input. False where threads have one iteration
- * as it is, or rules do not hold. What it makes is in the arena. */
-bool regrid_input(struct arena *arena, isl_ctx *ctx, const struct launch_input *input,
+ * as it is, or rules do not hold. *recorded: the launch as it is, the caller's; NULL where memory is out. */
+bool regrid_input(isl_ctx *ctx, const struct grid_stride *loops, const struct launch_input *input,
                   struct launch_input *other, struct access_summary **recorded);
 /* Rule 3. */
 bool regrid_is_guarded(const struct access_summary *recorded, const struct access_summary *other);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches of one kernel, grid and block are of one shape; shapes that follow each other with one grid form a set. */
 #include "fuser/planner/grids.h"
-#include "fuser/kernel/grid_stride.h"
 
 #include <string.h>
 #include <uthash.h>
@@ -13,6 +12,7 @@ struct shape {
         uint32_t kernel, grid[3], block[3];
     } key;
     enum loops loops;
+    struct grid_stride found; /* LOOPS_OF_GRID */
     uint32_t launches;
     bool keeps_grid;      /* of the set */
     struct shape *parent; /* of the set; NULL: it stands for it */
@@ -64,12 +64,13 @@ static bool threads_meet(const struct ptx_function *function)
     return false;
 }
 
-static enum loops loops_of(struct program *program, const struct shape_key *key)
+static enum loops loops_of(struct program *program, struct shape *shape)
 {
+    const struct shape_key *key = &shape->key;
     const struct ptx_function *function = program_function(program, &program->kernels[key->kernel]);
-    struct grid_stride found;
     if (!function || !grid_stride_may_be(function)) return LOOPS_OTHER;
-    if (grid_stride_find(program->arena, function, key->grid, key->block, &found)) return LOOPS_OF_GRID;
+    if (grid_stride_find(program->arena, function, key->grid, key->block, &shape->found))
+        return LOOPS_OF_GRID;
     return threads_meet(function) ? LOOPS_KEEP_GRID : LOOPS_OTHER;
 }
 
@@ -78,7 +79,7 @@ static struct shape *shape_of(struct program *program, struct grids *grids, cons
     struct shape *shape = find(grids, launch);
     if (shape || !(shape = arena_calloc(program->arena, 1, sizeof *shape))) return shape;
     shape->key = key_of(launch);
-    shape->loops = loops_of(program, &shape->key);
+    shape->loops = loops_of(program, shape);
     shape->keeps_grid = shape->loops == LOOPS_KEEP_GRID;
     HASH_ADD(hh, grids->shapes, key, sizeof shape->key, shape);
     return shape;
@@ -146,8 +147,9 @@ void grids_free(struct grids *grids)
     HASH_CLEAR(hh, grids->neighbours);
 }
 
-bool grids_may_change(const struct grids *grids, const struct trace_launch *launch)
+const struct grid_stride *grids_loops(const struct grids *grids, const struct trace_launch *launch)
 {
     const struct shape *shape = grids ? find(grids, launch) : NULL;
-    return shape && shape->loops == LOOPS_OF_GRID && !root_of(shape)->keeps_grid;
+    bool is = shape && shape->loops == LOOPS_OF_GRID && !root_of(shape)->keeps_grid;
+    return is ? &shape->found : NULL;
 }

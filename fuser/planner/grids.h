@@ -6,12 +6,13 @@
 #ifndef KFUSE_FUSER_PLANNER_GRIDS_H
 #define KFUSE_FUSER_PLANNER_GRIDS_H
 
+#include "fuser/kernel/grid_stride.h"
 #include "fuser/planner/program.h"
 
 /* Before its launches are analysed. Release with grids_free; NULL when memory is out. */
 struct grids *grids_find(struct program *program);
 void grids_free(struct grids *grids);
-/* False for NULL. */
-bool grids_may_change(const struct grids *grids, const struct trace_launch *launch);
+/* The loops of a launch that is seen so; NULL: it is not, nor is any for NULL. */
+const struct grid_stride *grids_loops(const struct grids *grids, const struct trace_launch *launch);
 
 #endif

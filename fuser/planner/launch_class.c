@@ -63,8 +63,8 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
     struct program *program = classes->program;
     struct launch_input other;
     struct access_summary *recorded = NULL, *summary = NULL;
-    if (!grids_may_change(classes->grids, class->example->record)) return NULL;
-    if (regrid_input(program->arena, classes->ctx, input, &other, &recorded))
+    const struct grid_stride *loops = grids_loops(classes->grids, class->example->record);
+    if (loops && regrid_input(classes->ctx, loops, input, &other, &recorded))
         summary = shift_analyse(program, class, classes->ctx, &other);
     if (summary && (summary->refusal || summary->no_member || !regrid_is_guarded(recorded, summary))) {
         access_summary_free(summary);
@@ -74,11 +74,34 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
     return summary;
 }
 
-static void analyse(struct launch_classes *classes, struct launch_class *class)
+static bool describe(struct launch_classes *classes, const struct launch_class *class,
+                     const struct ptx_function *function, struct launch_input *input)
 {
     struct program *program = classes->program;
     const struct program_launch *launch = class->example;
     const struct trace_launch *record = launch->record;
+    struct launch_pointer *pointers =
+        arena_calloc(program->arena, launch->pointer_count + 1, sizeof *pointers);
+    if (!pointers) return false;
+    for (uint32_t i = 0; i < launch->pointer_count; i++) pointers[i].offset = launch->pointers[i].offset;
+    *input = (struct launch_input){
+        .function = function,
+        .dynamic_shared = record->dynamic_shared,
+        .arguments = launch->arguments,
+        .arguments_size = record->arguments_size,
+        .pointers = pointers,
+        .pointer_count = launch->pointer_count,
+    };
+    memcpy(input->grid, record->grid, sizeof input->grid);
+    memcpy(input->block, record->block, sizeof input->block);
+    contents_of_launch(program, launch, function, input);
+    return true;
+}
+
+static void analyse(struct launch_classes *classes, struct launch_class *class)
+{
+    struct program *program = classes->program;
+    const struct trace_launch *record = class->example->record;
     struct program_kernel *kernel = &program->kernels[class->kernel];
     class->refusal = program_special_launch(program, record);
     if (!class->refusal && deadline_is_over(classes->deadline)) class->refusal = classes->too_late;
@@ -88,24 +111,11 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
         if (!class->refusal) class->refusal = kernel->refusal;
         return;
     }
-    struct launch_pointer *pointers =
-        arena_calloc(program->arena, launch->pointer_count + 1, sizeof *pointers);
-    if (!pointers) {
+    struct launch_input input;
+    if (!describe(classes, class, function, &input)) {
         class->refusal = "out of memory";
         return;
     }
-    for (uint32_t i = 0; i < launch->pointer_count; i++) pointers[i].offset = launch->pointers[i].offset;
-    struct launch_input input = {
-        .function = function,
-        .dynamic_shared = record->dynamic_shared,
-        .arguments = launch->arguments,
-        .arguments_size = record->arguments_size,
-        .pointers = pointers,
-        .pointer_count = launch->pointer_count,
-    };
-    memcpy(input.grid, record->grid, sizeof input.grid);
-    memcpy(input.block, record->block, sizeof input.block);
-    contents_of_launch(program, launch, function, &input);
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
     class->summary = analyse_regridded(classes, class, &input);
