@@ -120,6 +120,16 @@ static const char *remap_text(const struct search *search, const struct group *g
     return copy;
 }
 
+static const char *threads_text(const struct search *search, const struct group *group, uint32_t member)
+{
+    const struct access_summary *summary = group->members[member].summary;
+    const char *text = remap_text(search, group, member);
+    if (!summary->is_regridded) return text;
+    return arena_printf(search->arena,
+                        "%s; a thread for each iteration of its grid-stride loop, in %u blocks", text,
+                        summary->grid[0] * summary->grid[1] * summary->grid[2]);
+}
+
 static uint32_t line_of(const struct search_group *group, uint32_t member, uint32_t instruction)
 {
     return group->bound[member].summary->function->instructions[instruction].line;
@@ -294,7 +304,7 @@ static void append_steps(const struct search *search, const struct search_group 
                                                      "barrier_before", planned->group->barriers[member],
                                                      "loops", loops_text(search, planned->group, member),
                                                      "exactness", planned->exactness[member]->text));
-            json_array_append_new(remaps, json_string(remap_text(search, planned->group, member++)));
+            json_array_append_new(remaps, json_string(threads_text(search, planned->group, member++)));
         } else {
             json_array_append_new(passed, json_pack("{s:i,s:s,s:s}", "kernel", (int)record->kernel, "name",
                                                     name, "role", role_names[planned->roles[s]]));
