@@ -125,9 +125,7 @@ static const char *threads_text(const struct search *search, const struct group 
     const struct access_summary *summary = group->members[member].summary;
     const char *text = remap_text(search, group, member);
     if (!summary->is_regridded) return text;
-    return arena_printf(search->arena,
-                        "%s; a thread for each iteration of its grid-stride loop, in %u blocks", text,
-                        summary->grid[0] * summary->grid[1] * summary->grid[2]);
+    return arena_printf(search->arena, "%s; a thread for each iteration of its grid-stride loop", text);
 }
 
 static uint32_t line_of(const struct search_group *group, uint32_t member, uint32_t instruction)
