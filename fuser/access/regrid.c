@@ -11,31 +11,37 @@
 #include <isl/val.h>
 #include <string.h>
 
-enum { BLOCK_X = 2, ITERATION = ACCESS_THREAD_DIMENSIONS, NUMBER = 4, REGRID_OPERATIONS = 200000 };
+enum {
+    BLOCK = 2,
+    ITERATION = ACCESS_THREAD_DIMENSIONS,
+    NUMBER = 4,
+    MOST_BLOCKS_YZ = 65535,
+    REGRID_OPERATIONS = 200000
+};
 
-/* { [bz, by, bx, tz, ty, tx, iteration] -> [bz, by, tz, ty, i] } */
-static __isl_give isl_map *numbers(isl_ctx *ctx, const struct access_summary *summary)
+/* { [bz, by, bx, tz, ty, tx, iteration] -> [the other axes' blocks, their threads, i] } */
+static __isl_give isl_map *numbers(isl_ctx *ctx, const struct access_summary *summary, int axis)
 {
-    static const unsigned kept[] = {0, 1, 3, 4};
     isl_map *map = isl_map_universe(isl_space_alloc(ctx, 0, ITERATION + 1, NUMBER + 1));
-    for (unsigned d = 0; d < NUMBER; d++)
-        map = isl_map_equate(map, isl_dim_in, (int)kept[d], isl_dim_out, (int)d);
-    int64_t block = summary->block[0], stride = block * summary->grid[0];
+    int next = 0;
+    for (int d = 0; d < ITERATION; d++)
+        if (d % 3 != BLOCK - axis) map = isl_map_equate(map, isl_dim_in, d, isl_dim_out, next++);
+    int64_t block = summary->block[axis], stride = block * summary->grid[axis];
     isl_constraint *sum = isl_constraint_alloc_equality(isl_local_space_from_space(isl_map_get_space(map)));
     sum = isl_constraint_set_coefficient_si(sum, isl_dim_out, NUMBER, -1);
-    sum = isl_constraint_set_coefficient_val(sum, isl_dim_in, BLOCK_X, isl_val_int_from_si(ctx, block));
-    sum = isl_constraint_set_coefficient_si(sum, isl_dim_in, ITERATION - 1, 1);
+    sum = isl_constraint_set_coefficient_val(sum, isl_dim_in, BLOCK - axis, isl_val_int_from_si(ctx, block));
+    sum = isl_constraint_set_coefficient_si(sum, isl_dim_in, ITERATION - 1 - axis, 1);
     sum = isl_constraint_set_coefficient_val(sum, isl_dim_in, ITERATION, isl_val_int_from_si(ctx, stride));
     return isl_map_add_constraint(map, sum);
 }
 
 /* Iterations that are begun, by number; NULL: not known exactly. */
-static __isl_give isl_set *begun(const struct access_summary *summary, uint32_t header)
+static __isl_give isl_set *begun(const struct access_summary *summary, int axis, uint32_t header)
 {
     isl_set *rounds = header < summary->round_count ? summary->rounds[header] : NULL;
     if (summary->refusal || !rounds) return NULL;
     return isl_set_apply(isl_set_reset_tuple_id(isl_set_copy(rounds)),
-                         numbers(isl_set_get_ctx(rounds), summary));
+                         numbers(isl_set_get_ctx(rounds), summary, axis));
 }
 
 static bool greatest(__isl_take isl_set *set, int coordinate, int64_t *most)
@@ -54,10 +60,10 @@ static bool is_of_threads(const struct access_summary *summary)
 }
 
 /* Of one loop: iterations that a thread begins, at most, and the greatest number; -1: none is begun. */
-static bool find_greatest(const struct access_summary *summary, uint32_t header, int64_t *iteration,
+static bool find_greatest(const struct access_summary *summary, int axis, uint32_t header, int64_t *iteration,
                           int64_t *number)
 {
-    isl_set *set = begun(summary, header);
+    isl_set *set = begun(summary, axis, header);
     isl_bool is_empty = set ? isl_set_is_empty(set) : isl_bool_error;
     *iteration = *number = -1;
     bool found =
@@ -68,30 +74,28 @@ static bool find_greatest(const struct access_summary *summary, uint32_t header,
     return found;
 }
 
-/* Threads begin some loop several times; so many blocks begin each of its iterations in a thread of its own. */
+/* So many blocks begin each iteration in a thread of its own. */
 static bool find_extent(const struct access_summary *recorded, const struct grid_stride *loops,
                         uint32_t *blocks)
 {
-    int64_t iterations = 0, most = -1;
+    int64_t block = recorded->block[loops->axis], most = -1;
     for (uint32_t l = 0; l < loops->count; l++) {
         int64_t iteration, number;
-        if (!find_greatest(recorded, loops->headers[l], &iteration, &number)) return false;
-        if (iteration > iterations) iterations = iteration;
+        if (!find_greatest(recorded, loops->axis, loops->headers[l], &iteration, &number)) return false;
         if (number > most) most = number;
     }
-    int64_t count = most / recorded->block[0] + 1;
+    int64_t count = most / block + 1;
     *blocks = (uint32_t)count;
-    return iterations > 0 && count * recorded->block[0] <= INT32_MAX &&
-           (int64_t)recorded->grid[0] * recorded->block[0] <= INT32_MAX;
+    return most >= 0 && count * block <= INT32_MAX && recorded->grid[loops->axis] * block <= INT32_MAX;
 }
 
 /* Rule 1, of the function with its loops. */
 static bool begins_the_same(const struct access_summary *recorded, const struct access_summary *other,
-                            uint32_t header)
+                            int axis, uint32_t header)
 {
     int64_t iteration, number;
-    isl_set *a = begun(recorded, header), *b = begun(other, header);
-    bool is_same = a && b && find_greatest(other, header, &iteration, &number) && iteration <= 0 &&
+    isl_set *a = begun(recorded, axis, header), *b = begun(other, axis, header);
+    bool is_same = a && b && find_greatest(other, axis, header, &iteration, &number) && iteration <= 0 &&
                    isl_set_is_equal(a, b) == isl_bool_true;
     isl_set_free(a);
     isl_set_free(b);
@@ -105,25 +109,36 @@ static bool all_begin_the_same(isl_ctx *ctx, const struct launch_input *input,
     bool is_same = other;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
     for (uint32_t l = 0; is_same && l < loops->count; l++)
-        is_same = begins_the_same(recorded, other, loops->headers[l]);
+        is_same = begins_the_same(recorded, other, loops->axis, loops->headers[l]);
     quota_end(&quota);
     access_summary_free(other);
     return is_same;
 }
 
-bool regrid_input(isl_ctx *ctx, const struct grid_stride *loops, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary **recorded)
+/* Along one axis; *other is the launch before and after. */
+static bool change(isl_ctx *ctx, const struct grid_stride *loops, struct launch_input *other,
+                   struct access_summary **recorded)
 {
-    *recorded = access_analyse(ctx, input);
+    *recorded = access_analyse(ctx, other);
     if (!*recorded || !is_of_threads(*recorded)) return false;
-    *other = *input;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
-    bool is_known = find_extent(*recorded, loops, &other->grid[0]);
+    bool is_known = find_extent(*recorded, loops, &other->grid[loops->axis]);
     quota_end(&quota);
     if (!is_known || !all_begin_the_same(ctx, other, loops, *recorded)) return false;
     other->function = loops->once;
-    other->is_regridded = true;
     return true;
+}
+
+bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
+                  struct launch_input *other, struct access_summary *recorded[GRID_STRIDE_AXES])
+{
+    bool is_done = true;
+    *other = *input;
+    other->is_regridded = true;
+    for (uint32_t s = 0; s < GRID_STRIDE_AXES; s++) recorded[s] = NULL;
+    for (uint32_t s = 0; is_done && s < strides->count; s++)
+        is_done = change(ctx, &strides->of[s], other, &recorded[s]);
+    return is_done && (other->grid[1] <= MOST_BLOCKS_YZ && other->grid[2] <= MOST_BLOCKS_YZ);
 }
 
 static bool has_words(const struct access_words *words, uint32_t count, const struct access_words *word)

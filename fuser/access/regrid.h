@@ -18,10 +18,10 @@
 #include "fuser/kernel/grid_stride.h"
 #include "fuser/solver/memo.h"
 
-/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input. False where threads have one iteration
- * as it is, or rules do not hold. *recorded: the launch as it is, the caller's; NULL where memory is out. */
-bool regrid_input(isl_ctx *ctx, const struct grid_stride *loops, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary **recorded);
+/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input; axis by axis, of each the launch with
+ * its loops as they are is among the recorded ones: the caller's, NULL behind the last. False where rules do not hold. */
+bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
+                  struct launch_input *other, struct access_summary *recorded[GRID_STRIDE_AXES]);
 /* Rule 3. */
 bool regrid_is_guarded(const struct access_summary *recorded, const struct access_summary *other);
 /* Rule 4; false also where it is not known. */

@@ -14,10 +14,11 @@ struct finding {
     const struct loop_forest *forest;
     const struct ssa *ssa;
     const uint32_t *grid, *block;
+    int axis;
     struct stride_loop {
         int32_t loop;
         uint32_t latch, index; /* block; value */
-    } loops[GRID_STRIDE_MOST];
+    } loops[GRID_STRIDE_LOOPS];
     uint32_t loop_count;
     bool *is_raw; /* value -> follows from where the thread is along x, other than by the index */
 };
@@ -26,49 +27,35 @@ struct finding {
 
 enum coordinate { NO_COORDINATE, TID, CTAID, NCTAID, FELLOW, OTHER };
 
-static enum coordinate coordinate_of(const struct ptx_operand *operand)
+static enum coordinate coordinate_of(const struct ptx_operand *operand, int axis)
 {
+    int special = (int)operand->special;
     if (operand->kind != PTX_OPERAND_SPECIAL) return NO_COORDINATE;
-    switch ((int)operand->special) {
-    case PTX_SPECIAL_TID_X:
-        return TID;
-    case PTX_SPECIAL_CTAID_X:
-        return CTAID;
-    case PTX_SPECIAL_NCTAID_X:
-        return NCTAID;
-    case PTX_SPECIAL_NTID_X:
-    case PTX_SPECIAL_TID_Y:
-    case PTX_SPECIAL_TID_Z:
-    case PTX_SPECIAL_CTAID_Y:
-    case PTX_SPECIAL_CTAID_Z:
-    case PTX_SPECIAL_NTID_Y:
-    case PTX_SPECIAL_NTID_Z:
-    case PTX_SPECIAL_NCTAID_Y:
-    case PTX_SPECIAL_NCTAID_Z:
-        return FELLOW;
-    }
-    return OTHER;
+    if (special == PTX_SPECIAL_TID_X + axis) return TID;
+    if (special == PTX_SPECIAL_CTAID_X + axis) return CTAID;
+    if (special == PTX_SPECIAL_NCTAID_X + axis) return NCTAID;
+    return special >= PTX_SPECIAL_TID_X && special <= PTX_SPECIAL_NCTAID_Z ? FELLOW : OTHER;
 }
 
-static bool names(const struct ptx_operand *operand, enum coordinate coordinate)
+static bool names(const struct ptx_operand *operand, int axis, enum coordinate coordinate)
 {
-    if (coordinate_of(operand) == coordinate) return true;
+    if (coordinate_of(operand, axis) == coordinate) return true;
     for (uint32_t i = 0; i < operand->element_count; i++)
-        if (names(&operand->elements[i], coordinate)) return true;
+        if (names(&operand->elements[i], axis, coordinate)) return true;
     return false;
 }
 
-static bool instruction_names(const struct ptx_instruction *instruction, enum coordinate coordinate)
+static bool instruction_names(const struct ptx_instruction *instruction, int axis, enum coordinate coordinate)
 {
     for (uint32_t i = 0; i < instruction->operand_count; i++)
-        if (names(&instruction->operands[i], coordinate)) return true;
+        if (names(&instruction->operands[i], axis, coordinate)) return true;
     return false;
 }
 
-static bool any_names(const struct ptx_function *function, enum coordinate coordinate)
+static bool any_names(const struct ptx_function *function, int axis, enum coordinate coordinate)
 {
     for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (instruction_names(&function->instructions[i], coordinate)) return true;
+        if (instruction_names(&function->instructions[i], axis, coordinate)) return true;
     return false;
 }
 
@@ -81,34 +68,27 @@ enum { SUM_DEPTH = 16, MOST_FACTOR = 1 << 20 };
 
 static bool sum_of(const struct finding *finding, uint32_t value, unsigned depth, struct sum *sum);
 
-static bool sum_of_special(const struct finding *finding, enum ptx_special special, struct sum *sum)
+static bool sum_of_special(const struct finding *finding, const struct ptx_operand *operand, struct sum *sum)
 {
-    int axis = (int)(special - PTX_SPECIAL_TID_X) % 3;
-    switch ((int)special) {
-    case PTX_SPECIAL_TID_X:
+    int special = (int)operand->special, axis = (special - PTX_SPECIAL_TID_X) % 3;
+    switch (coordinate_of(operand, finding->axis)) {
+    case TID:
         sum->of_tid = 1;
         return true;
-    case PTX_SPECIAL_CTAID_X:
+    case CTAID:
         sum->of_ctaid = 1;
         return true;
-    case PTX_SPECIAL_NCTAID_X:
+    case NCTAID:
         sum->of_nctaid = 1;
         return true;
-    case PTX_SPECIAL_TID_Y:
-    case PTX_SPECIAL_TID_Z:
-        return finding->block[axis] == 1; /* it is 0 */
-    case PTX_SPECIAL_CTAID_Y:
-    case PTX_SPECIAL_CTAID_Z:
-        return finding->grid[axis] == 1;
-    case PTX_SPECIAL_NTID_X:
-    case PTX_SPECIAL_NTID_Y:
-    case PTX_SPECIAL_NTID_Z:
-        sum->constant = finding->block[axis];
-        return true;
-    case PTX_SPECIAL_NCTAID_Y:
-    case PTX_SPECIAL_NCTAID_Z:
-        sum->constant = finding->grid[axis];
-        return true;
+    case FELLOW:
+        if (special < PTX_SPECIAL_NTID_X) return finding->block[axis] == 1; /* tid: it is 0 */
+        if (special < PTX_SPECIAL_CTAID_X) return sum->constant = finding->block[axis], true;
+        if (special < PTX_SPECIAL_NCTAID_X) return finding->grid[axis] == 1;
+        return sum->constant = finding->grid[axis], true;
+    case NO_COORDINATE:
+    case OTHER:
+        break;
     }
     return false;
 }
@@ -123,7 +103,7 @@ static bool sum_of_operand(const struct finding *finding, uint32_t instruction,
         sum->constant = operand->value;
         return operand->value >= 0 && operand->value <= MOST_FACTOR;
     case PTX_OPERAND_SPECIAL:
-        return sum_of_special(finding, operand->special, sum);
+        return sum_of_special(finding, operand, sum);
     case PTX_OPERAND_REGISTER:
         return operand->reg >= 0 &&
                sum_of(finding, ssa_use(finding->ssa, instruction, operand->reg), depth, sum);
@@ -240,7 +220,7 @@ static bool is_stride(const struct finding *finding, uint32_t instruction, const
 {
     struct sum sum;
     return sum_of_operand(finding, instruction, operand, 0, &sum) && !sum.constant && !sum.of_tid &&
-           !sum.of_ctaid && sum.of_nctaid == finding->block[0];
+           !sum.of_ctaid && sum.of_nctaid == finding->block[finding->axis];
 }
 
 static bool is_index(const struct finding *finding, uint32_t index, uint32_t instruction,
@@ -270,14 +250,14 @@ static bool is_next(const struct finding *finding, uint32_t index, uint32_t valu
            sum_of_operand(finding, info->instruction, &operands[1], 0, &product) &&
            sum_of_operand(finding, info->instruction, &operands[2], 0, &factor) &&
            multiply(&product, &factor) && !product.constant && !product.of_tid && !product.of_ctaid &&
-           product.of_nctaid == finding->block[0];
+           product.of_nctaid == finding->block[finding->axis];
 }
 
 static bool is_first(const struct finding *finding, uint32_t value)
 {
     struct sum sum;
     return sum_of(finding, value, 0, &sum) && !sum.constant && sum.of_tid == 1 &&
-           sum.of_ctaid == finding->block[0] && !sum.of_nctaid;
+           sum.of_ctaid == finding->block[finding->axis] && !sum.of_nctaid;
 }
 
 static bool is_index_phi(const struct finding *finding, const struct stride_loop *loop, uint32_t value)
@@ -344,8 +324,8 @@ static bool mark_definitions(struct finding *finding, uint32_t instruction)
     const struct ssa_list *list = &finding->ssa->definitions[instruction];
     bool is_raw = any_is_raw(finding, &finding->ssa->uses[instruction]);
     for (int c = TID; c <= NCTAID; c++)
-        is_raw =
-            is_raw || instruction_names(&finding->function->instructions[instruction], (enum coordinate)c);
+        is_raw = is_raw || instruction_names(&finding->function->instructions[instruction], finding->axis,
+                                             (enum coordinate)c);
     bool has_more = false;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t value = list->items[i].value;
@@ -416,8 +396,9 @@ static bool instruction_fits(const struct finding *finding, uint32_t number, uin
     if (!inside) return !ptx_is_store(instruction);
     if (ptx_is_return(instruction) || instruction->opcode == PTX_OP_TRAP) return false;
     if (is_end(finding, number) || is_computation(instruction)) return true;
-    return !any_is_raw(finding, &finding->ssa->uses[number]) && !instruction_names(instruction, TID) &&
-           !instruction_names(instruction, CTAID) && !instruction_names(instruction, NCTAID);
+    for (int c = TID; c <= NCTAID; c++)
+        if (instruction_names(instruction, finding->axis, (enum coordinate)c)) return false;
+    return !any_is_raw(finding, &finding->ssa->uses[number]);
 }
 
 static bool all_fit(const struct finding *finding)
@@ -448,7 +429,7 @@ static bool find_loops(struct finding *finding)
         const struct loop *info = &finding->forest->loops[l];
         struct stride_loop *loop = &finding->loops[finding->loop_count];
         if (info->parent != LOOPS_NONE) continue;
-        if (finding->loop_count == GRID_STRIDE_MOST || !info->header) return false;
+        if (finding->loop_count == GRID_STRIDE_LOOPS || !info->header) return false;
         *loop = (struct stride_loop){.loop = l, .latch = loops_latch(finding->forest, l)};
         if (loop->latch == UINT32_MAX) return false;
         finding->loop_count++;
@@ -520,19 +501,35 @@ bool grid_stride_may_be(const struct ptx_function *function)
                           function->labels[to->label].instruction <= i;
         }
     }
-    return jumps_back && any_names(function, NCTAID);
+    for (int axis = 0; axis < GRID_STRIDE_AXES; axis++)
+        if (jumps_back && any_names(function, axis, NCTAID)) return true;
+    return false;
 }
 
-bool grid_stride_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
-                      const uint32_t block[3], struct grid_stride *found)
+static bool find_along(struct arena *arena, const struct ptx_function *function, int axis,
+                       const uint32_t grid[3], const uint32_t block[3], struct grid_stride *found)
 {
-    struct finding finding = {.arena = arena, .function = function, .grid = grid, .block = block};
-    if (!grid_stride_may_be(function) || any_names(function, OTHER) || !examine(&finding) ||
-        !find_loops(&finding) || !find_indices(&finding) || !mark_raw(&finding) || !all_fit(&finding) ||
-        ends_by_data(&finding))
+    struct finding finding = {
+        .arena = arena, .function = function, .axis = axis, .grid = grid, .block = block};
+    if (!any_names(function, axis, NCTAID) || !examine(&finding) || !find_loops(&finding) ||
+        !find_indices(&finding) || !mark_raw(&finding) || !all_fit(&finding) || ends_by_data(&finding))
         return false;
-    *found = (struct grid_stride){.count = finding.loop_count, .once = copy_once(&finding)};
+    *found = (struct grid_stride){.axis = axis, .count = finding.loop_count, .once = copy_once(&finding)};
     for (uint32_t l = 0; l < finding.loop_count; l++)
         found->headers[l] = finding.forest->loops[finding.loops[l].loop].header;
     return found->once;
+}
+
+bool grid_strides_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
+                       const uint32_t block[3], struct grid_strides *found)
+{
+    *found = (struct grid_strides){0};
+    if (!grid_stride_may_be(function) || any_names(function, 0, OTHER)) return false;
+    for (bool has_more = true; has_more && found->count < GRID_STRIDE_AXES;) {
+        has_more = false;
+        for (int axis = 0; axis < GRID_STRIDE_AXES && !has_more; axis++)
+            has_more = find_along(arena, function, axis, grid, block, &found->of[found->count]);
+        if (has_more) function = found->of[found->count++].once;
+    }
+    return found->count;
 }

@@ -12,7 +12,7 @@ struct shape {
         uint32_t kernel, grid[3], block[3];
     } key;
     enum loops loops;
-    struct grid_stride found; /* LOOPS_OF_GRID */
+    struct grid_strides found; /* LOOPS_OF_GRID */
     uint32_t launches;
     bool keeps_grid;      /* of the set */
     struct shape *parent; /* of the set; NULL: it stands for it */
@@ -69,7 +69,7 @@ static enum loops loops_of(struct program *program, struct shape *shape)
     const struct shape_key *key = &shape->key;
     const struct ptx_function *function = program_function(program, &program->kernels[key->kernel]);
     if (!function || !grid_stride_may_be(function)) return LOOPS_OTHER;
-    if (grid_stride_find(program->arena, function, key->grid, key->block, &shape->found))
+    if (grid_strides_find(program->arena, function, key->grid, key->block, &shape->found))
         return LOOPS_OF_GRID;
     return threads_meet(function) ? LOOPS_KEEP_GRID : LOOPS_OTHER;
 }
@@ -147,7 +147,7 @@ void grids_free(struct grids *grids)
     HASH_CLEAR(hh, grids->neighbours);
 }
 
-const struct grid_stride *grids_loops(const struct grids *grids, const struct trace_launch *launch)
+const struct grid_strides *grids_loops(const struct grids *grids, const struct trace_launch *launch)
 {
     const struct shape *shape = grids ? find(grids, launch) : NULL;
     bool is = shape && shape->loops == LOOPS_OF_GRID && !root_of(shape)->keeps_grid;

@@ -13,6 +13,6 @@
 struct grids *grids_find(struct program *program);
 void grids_free(struct grids *grids);
 /* The loops of a launch that is seen so; NULL: it is not, nor is any for NULL. */
-const struct grid_stride *grids_loops(const struct grids *grids, const struct trace_launch *launch);
+const struct grid_strides *grids_loops(const struct grids *grids, const struct trace_launch *launch);
 
 #endif

@@ -60,18 +60,20 @@ static bool words_agree(struct program *program, const struct launch_class *clas
 static struct access_summary *analyse_regridded(struct launch_classes *classes, struct launch_class *class,
                                                 const struct launch_input *input)
 {
-    struct program *program = classes->program;
     struct launch_input other;
-    struct access_summary *recorded = NULL, *summary = NULL;
-    const struct grid_stride *loops = grids_loops(classes->grids, class->example->record);
-    if (loops && regrid_input(classes->ctx, loops, input, &other, &recorded))
-        summary = shift_analyse(program, class, classes->ctx, &other);
-    if (summary && (summary->refusal || summary->no_member || !regrid_is_guarded(recorded, summary))) {
-        access_summary_free(summary);
-        summary = NULL;
+    struct access_summary *recorded[GRID_STRIDE_AXES], *summary = NULL;
+    const struct grid_strides *strides = grids_loops(classes->grids, class->example->record);
+    if (!strides) return NULL;
+    if (regrid_input(classes->ctx, strides, input, &other, recorded))
+        summary = shift_analyse(classes->program, class, classes->ctx, &other);
+    bool is_sound = summary && !summary->refusal && !summary->no_member;
+    for (uint32_t s = 0; s < GRID_STRIDE_AXES; s++) {
+        is_sound = is_sound && (!recorded[s] || regrid_is_guarded(recorded[s], summary));
+        access_summary_free(recorded[s]);
     }
-    access_summary_free(recorded);
-    return summary;
+    if (is_sound) return summary;
+    access_summary_free(summary);
+    return NULL;
 }
 
 static bool describe(struct launch_classes *classes, const struct launch_class *class,

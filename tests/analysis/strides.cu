@@ -157,4 +157,19 @@ __global__ void none(float *a, const float *b, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = b[i] * gridDim.x;
 }
+__global__ void two_axes(float *a, const float *b, int n, int m)
+{
+    for (int y = blockIdx.y * blockDim.y + threadIdx.y; y < m; y += gridDim.y * blockDim.y)
+        for (ALL) a[y * n + i] = b[y * n + i + 1];
+}
+__global__ void rows_of_blocks(float *a, const float *b, int n, int m)
+{
+    for (int y = blockIdx.y; y < m; y += gridDim.y)
+        for (int i = threadIdx.x; i < n; i += blockDim.x) a[y * n + i] = b[y * n + i];
+}
+__global__ void turned(float *a, const float *b, int n, int m)
+{
+    for (int y = blockIdx.y * blockDim.y + threadIdx.y; y < m; y += gridDim.y * blockDim.y)
+        for (ALL) a[y * n + i] = b[y * n + i + gridDim.y];
+}
 }

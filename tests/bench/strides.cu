@@ -44,6 +44,14 @@ __global__ void smooth(const float *u, float *f, int width, int height)
     f[y * width + x] = 0.25f * (2 * u[y * width + x] + u[y * width + left] + u[above * width + x]);
 }
 
+/* Loops along two axes. */
+__global__ void flow(const float *u, float *f, int width, int height)
+{
+    for (int y = blockIdx.y * blockDim.y + threadIdx.y; y < height; y += gridDim.y * blockDim.y)
+        for (int x = blockIdx.x * blockDim.x + threadIdx.x; x < width; x += gridDim.x * blockDim.x)
+            f[y * width + x] = u[y * width + x] - (x ? u[y * width + x - 1] : u[(y ? y - 1 : 0) * width]);
+}
+
 /* What a thread leaves in one iteration it reads in the next one. */
 __global__ void run_on(float *u, int n, int stride)
 {
@@ -88,6 +96,9 @@ static void do_letter(char letter)
         break;
     case 's':
         smooth<<<grid, plane>>>(field, flux, width, height);
+        break;
+    case 'f':
+        flow<<<dim3((width + 95) / 96, (height + 11) / 12), plane>>>(field, flux, width, height);
         break;
     case 'r':
         run_on<<<blocks, BLOCK>>>(field, n, blocks * BLOCK);

@@ -27,6 +27,8 @@ for size in '120 100 5' '128 64 7' '33 40 3' '64 30 1'; do
     recorded 2 32 --size $size
     # shellcheck disable=SC2086
     recorded 2 32 --step sgu --size $size
+    # shellcheck disable=SC2086
+    recorded 2 32 --step fgu --size $size
 done
 # All elements have a thread each as it is.
 recorded 2 32 --size 120 100 94
