@@ -25,10 +25,9 @@ tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
 tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
 tests_analysis_libwatch_la_LIBADD = libfuser.la
 bench_scripts += tests/analysis/programs.sh
-analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils waiting
+analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils strides waiting
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
-EXTRA_DIST += tests/analysis/strides.cu tests/analysis/strides.ptx
 c_tests += tests/analysis/test_grid_stride
 tests_analysis_test_grid_stride_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_moved

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grid-stride loops, and kernels that look like such: test_grid_stride.c says which are.
+// launch plain grid 3 1 1 block 32 1 1 args p:1000 p:1000 i32:250
+// launch two_axes grid 2 2 1 block 8 4 1 args p:8192 p:8196 i32:21 i32:13
 #define ALL                                                                                                  \
     int i = blockIdx.x * blockDim.x + threadIdx.x;                                                           \
     i < n;                                                                                                   \
