@@ -9,6 +9,7 @@
 #include <isl/ilp.h>
 #include <isl/space.h>
 #include <isl/val.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -76,17 +77,19 @@ static bool find_greatest(const struct access_summary *summary, int axis, uint32
 
 /* So many blocks begin each iteration in a thread of its own. */
 static bool find_extent(const struct access_summary *recorded, const struct grid_stride *loops,
-                        uint32_t *blocks)
+                        uint32_t *blocks, bool *has_several)
 {
     int64_t block = recorded->block[loops->axis], most = -1;
     for (uint32_t l = 0; l < loops->count; l++) {
         int64_t iteration, number;
         if (!find_greatest(recorded, loops->axis, loops->headers[l], &iteration, &number)) return false;
         if (number > most) most = number;
+        *has_several |= iteration > 0;
     }
     int64_t count = most / block + 1;
     *blocks = (uint32_t)count;
-    return most >= 0 && count * block <= INT32_MAX && recorded->grid[loops->axis] * block <= INT32_MAX;
+    return most >= 0 && most < INT32_MAX && count * block <= INT32_MAX &&
+           recorded->grid[loops->axis] * block <= INT32_MAX;
 }
 
 /* Rule 1, of the function with its loops. */
@@ -102,43 +105,41 @@ static bool begins_the_same(const struct access_summary *recorded, const struct 
     return is_same;
 }
 
-static bool all_begin_the_same(isl_ctx *ctx, const struct launch_input *input,
-                               const struct grid_stride *loops, const struct access_summary *recorded)
+static bool all_begin_the_same(isl_ctx *ctx, const struct grid_stride *loops,
+                               const struct access_summary *recorded, const struct access_summary *other)
 {
-    struct access_summary *other = access_analyse(ctx, input);
     bool is_same = other;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
     for (uint32_t l = 0; is_same && l < loops->count; l++)
         is_same = begins_the_same(recorded, other, loops->axis, loops->headers[l]);
     quota_end(&quota);
-    access_summary_free(other);
     return is_same;
 }
 
 /* Along one axis; *other is the launch before and after. */
 static bool change(isl_ctx *ctx, const struct grid_stride *loops, struct launch_input *other,
-                   struct access_summary **recorded)
+                   struct access_summary **recorded, struct access_summary **larger)
 {
     *recorded = access_analyse(ctx, other);
     if (!*recorded || !is_of_threads(*recorded)) return false;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
-    bool is_known = find_extent(*recorded, loops, &other->grid[loops->axis]);
+    bool is_known = find_extent(*recorded, loops, &other->grid[loops->axis], &other->is_regridded);
     quota_end(&quota);
-    if (!is_known || !all_begin_the_same(ctx, other, loops, *recorded)) return false;
+    if (is_known) *larger = access_analyse(ctx, other);
+    if (!is_known || !all_begin_the_same(ctx, loops, *recorded, *larger)) return false;
     other->function = loops->once;
     return true;
 }
 
 bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary *recorded[GRID_STRIDE_AXES])
+                  struct launch_input *other, struct access_summary *seen[REGRID_SEEN])
 {
     bool is_done = true;
     *other = *input;
-    other->is_regridded = true;
-    for (uint32_t s = 0; s < GRID_STRIDE_AXES; s++) recorded[s] = NULL;
+    for (uint32_t s = 0; s < REGRID_SEEN; s++) seen[s] = NULL;
     for (uint32_t s = 0; is_done && s < strides->count; s++)
-        is_done = change(ctx, &strides->of[s], other, &recorded[s]);
-    return is_done && (other->grid[1] <= MOST_BLOCKS_YZ && other->grid[2] <= MOST_BLOCKS_YZ);
+        is_done = change(ctx, &strides->of[s], other, &seen[2 * s], &seen[2 * s + 1]);
+    return is_done && other->grid[1] <= MOST_BLOCKS_YZ && other->grid[2] <= MOST_BLOCKS_YZ;
 }
 
 static bool has_words(const struct access_words *words, uint32_t count, const struct access_words *word)
@@ -160,12 +161,12 @@ static bool has_contents(const struct access_summary *summary, const struct acce
     return false;
 }
 
-bool regrid_is_guarded(const struct access_summary *recorded, const struct access_summary *other)
+bool regrid_is_guarded(const struct access_summary *seen, const struct access_summary *other)
 {
-    for (uint32_t i = 0; i < recorded->word_count; i++)
-        if (!has_words(other->words, other->word_count, &recorded->words[i])) return false;
-    for (uint32_t i = 0; i < recorded->content_count; i++)
-        if (!has_contents(other, &recorded->contents[i])) return false;
+    for (uint32_t i = 0; i < seen->word_count; i++)
+        if (!has_words(other->words, other->word_count, &seen->words[i])) return false;
+    for (uint32_t i = 0; i < seen->content_count; i++)
+        if (!has_contents(other, &seen->contents[i])) return false;
     return true;
 }
 
@@ -191,4 +192,18 @@ bool regrid_is_apart(struct memo *memo, const struct bound_launch *launch)
     quota_end(&quota);
     touches_close(&touches);
     return is;
+}
+
+bool regrid_may_be_apart(isl_ctx *ctx, const struct access_summary *summary)
+{
+    struct array_binding *bindings = calloc(summary->base_count + 1, sizeof *bindings);
+    struct bound_launch launch = {summary, bindings};
+    struct memo memo = memo_open(ctx);
+    for (uint32_t b = 0; bindings && b < summary->base_count; b++)
+        bindings[b] =
+            (struct array_binding){.array = b, .size = INT64_MAX, .is_plain = true, .is_private = true};
+    bool may_be = bindings && regrid_is_apart(&memo, &launch);
+    memo_close(&memo);
+    free(bindings);
+    return may_be;
 }

@@ -18,12 +18,16 @@
 #include "fuser/kernel/grid_stride.h"
 #include "fuser/solver/memo.h"
 
-/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input; axis by axis, of each the launch with
- * its loops as they are is among the recorded ones: the caller's, NULL behind the last. False where rules do not hold. */
+enum { REGRID_SEEN = 2 * GRID_STRIDE_AXES };
+/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input; axis by axis. What was
+ * asked of launches with their loops is in seen, the caller's, or NULL. False where rules do not hold. */
 bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary *recorded[GRID_STRIDE_AXES]);
+                  struct launch_input *other, struct access_summary *seen[REGRID_SEEN]);
 /* Rule 3. */
-bool regrid_is_guarded(const struct access_summary *recorded, const struct access_summary *other);
+bool regrid_is_guarded(const struct access_summary *seen, const struct access_summary *other);
+/* Rule 4, as far as the launch alone tells, wherever its pointers lead: asked of each once, as one that fails it is better
+ * seen as it is. */
+bool regrid_may_be_apart(isl_ctx *ctx, const struct access_summary *summary);
 /* Rule 4; false also where it is not known. */
 bool regrid_is_apart(struct memo *memo, const struct bound_launch *launch);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct finding {
-    struct arena *arena;
+    struct arena *arena, *kept; /* for what is found; for the copy */
     const struct ptx_function *function;
     const struct ptx_cfg *cfg;
     const struct dominators *dominators;
@@ -85,7 +85,7 @@ static bool sum_of_special(const struct finding *finding, const struct ptx_opera
         if (special < PTX_SPECIAL_NTID_X) return finding->block[axis] == 1; /* tid: it is 0 */
         if (special < PTX_SPECIAL_CTAID_X) return sum->constant = finding->block[axis], true;
         if (special < PTX_SPECIAL_NCTAID_X) return finding->grid[axis] == 1;
-        return sum->constant = finding->grid[axis], true;
+        return sum->constant = 1, finding->grid[axis] == 1;
     case NO_COORDINATE:
     case OTHER:
         break;
@@ -147,7 +147,9 @@ static bool is_integer(enum ptx_type type, uint32_t bytes)
  * that no conversion of these changes them. */
 static bool is_plain(const struct ptx_instruction *instruction)
 {
-    if (instruction->guard >= 0 || !instruction->type_count) return false;
+    const struct ptx_operand *to = instruction->operands;
+    if (instruction->guard >= 0 || !instruction->type_count || !instruction->operand_count) return false;
+    if (to->kind != PTX_OPERAND_REGISTER || to->component || to->element_count) return false;
     for (int m = PTX_MOD_NONE + 1; m < PTX_MODIFIER_COUNT; m++)
         if (m != PTX_MOD_LO && m != PTX_MOD_WIDE && ptx_has_modifier(instruction, (enum ptx_modifier)m))
             return false;
@@ -304,10 +306,32 @@ static bool is_in_loop(const struct finding *finding, uint32_t block)
     return finding->forest->loop_of[block] != LOOPS_NONE;
 }
 
-static bool any_is_raw(const struct finding *finding, const struct ssa_list *list)
+/* The loop that lies in no other, or LOOPS_NONE. */
+static int32_t loop_at(const struct finding *finding, uint32_t block)
 {
+    return loops_child_towards(finding->forest, LOOPS_NONE, finding->forest->loop_of[block]);
+}
+
+/* What a loop has left, its last iteration has: another one in the copy (rule 2). */
+static bool is_raw_in(const struct finding *finding, uint32_t value, uint32_t block)
+{
+    const struct ssa_value *info = &finding->ssa->values[value];
+    int32_t loop = info->kind == SSA_UNDEFINED ? LOOPS_NONE : loop_at(finding, info->block);
+    return finding->is_raw[value] || (loop != LOOPS_NONE && loop != loop_at(finding, block));
+}
+
+static bool any_is_raw(const struct finding *finding, uint32_t instruction)
+{
+    const struct ssa_list *list = &finding->ssa->uses[instruction];
     for (uint32_t i = 0; i < list->count; i++)
-        if (finding->is_raw[list->items[i].value]) return true;
+        if (is_raw_in(finding, list->items[i].value, finding->cfg->block_of[instruction])) return true;
+    return false;
+}
+
+static bool names_coordinate(const struct finding *finding, const struct ptx_instruction *instruction)
+{
+    for (int c = TID; c <= NCTAID; c++)
+        if (instruction_names(instruction, finding->axis, (enum coordinate)c)) return true;
     return false;
 }
 
@@ -322,14 +346,14 @@ static bool mark(struct finding *finding, uint32_t value)
 static bool mark_definitions(struct finding *finding, uint32_t instruction)
 {
     const struct ssa_list *list = &finding->ssa->definitions[instruction];
-    bool is_raw = any_is_raw(finding, &finding->ssa->uses[instruction]);
-    for (int c = TID; c <= NCTAID; c++)
-        is_raw = is_raw || instruction_names(&finding->function->instructions[instruction], finding->axis,
-                                             (enum coordinate)c);
+    bool is_raw = any_is_raw(finding, instruction);
+    is_raw = is_raw || names_coordinate(finding, &finding->function->instructions[instruction]);
     bool has_more = false;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t value = list->items[i].value;
-        if (is_raw || finding->is_raw[finding->ssa->values[value].previous]) has_more |= mark(finding, value);
+        if (is_raw ||
+            is_raw_in(finding, finding->ssa->values[value].previous, finding->cfg->block_of[instruction]))
+            has_more |= mark(finding, value);
     }
     return has_more;
 }
@@ -343,7 +367,7 @@ static bool mark_phis(struct finding *finding, uint32_t block)
         const struct ssa_value *phi = &finding->ssa->values[phis->items[i].value];
         bool follows = is_raw;
         for (uint32_t p = 0; p < finding->cfg->blocks[block].predecessor_count; p++)
-            follows |= finding->is_raw[phi->arguments[p]];
+            follows |= is_raw_in(finding, phi->arguments[p], block);
         if (follows) has_more |= mark(finding, phis->items[i].value);
     }
     return has_more;
@@ -388,17 +412,29 @@ static bool is_end(const struct finding *finding, uint32_t number)
     return false;
 }
 
+/* Outside of the loops: from one place, where all threads that come to a loop do. */
+static bool load_fits(const struct finding *finding, uint32_t number, uint32_t block)
+{
+    const struct ptx_instruction *instruction = &finding->function->instructions[number];
+    if (!ptx_is_load(instruction) || instruction->space == PTX_PARAM || instruction->space == PTX_CONST)
+        return true;
+    bool comes_to_loop = false;
+    for (uint32_t l = 0; l < finding->loop_count; l++)
+        comes_to_loop |= dominators_dominates(finding->dominators, block,
+                                              finding->forest->loops[finding->loops[l].loop].header);
+    return comes_to_loop && instruction->guard < 0 && !any_is_raw(finding, number) &&
+           !names_coordinate(finding, instruction);
+}
+
 static bool instruction_fits(const struct finding *finding, uint32_t number, uint32_t block)
 {
     const struct ptx_instruction *instruction = &finding->function->instructions[number];
     bool inside = is_in_loop(finding, block);
     if (ptx_is_atomic(instruction) || instruction->opcode == PTX_OP_CALL) return false;
-    if (!inside) return !ptx_is_store(instruction);
+    if (!inside) return !ptx_is_store(instruction) && load_fits(finding, number, block);
     if (ptx_is_return(instruction) || instruction->opcode == PTX_OP_TRAP) return false;
     if (is_end(finding, number) || is_computation(instruction)) return true;
-    for (int c = TID; c <= NCTAID; c++)
-        if (instruction_names(instruction, finding->axis, (enum coordinate)c)) return false;
-    return !any_is_raw(finding, &finding->ssa->uses[number]);
+    return !any_is_raw(finding, number) && !names_coordinate(finding, instruction);
 }
 
 static bool all_fit(const struct finding *finding)
@@ -454,8 +490,8 @@ static bool examine(struct finding *finding)
 /* The jump back goes to the instruction behind it. */
 static bool go_on(const struct finding *finding, struct ptx_function *copy, uint32_t last)
 {
-    struct ptx_operand *target = arena_calloc(finding->arena, 1, sizeof *target);
-    const char *name = arena_printf(finding->arena, "$kfuse_once_%u", last);
+    struct ptx_operand *target = arena_calloc(finding->kept, 1, sizeof *target);
+    const char *name = arena_printf(finding->kept, "$kfuse_once_%u", last);
     if (!target || !name) return false;
     struct ptx_instruction *instruction = &copy->instructions[last];
     *target = instruction->operands[0];
@@ -473,11 +509,11 @@ static bool go_on(const struct finding *finding, struct ptx_function *copy, uint
 static const struct ptx_function *copy_once(const struct finding *finding)
 {
     const struct ptx_function *function = finding->function;
-    struct ptx_function *copy = arena_alloc(finding->arena, sizeof *copy);
+    struct ptx_function *copy = arena_alloc(finding->kept, sizeof *copy);
     struct ptx_instruction *instructions =
-        arena_calloc(finding->arena, function->instruction_count + 1, sizeof *instructions);
+        arena_calloc(finding->kept, function->instruction_count + 1, sizeof *instructions);
     struct ptx_label *labels =
-        arena_calloc(finding->arena, function->label_count + finding->loop_count, sizeof *labels);
+        arena_calloc(finding->kept, function->label_count + finding->loop_count, sizeof *labels);
     if (!copy || !instructions || !labels) return NULL;
     memcpy(instructions, function->instructions, function->instruction_count * sizeof *instructions);
     if (function->label_count) memcpy(labels, function->labels, function->label_count * sizeof *labels);
@@ -506,11 +542,11 @@ bool grid_stride_may_be(const struct ptx_function *function)
     return false;
 }
 
-static bool find_along(struct arena *arena, const struct ptx_function *function, int axis,
+static bool find_along(struct arena *arena, struct arena *kept, const struct ptx_function *function, int axis,
                        const uint32_t grid[3], const uint32_t block[3], struct grid_stride *found)
 {
     struct finding finding = {
-        .arena = arena, .function = function, .axis = axis, .grid = grid, .block = block};
+        .arena = arena, .kept = kept, .function = function, .axis = axis, .grid = grid, .block = block};
     if (!any_names(function, axis, NCTAID) || !examine(&finding) || !find_loops(&finding) ||
         !find_indices(&finding) || !mark_raw(&finding) || !all_fit(&finding) || ends_by_data(&finding))
         return false;
@@ -525,11 +561,13 @@ bool grid_strides_find(struct arena *arena, const struct ptx_function *function,
 {
     *found = (struct grid_strides){0};
     if (!grid_stride_may_be(function) || any_names(function, 0, OTHER)) return false;
-    for (bool has_more = true; has_more && found->count < GRID_STRIDE_AXES;) {
+    struct arena *scratch = arena_create();
+    for (bool has_more = scratch; has_more && found->count < GRID_STRIDE_AXES;) {
         has_more = false;
         for (int axis = 0; axis < GRID_STRIDE_AXES && !has_more; axis++)
-            has_more = find_along(arena, function, axis, grid, block, &found->of[found->count]);
+            has_more = find_along(scratch, arena, function, axis, grid, block, &found->of[found->count]);
         if (has_more) function = found->of[found->count++].once;
     }
+    arena_free(scratch);
     return found->count;
 }

@@ -9,7 +9,9 @@
  *    other, or such as compilers make of one for a case that is decided before it;
  * 2. a loop carries i alone from iteration to iteration. i begins as the thread's number along x, to which each iteration
  *    adds the number of threads along x;
- * 3. nothing else in the loops follows from tid.x, ctaid.x or nctaid.x, but when they end. Nothing in the function follows
+ *    What else an iteration computes nobody reads behind the loop;
+ * 3. nothing else in the loops follows from tid.x, ctaid.x or nctaid.x, but when they end; what is
+ *    loaded before, all threads load from one place. Nothing in the function follows
  *    from other special registers than these, their fellows along the other axes, and ntid;
  * 4. when they end is no matter of data; and threads do not meet: no barriers, shared or local memory, atomics, warps.
  * How many iterations there are, and whether they touch what others write, is a matter of the launch (access/regrid.h). */
@@ -33,7 +35,8 @@ struct
     uint32_t count;
 };
 
-/* Of a launch of this shape. False: the function has none, or memory is out. All lies in the arena. */
+/* Of a launch of this shape, whose grid matters only by which extents are 1. False: the function has none, or memory is out.
+ * All lies in the arena. */
 bool grid_strides_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
                        const uint32_t block[3], struct grid_strides *found);
 /* The function has loops, and reads nctaid: how often they iterate may be a matter of the grid. */

@@ -11,11 +11,18 @@ struct shape {
     struct shape_key {
         uint32_t kernel, grid[3], block[3];
     } key;
-    enum loops loops;
-    struct grid_strides found; /* LOOPS_OF_GRID */
+    const struct form *form;
     uint32_t launches;
     bool keeps_grid;      /* of the set */
     struct shape *parent; /* of the set; NULL: it stands for it */
+    UT_hash_handle hh;
+};
+struct form { /* of a kernel in launches of one block, and of grids with extents of 1 along the same axes */
+    struct form_key {
+        uint32_t kernel, block[3], ones;
+    } key;
+    enum loops loops;
+    struct grid_strides found; /* LOOPS_OF_GRID */
     UT_hash_handle hh;
 };
 struct neighbours_key {
@@ -27,6 +34,7 @@ struct neighbours { /* how often a launch of the one shape stands before one of 
     UT_hash_handle hh;
 };
 struct grids {
+    struct form *forms;
     struct shape *shapes;
     struct neighbours *neighbours;
 };
@@ -64,14 +72,27 @@ static bool threads_meet(const struct ptx_function *function)
     return false;
 }
 
-static enum loops loops_of(struct program *program, struct shape *shape)
+static enum loops find_loops(struct program *program, const struct shape_key *shape,
+                             struct grid_strides *found)
 {
-    const struct shape_key *key = &shape->key;
-    const struct ptx_function *function = program_function(program, &program->kernels[key->kernel]);
+    const struct ptx_function *function = program_function(program, &program->kernels[shape->kernel]);
     if (!function || !grid_stride_may_be(function)) return LOOPS_OTHER;
-    if (grid_strides_find(program->arena, function, key->grid, key->block, &shape->found))
-        return LOOPS_OF_GRID;
+    if (grid_strides_find(program->arena, function, shape->grid, shape->block, found)) return LOOPS_OF_GRID;
     return threads_meet(function) ? LOOPS_KEEP_GRID : LOOPS_OTHER;
+}
+
+static const struct form *form_of(struct program *program, struct grids *grids, const struct shape_key *shape)
+{
+    struct form_key key = {.kernel = shape->kernel};
+    struct form *form;
+    for (int axis = 0; axis < 3; axis++) key.ones |= (uint32_t)(shape->grid[axis] == 1) << axis;
+    memcpy(key.block, shape->block, sizeof key.block);
+    HASH_FIND(hh, grids->forms, &key, sizeof key, form);
+    if (form || !(form = arena_calloc(program->arena, 1, sizeof *form))) return form;
+    form->key = key;
+    form->loops = find_loops(program, shape, &form->found);
+    HASH_ADD(hh, grids->forms, key, sizeof form->key, form);
+    return form;
 }
 
 static struct shape *shape_of(struct program *program, struct grids *grids, const struct trace_launch *launch)
@@ -79,8 +100,9 @@ static struct shape *shape_of(struct program *program, struct grids *grids, cons
     struct shape *shape = find(grids, launch);
     if (shape || !(shape = arena_calloc(program->arena, 1, sizeof *shape))) return shape;
     shape->key = key_of(launch);
-    shape->loops = loops_of(program, shape);
-    shape->keeps_grid = shape->loops == LOOPS_KEEP_GRID;
+    shape->form = form_of(program, grids, &shape->key);
+    if (!shape->form) return NULL;
+    shape->keeps_grid = shape->form->loops == LOOPS_KEEP_GRID;
     HASH_ADD(hh, grids->shapes, key, sizeof shape->key, shape);
     return shape;
 }
@@ -93,7 +115,7 @@ static struct shape *root_of(const struct shape *shape)
 
 static bool have_one_grid(const struct shape *a, const struct shape *b)
 {
-    return a->loops != LOOPS_OTHER && b->loops != LOOPS_OTHER &&
+    return a->form->loops != LOOPS_OTHER && b->form->loops != LOOPS_OTHER &&
            !memcmp(a->key.grid, b->key.grid, sizeof a->key.grid) &&
            !memcmp(a->key.block, b->key.block, sizeof a->key.block);
 }
@@ -143,6 +165,7 @@ struct grids *grids_find(struct program *program)
 void grids_free(struct grids *grids)
 {
     if (!grids) return;
+    HASH_CLEAR(hh, grids->forms);
     HASH_CLEAR(hh, grids->shapes);
     HASH_CLEAR(hh, grids->neighbours);
 }
@@ -150,6 +173,6 @@ void grids_free(struct grids *grids)
 const struct grid_strides *grids_loops(const struct grids *grids, const struct trace_launch *launch)
 {
     const struct shape *shape = grids ? find(grids, launch) : NULL;
-    bool is = shape && shape->loops == LOOPS_OF_GRID && !root_of(shape)->keeps_grid;
-    return is ? &shape->found : NULL;
+    bool is = shape && shape->form->loops == LOOPS_OF_GRID && !root_of(shape)->keeps_grid;
+    return is ? &shape->form->found : NULL;
 }

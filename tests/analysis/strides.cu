@@ -174,4 +174,43 @@ __global__ void turned(float *a, const float *b, int n, int m)
     for (int y = blockIdx.y * blockDim.y + threadIdx.y; y < m; y += gridDim.y * blockDim.y)
         for (ALL) a[y * n + i] = b[y * n + i + gridDim.y];
 }
+__global__ void last_seen(float *a, float *b, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = i;
+    if (i >= n) return;
+    float last;
+    do {
+        last = x[i];
+        a[i] = last * 3;
+        i += gridDim.x * blockDim.x;
+    } while (i < n);
+    do {
+        b[j] = last + j;
+        j += gridDim.x * blockDim.x;
+    } while (j < n);
+}
+__global__ void last_index(float *a, float *b, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = i;
+    if (i >= n) return;
+    do {
+        a[i] = x[i];
+        i += gridDim.x * blockDim.x;
+    } while (i < n);
+    do {
+        b[j] = x[i];
+        j += gridDim.x * blockDim.x;
+    } while (j < n);
+}
+__global__ void once_before(float *a, const float *b, int n)
+{
+    float step = b[0];
+    for (ALL) a[i] = b[i] * step;
+}
+__global__ void own_before(float *a, const float *b, int n)
+{
+    float step = b[blockIdx.x], kept;
+    asm volatile("mov.f32 %0, %1;" : "=f"(kept) : "f"(step));
+    for (ALL) a[i] = b[i];
+}
 }

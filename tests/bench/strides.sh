@@ -22,6 +22,8 @@ recorded() {
     run_planned "$strides" "$@"
 }
 
+recorded 2 32
+"$kfuse" explain "$work/app.kfplan" | grep -q 'grid-stride' || fail 'iterations are not parted'
 for size in '120 100 5' '128 64 7' '33 40 3' '64 30 1'; do
     # shellcheck disable=SC2086
     recorded 2 32 --size $size
@@ -32,8 +34,10 @@ for size in '120 100 5' '128 64 7' '33 40 3' '64 30 1'; do
 done
 # All elements have a thread each as it is.
 recorded 2 32 --size 120 100 94
-# A thread reads what it has left in its iteration before.
-recorded 1 1 --step r
+"$kfuse" explain "$work/app.kfplan" | grep -q 'grid-stride' && fail 'threads with one iteration each have other ones'
+# A thread reads what it has left in its iteration before: it has all its iterations, one after the other.
+recorded 2 32 --step r
+! "$kfuse" explain "$work/app.kfplan" | grep -q 'grid-stride' || fail 'iterations that meet are parted'
 recorded 1 32 --step rdgu
 # Sums of what threads see keep the grid, and the kernels before them with it: their loops are joined.
 recorded 2 32 --step ua
