@@ -15,20 +15,37 @@ static const struct {
     const char *name;
     bool is;
 } kernels[] = {
-    {"plain", true},          {"wide", true},      {"known_block", true},
-    {"unsigned_index", true}, {"branches", true},  {"inner_loop", true},
-    {"planes", true},         {"by_data", false}, /* data end the loop */
-    {"ahead", false},                             /* an address follows from the grid */
-    {"sum", false},                               /* an iteration leaves a sum to the next one */
-    {"block", false},                             /* a value follows from the block, */
-    {"warp", false},                              /* or from the grid */
-    {"outside", false},                           /* it stores before the loop */
-    {"chosen", false},                            /* the way to a value does */
-    {"shifted", false},                           /* the first number is another one, */
-    {"twice", false},                             /* or the step */
-    {"backward", false},      {"left", false},    /* the last iteration is half of one */
-    {"atomic", false},        {"met", false}, /* in shared memory: other rules ask, but a barrier is none of a loop */
-    {"clocked", false},       {"two_loops", true}, {"none", false},
+    /* clang-format off */
+    {"plain", true},
+    {"wide", true},
+    {"known_block", true},
+    {"unsigned_index", true},
+    {"branches", true},
+    {"inner_loop", true},
+    {"planes", true},
+    {"two_loops", true},
+    {"two_axes", true},
+    {"once_before", true},
+    {"by_data", false},        /* data end the loop */
+    {"ahead", false},          /* an address follows from the grid */
+    {"sum", false},            /* an iteration leaves a sum to the next one */
+    {"last_seen", false},      /* or a value to a later loop, */
+    {"last_index", false},     /* or its number */
+    {"block", false},          /* a value follows from the block, */
+    {"warp", false},           /* or from the grid, */
+    {"turned", false},         /* along the other axis */
+    {"chosen", false},         /* the way to a value does */
+    {"outside", false},        /* it stores before the loop, */
+    {"own_before", false},     /* or loads there, each thread from elsewhere */
+    {"shifted", false},        /* the first number is another one, */
+    {"twice", false},          /* or the step */
+    {"backward", false},
+    {"rows_of_blocks", false}, /* blocks have two threads along y */
+    {"left", false},           /* the last iteration is half of one */
+    {"atomic", false},
+    {"clocked", false},
+    {"none", false},
+    /* clang-format on */
 };
 
 static char *read_all(const char *name, size_t *length)
