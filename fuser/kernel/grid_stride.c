@@ -143,13 +143,19 @@ static bool is_integer(enum ptx_type type, uint32_t bytes)
     return !ptx_type_is_float(type) && ptx_type_bytes(type) >= bytes;
 }
 
+/* Itself, and whole. */
+static bool is_register(const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->is_negated &&
+           !operand->component && !operand->element_count;
+}
+
 /* Integers of 32 bits and more; none but the plain operation. The numbers are less than 2^31 (regrid.h asks it), so
  * that no conversion of these changes them. */
 static bool is_plain(const struct ptx_instruction *instruction)
 {
-    const struct ptx_operand *to = instruction->operands;
     if (instruction->guard >= 0 || !instruction->type_count || !instruction->operand_count) return false;
-    if (to->kind != PTX_OPERAND_REGISTER || to->component || to->element_count) return false;
+    if (!is_register(&instruction->operands[0])) return false;
     for (int m = PTX_MOD_NONE + 1; m < PTX_MODIFIER_COUNT; m++)
         if (m != PTX_MOD_LO && m != PTX_MOD_WIDE && ptx_has_modifier(instruction, (enum ptx_modifier)m))
             return false;
@@ -200,9 +206,7 @@ static bool sum_of(const struct finding *finding, uint32_t value, unsigned depth
 static bool is_conversion(const struct ptx_instruction *instruction)
 {
     return (instruction->opcode == PTX_OP_MOV || instruction->opcode == PTX_OP_CVT) &&
-           is_plain(instruction) && instruction->operand_count == 2 &&
-           instruction->operands[1].kind == PTX_OPERAND_REGISTER && instruction->operands[1].reg >= 0 &&
-           !instruction->operands[1].is_negated && !instruction->operands[1].component;
+           is_plain(instruction) && instruction->operand_count == 2 && is_register(&instruction->operands[1]);
 }
 
 /* Behind moves and conversions, of numbers less than 2^31. */
@@ -228,8 +232,7 @@ static bool is_stride(const struct finding *finding, uint32_t instruction, const
 static bool is_index(const struct finding *finding, uint32_t index, uint32_t instruction,
                      const struct ptx_operand *operand)
 {
-    return operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0 && !operand->is_negated &&
-           !operand->component && strip(finding, ssa_use(finding->ssa, instruction, operand->reg)) == index;
+    return is_register(operand) && strip(finding, ssa_use(finding->ssa, instruction, operand->reg)) == index;
 }
 
 /* index + nctaid * ntid */
