@@ -27,7 +27,7 @@ says '# 3 programs, 1 with identical results, 0 different, ' "$work/table"
 mv "$work/table" "$work/earlier"
 ratio=$(awk '$1 == "chain" { print $7 }' "$work/earlier")
 sed -i '/^program: varies/,$d' "$work/list"
-expect 0 "$programs" -b "$build" -e -r 1 -j 1 -p "$work/earlier" -o "$work/table" "$work/list"
+expect 0 "$programs" -b "$build" -e -r 1 -j 1 -l "$work/lock" -p "$work/earlier" -o "$work/table" "$work/list"
 grep -Eq "^chain .* [0-9]+ +100% +$ratio " "$work/table" || { cat "$work/table" >&2; fail "chain has not what it had then, $ratio"; }
 
 # a program that finds out that there is a plan makes other results
