@@ -16,6 +16,9 @@ libfuser_la_SOURCES += \
 	fuser/kernel/dominators.c fuser/kernel/dominators.h \
 	fuser/kernel/global_index.c fuser/kernel/global_index.h \
 	fuser/kernel/grid_stride.c fuser/kernel/grid_stride.h \
+	fuser/kernel/reroll.c fuser/kernel/reroll.h fuser/kernel/reroll_holds.c \
+	fuser/kernel/symbolic_run.c fuser/kernel/symbolic_run.h \
+	fuser/kernel/symbols.c fuser/kernel/symbols.h \
 	fuser/kernel/inline.c fuser/kernel/inline.h \
 	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
 	fuser/kernel/liveness.c fuser/kernel/liveness.h \

@@ -75,9 +75,9 @@ static bool find_greatest(const struct access_summary *summary, int axis, uint32
     return found;
 }
 
-/* So many blocks begin each iteration in a thread of its own. */
+/* So many blocks begin each iteration in a thread of its own; the last iteration's number. */
 static bool find_extent(const struct access_summary *recorded, const struct grid_stride *loops,
-                        uint32_t *blocks, bool *has_several)
+                        uint32_t *blocks, bool *has_several, int64_t *last)
 {
     int64_t block = recorded->block[loops->axis], most = -1;
     for (uint32_t l = 0; l < loops->count; l++) {
@@ -88,8 +88,9 @@ static bool find_extent(const struct access_summary *recorded, const struct grid
     }
     int64_t count = most / block + 1;
     *blocks = (uint32_t)count;
-    return most >= 0 && most < INT32_MAX && count * block <= INT32_MAX &&
-           recorded->grid[loops->axis] * block <= INT32_MAX;
+    *last = most;
+    return most >= 0 && most < INT32_MAX && count * block <= INT32_MAX - GRID_STRIDE_MOST_FIRST &&
+           recorded->grid[loops->axis] * block <= INT32_MAX - GRID_STRIDE_MOST_FIRST;
 }
 
 /* Rule 1, of the function with its loops. */
@@ -118,12 +119,12 @@ static bool all_begin_the_same(isl_ctx *ctx, const struct grid_stride *loops,
 
 /* Along one axis; *other is the launch before and after. */
 static bool change(isl_ctx *ctx, const struct grid_stride *loops, struct launch_input *other,
-                   struct access_summary **recorded, struct access_summary **larger)
+                   struct access_summary **recorded, struct access_summary **larger, int64_t *last)
 {
     *recorded = access_analyse(ctx, other);
     if (!*recorded || !is_of_threads(*recorded)) return false;
     struct quota quota = quota_begin(ctx, REGRID_OPERATIONS);
-    bool is_known = find_extent(*recorded, loops, &other->grid[loops->axis], &other->is_regridded);
+    bool is_known = find_extent(*recorded, loops, &other->grid[loops->axis], &other->is_regridded, last);
     quota_end(&quota);
     if (is_known) *larger = access_analyse(ctx, other);
     if (!is_known || !all_begin_the_same(ctx, loops, *recorded, *larger)) return false;
@@ -131,15 +132,40 @@ static bool change(isl_ctx *ctx, const struct grid_stride *loops, struct launch_
     return true;
 }
 
+/* Rule 2 of a loop that was unrolled, the launch's only one; last: the last iteration's number. */
+static bool rolled_holds(const struct grid_strides *strides, const struct launch_input *input, int64_t last,
+                         struct regrid_seen *seen)
+{
+    int axis = strides->of[0].axis;
+    struct reroll_launch launch = {.parameters = input->arguments, .parameter_bytes = input->arguments_size};
+    if (strides->count != 1) return false;
+    memcpy(launch.grid, input->grid, sizeof launch.grid);
+    memcpy(launch.block, input->block, sizeof launch.block);
+    launch.greatest = last + GRID_STRIDE_MOST_FIRST + (int64_t)input->grid[axis] * input->block[axis];
+    seen->is_used = calloc(input->arguments_size + 1, 1);
+    return seen->is_used && launch.greatest <= INT32_MAX &&
+           reroll_holds(strides->rolled, &launch, seen->is_used);
+}
+
 bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary *seen[REGRID_SEEN])
+                  struct launch_input *other, struct regrid_seen *seen)
 {
     bool is_done = true;
+    int64_t last = 0;
     *other = *input;
-    for (uint32_t s = 0; s < REGRID_SEEN; s++) seen[s] = NULL;
+    *seen = (struct regrid_seen){.arguments_size = input->arguments_size};
+    if (strides->rolled) other->function = strides->rolled->function;
     for (uint32_t s = 0; is_done && s < strides->count; s++)
-        is_done = change(ctx, &strides->of[s], other, &seen[2 * s], &seen[2 * s + 1]);
+        is_done =
+            change(ctx, &strides->of[s], other, &seen->summaries[2 * s], &seen->summaries[2 * s + 1], &last);
+    if (is_done && strides->rolled) is_done = rolled_holds(strides, input, last, seen);
     return is_done && other->grid[1] <= MOST_BLOCKS_YZ && other->grid[2] <= MOST_BLOCKS_YZ;
+}
+
+void regrid_close(struct regrid_seen *seen)
+{
+    for (uint32_t s = 0; s < 2 * GRID_STRIDE_AXES; s++) access_summary_free(seen->summaries[s]);
+    free(seen->is_used);
 }
 
 static bool has_words(const struct access_words *words, uint32_t count, const struct access_words *word)
@@ -161,12 +187,22 @@ static bool has_contents(const struct access_summary *summary, const struct acce
     return false;
 }
 
-bool regrid_is_guarded(const struct access_summary *seen, const struct access_summary *other)
+static bool covers(const struct access_summary *seen, const struct access_summary *other)
 {
     for (uint32_t i = 0; i < seen->word_count; i++)
         if (!has_words(other->words, other->word_count, &seen->words[i])) return false;
     for (uint32_t i = 0; i < seen->content_count; i++)
         if (!has_contents(other, &seen->contents[i])) return false;
+    return true;
+}
+
+bool regrid_is_guarded(const struct regrid_seen *seen, const struct access_summary *other)
+{
+    for (uint32_t i = 0; seen->is_used && i < seen->arguments_size; i++)
+        if (seen->is_used[i] && !has_words(other->words, other->word_count, &(struct access_words){i, 1}))
+            return false;
+    for (uint32_t s = 0; s < 2 * GRID_STRIDE_AXES; s++)
+        if (seen->summaries[s] && !covers(seen->summaries[s], other)) return false;
     return true;
 }
 

@@ -6,7 +6,8 @@
  * What could go wrong, and what is asked:
  * 1. an iteration of the one launch is none of the other: the iterations that threads begin are known exactly, of both, and
  *    are the same numbers i = ctaid * ntid + tid + iteration * nctaid * ntid;
- * 2. numbers wrap: all threads of either grid have numbers less than 2^31;
+ * 2. numbers wrap: all threads of either grid have numbers less than 2^31; of a loop that was unrolled, all numbers that
+ *    its form rests on (kernel/reroll.h), for the iterations of the launch;
  * 3. what tells how often the loop iterates is not guarded, as the other launch has no loop: words and contents that the
  *    analysis of the launch as it is rests on are among those of the other's;
  * 4. iterations of one thread, which ran one after the other, run at once: no iteration touches what another one writes
@@ -18,13 +19,19 @@
 #include "fuser/kernel/grid_stride.h"
 #include "fuser/solver/memo.h"
 
-enum { REGRID_SEEN = 2 * GRID_STRIDE_AXES };
-/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input; axis by axis. What was
- * asked of launches with their loops is in seen, the caller's, or NULL. False where rules do not hold. */
+/* What was asked of launches with their loops. */
+struct regrid_seen {
+    struct access_summary *summaries[2 * GRID_STRIDE_AXES]; /* or NULL */
+    unsigned char *is_used; /* of each byte of the arguments, by other rules; or NULL */
+    uint32_t arguments_size;
+};
+/* Rules 1 and 2: sets the function and the grid of *other, else a copy of the input; axis by axis. False where rules do
+ * not hold. regrid_close frees what is seen, in either case. */
 bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
-                  struct launch_input *other, struct access_summary *seen[REGRID_SEEN]);
+                  struct launch_input *other, struct regrid_seen *seen);
+void regrid_close(struct regrid_seen *seen);
 /* Rule 3. */
-bool regrid_is_guarded(const struct access_summary *seen, const struct access_summary *other);
+bool regrid_is_guarded(const struct regrid_seen *seen, const struct access_summary *other);
 /* Rule 4, as far as the launch alone tells, wherever its pointers lead: asked of each once, as one that fails it is better
  * seen as it is. */
 bool regrid_may_be_apart(isl_ctx *ctx, const struct access_summary *summary);

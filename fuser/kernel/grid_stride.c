@@ -64,7 +64,7 @@ static bool any_names(const struct ptx_function *function, int axis, enum coordi
 struct sum { /* constant + tid * of_tid + ctaid * of_ctaid + nctaid * of_nctaid, none of it less than 0 */
     int64_t constant, of_tid, of_ctaid, of_nctaid;
 };
-enum { SUM_DEPTH = 16, MOST_FACTOR = 1 << 20 };
+enum { SUM_DEPTH = 16, MOST_FACTOR = GRID_STRIDE_MOST_FIRST };
 
 static bool sum_of(const struct finding *finding, uint32_t value, unsigned depth, struct sum *sum);
 
@@ -261,7 +261,7 @@ static bool is_next(const struct finding *finding, uint32_t index, uint32_t valu
 static bool is_first(const struct finding *finding, uint32_t value)
 {
     struct sum sum;
-    return sum_of(finding, value, 0, &sum) && !sum.constant && sum.of_tid == 1 &&
+    return sum_of(finding, value, 0, &sum) && sum.constant <= GRID_STRIDE_MOST_FIRST && sum.of_tid == 1 &&
            sum.of_ctaid == finding->block[finding->axis] && !sum.of_nctaid;
 }
 
@@ -559,11 +559,9 @@ static bool find_along(struct arena *arena, struct arena *kept, const struct ptx
     return found->once;
 }
 
-bool grid_strides_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
-                       const uint32_t block[3], struct grid_strides *found)
+static bool find_all(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
+                     const uint32_t block[3], struct grid_strides *found)
 {
-    *found = (struct grid_strides){0};
-    if (!grid_stride_may_be(function) || any_names(function, 0, OTHER)) return false;
     struct arena *scratch = arena_create();
     for (bool has_more = scratch; has_more && found->count < GRID_STRIDE_AXES;) {
         has_more = false;
@@ -573,4 +571,22 @@ bool grid_strides_find(struct arena *arena, const struct ptx_function *function,
     }
     arena_free(scratch);
     return found->count;
+}
+
+bool grid_strides_find(struct arena *arena, const struct ptx_function *function, const uint32_t grid[3],
+                       const uint32_t block[3], struct grid_strides *found)
+{
+    *found = (struct grid_strides){0};
+    if (!grid_stride_may_be(function) || any_names(function, 0, OTHER)) return false;
+    if (find_all(arena, function, grid, block, found)) return true;
+    found->rolled = reroll_find(arena, function);
+    if (found->rolled && find_all(arena, found->rolled->function, grid, block, found)) return true;
+    grid_strides_close(found);
+    return false;
+}
+
+void grid_strides_close(struct grid_strides *found)
+{
+    reroll_close(found->rolled);
+    found->rolled = NULL;
 }

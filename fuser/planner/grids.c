@@ -11,14 +11,15 @@ struct shape {
     struct shape_key {
         uint32_t kernel, grid[3], block[3];
     } key;
-    const struct form *form;
+    const struct loop_form *form;
     uint32_t launches;
     bool keeps_grid;      /* of the set */
     struct shape *parent; /* of the set; NULL: it stands for it */
     UT_hash_handle hh;
 };
-struct form { /* of a kernel in launches of one block, and of grids with extents of 1 along the same axes */
-    struct form_key {
+struct
+    loop_form { /* of a kernel in launches of one block, and of grids with extents of 1 along the same axes */
+    struct loop_form_key {
         uint32_t kernel, block[3], ones;
     } key;
     enum loops loops;
@@ -34,7 +35,7 @@ struct neighbours { /* how often a launch of the one shape stands before one of 
     UT_hash_handle hh;
 };
 struct grids {
-    struct form *forms;
+    struct loop_form *forms;
     struct shape *shapes;
     struct neighbours *neighbours;
 };
@@ -81,10 +82,11 @@ static enum loops find_loops(struct program *program, const struct shape_key *sh
     return threads_meet(function) ? LOOPS_KEEP_GRID : LOOPS_OTHER;
 }
 
-static const struct form *form_of(struct program *program, struct grids *grids, const struct shape_key *shape)
+static const struct loop_form *form_of(struct program *program, struct grids *grids,
+                                       const struct shape_key *shape)
 {
-    struct form_key key = {.kernel = shape->kernel};
-    struct form *form;
+    struct loop_form_key key = {.kernel = shape->kernel};
+    struct loop_form *form;
     for (int axis = 0; axis < 3; axis++) key.ones |= (uint32_t)(shape->grid[axis] == 1) << axis;
     memcpy(key.block, shape->block, sizeof key.block);
     HASH_FIND(hh, grids->forms, &key, sizeof key, form);
@@ -165,6 +167,7 @@ struct grids *grids_find(struct program *program)
 void grids_free(struct grids *grids)
 {
     if (!grids) return;
+    for (struct loop_form *form = grids->forms; form; form = form->hh.next) grid_strides_close(&form->found);
     HASH_CLEAR(hh, grids->forms);
     HASH_CLEAR(hh, grids->shapes);
     HASH_CLEAR(hh, grids->neighbours);

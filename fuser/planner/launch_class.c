@@ -61,17 +61,16 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
                                                 const struct launch_input *input)
 {
     struct launch_input other;
-    struct access_summary *seen[REGRID_SEEN], *summary = NULL;
+    struct access_summary *summary = NULL;
+    struct regrid_seen seen;
     const struct grid_strides *strides = grids_loops(classes->grids, class->example->record);
     if (!strides) return NULL;
-    if (regrid_input(classes->ctx, strides, input, &other, seen))
+    if (regrid_input(classes->ctx, strides, input, &other, &seen))
         summary = shift_analyse(classes->program, class, classes->ctx, &other);
     bool is_sound = summary && !summary->refusal && !summary->no_member &&
-                    (!summary->is_regridded || regrid_may_be_apart(classes->ctx, summary));
-    for (uint32_t s = 0; s < REGRID_SEEN; s++) {
-        is_sound = is_sound && (!seen[s] || regrid_is_guarded(seen[s], summary));
-        access_summary_free(seen[s]);
-    }
+                    (!summary->is_regridded || regrid_may_be_apart(classes->ctx, summary)) &&
+                    regrid_is_guarded(&seen, summary);
+    regrid_close(&seen);
     if (is_sound) return summary;
     access_summary_free(summary);
     return NULL;

@@ -25,11 +25,13 @@ tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
 tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
 tests_analysis_libwatch_la_LIBADD = libfuser.la
 bench_scripts += tests/analysis/programs.sh
-analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils strides waiting
+analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils strides unrolled waiting
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_grid_stride
 tests_analysis_test_grid_stride_LDADD = libfuser.la $(CMOCKA_LIBS)
+c_tests += tests/analysis/test_reroll
+tests_analysis_test_reroll_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_moved
 tests_analysis_test_moved_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_plain tests/analysis/test_chosen_loads

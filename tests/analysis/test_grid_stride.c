@@ -37,8 +37,8 @@ static const struct {
     {"chosen", false},         /* the way to a value does */
     {"outside", false},        /* it stores before the loop, */
     {"own_before", false},     /* or loads there, each thread from elsewhere */
-    {"shifted", false},        /* the first number is another one, */
-    {"twice", false},          /* or the step */
+    {"shifted", true},         /* the first number is another one */
+    {"twice", false},          /* the step is */
     {"backward", false},
     {"rows_of_blocks", false}, /* blocks have two threads along y */
     {"left", false},           /* the last iteration is half of one */

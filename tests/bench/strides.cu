@@ -52,6 +52,37 @@ __global__ void flow(const float *u, float *f, int width, int height)
             f[y * width + x] = u[y * width + x] - (x ? u[y * width + x - 1] : u[(y ? y - 1 : 0) * width]);
 }
 
+/* The stride in a variable: compilers unroll the loop, with what is left of it before. */
+#define EACH_UNROLLED                                                                                        \
+    int i = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;                           \
+    i < n;                                                                                                   \
+    i += stride
+
+__global__ void difference_unrolled(const float *u, float *f, int n, int width)
+{
+    for (EACH_UNROLLED) f[i] = i % width ? u[i] - u[i - 1] : 0;
+}
+
+__global__ void gather_unrolled(const float *f, float *r, int n, int width)
+{
+    for (EACH_UNROLLED) {
+        float sum = -f[i];
+        if (i % width < width - 1) sum += f[i + 1];
+        if (i >= width) sum += 0.5f * f[i - width];
+        r[i] = sum;
+    }
+}
+
+__global__ void update_unrolled(float *u, const float *r, float step, int n)
+{
+    for (EACH_UNROLLED) u[i] += step * r[i];
+}
+
+__global__ void run_on_unrolled(float *u, int n, int before)
+{
+    for (EACH_UNROLLED) u[i] = 0.5f * u[i] + (i >= before ? 0.25f * u[i - before] : 0);
+}
+
 /* What a thread leaves in one iteration it reads in the next one. */
 __global__ void run_on(float *u, int n, int stride)
 {
@@ -93,6 +124,18 @@ static void do_letter(char letter)
         break;
     case 'u':
         update<<<blocks, BLOCK>>>(field, rate, 0.1f, n);
+        break;
+    case 'D':
+        difference_unrolled<<<blocks, BLOCK>>>(field, flux, n, width);
+        break;
+    case 'G':
+        gather_unrolled<<<blocks, BLOCK>>>(flux, rate, n, width);
+        break;
+    case 'U':
+        update_unrolled<<<blocks, BLOCK>>>(field, rate, 0.1f, n);
+        break;
+    case 'R':
+        run_on_unrolled<<<blocks, BLOCK>>>(field, n, blocks * BLOCK);
         break;
     case 's':
         smooth<<<grid, plane>>>(field, flux, width, height);

@@ -31,6 +31,8 @@ for size in '120 100 5' '128 64 7' '33 40 3' '64 30 1'; do
     recorded 2 32 --step sgu --size $size
     # shellcheck disable=SC2086
     recorded 2 32 --step fgu --size $size
+    # shellcheck disable=SC2086
+    recorded 3 32 --step DGU --size $size
 done
 # All elements have a thread each as it is.
 recorded 2 32 --size 120 100 94
@@ -39,6 +41,8 @@ recorded 2 32 --size 120 100 94
 recorded 2 32 --step r
 ! "$kfuse" explain "$work/app.kfplan" | grep -q 'grid-stride' || fail 'iterations that meet are parted'
 recorded 1 32 --step rdgu
+recorded 1 32 --step RDGU
+! "$kfuse" explain "$work/app.kfplan" | grep -q 'R.*grid-stride' || fail 'iterations that meet are parted'
 # Sums of what threads see keep the grid, and the kernels before them with it: their loops are joined.
 recorded 2 32 --step ua
 "$kfuse" explain "$work/app.kfplan" | grep -q 'loops joined' || fail 'no loops are joined'

@@ -427,7 +427,12 @@ static void write_shape(struct writer *writer)
             kernel_say(writer, kernel->returns ? "if (i >= n) return;\n" : "if (i < n) {\n");
         break;
     case KERNEL_STRIDE:
-        kernel_say(writer, "for (%s i = %s; i < n; i += gridDim.x * gridDim.y * blockDim.x * blockDim.y) {\n",
+        /* Where a variable holds the stride, the compiler unrolls the loop. */
+        kernel_say(writer,
+                   random_chance(writer->random, 50)
+                       ? "for (%s i = %s, to_next = gridDim.x * gridDim.y * blockDim.x * blockDim.y; i < n; "
+                         "i += to_next) {\n"
+                       : "for (%s i = %s; i < n; i += gridDim.x * gridDim.y * blockDim.x * blockDim.y) {\n",
                    type, first);
         break;
     case KERNEL_CHUNK:
