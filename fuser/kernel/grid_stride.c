@@ -429,11 +429,19 @@ static bool load_fits(const struct finding *finding, uint32_t number, uint32_t b
            !names_coordinate(finding, instruction);
 }
 
+/* What it leaves follows from other threads too, or from which of them are there. */
+static bool meets_others(const struct ptx_instruction *instruction)
+{
+    enum ptx_opcode_class class = ptx_opcode_info(instruction->opcode)->class;
+    return class == PTX_CLASS_WARP || class == PTX_CLASS_BARRIER || class == PTX_CLASS_FENCE;
+}
+
 static bool instruction_fits(const struct finding *finding, uint32_t number, uint32_t block)
 {
     const struct ptx_instruction *instruction = &finding->function->instructions[number];
     bool inside = is_in_loop(finding, block);
-    if (ptx_is_atomic(instruction) || instruction->opcode == PTX_OP_CALL) return false;
+    if (ptx_is_atomic(instruction) || instruction->opcode == PTX_OP_CALL || meets_others(instruction))
+        return false;
     if (!inside) return !ptx_is_store(instruction) && load_fits(finding, number, block);
     if (ptx_is_return(instruction) || instruction->opcode == PTX_OP_TRAP) return false;
     if (is_end(finding, number) || is_computation(instruction)) return true;

@@ -9,10 +9,12 @@ struct finding {
     struct arena *arena, *kept;
     struct symbolic_function of;
     struct symbolic_run run;
-    uint32_t latch, compare;                  /* block; the loop's own comparison */
+    uint32_t compare;                         /* the loop's own */
+    uint32_t index;                           /* the register that holds it, at the loop's header */
     uint32_t copies;                          /* of the body in the loop */
     uint32_t memories[MOST_RUNS];             /* by number of iterations */
     uint32_t *first_visit[RUN_MOST_UNROLLED]; /* by number of iterations modulo the copies */
+    struct form *growths;                     /* register -> by how much a turn of the loop lets it grow */
 };
 
 static uint32_t last_of(const struct finding *finding, uint32_t block)
@@ -66,22 +68,23 @@ static bool find_guard(struct finding *finding)
 
 static bool find_compare(struct finding *finding)
 {
-    const struct ptx_instruction *branch = instruction_of(finding, last_of(finding, finding->latch));
+    const struct ptx_instruction *branch = instruction_of(finding, last_of(finding, finding->of.latch));
     if (branch->opcode != PTX_OP_BRA || branch->guard < 0) return false;
     const struct ssa_value *value =
-        &finding->of.ssa->values[ssa_use(finding->of.ssa, last_of(finding, finding->latch), branch->guard)];
+        &finding->of.ssa
+             ->values[ssa_use(finding->of.ssa, last_of(finding, finding->of.latch), branch->guard)];
     finding->compare = value->instruction;
     return value->kind == SSA_DEFINITION && is_plain_compare(instruction_of(finding, value->instruction)) &&
-           finding->of.dominators->cfg->block_of[value->instruction] == finding->latch;
+           finding->of.dominators->cfg->block_of[value->instruction] == finding->of.latch;
 }
 
 /* A loop that lies in no other. */
 static bool select_loop(struct finding *finding, int32_t loop)
 {
     const struct loop *info = &finding->of.forest->loops[loop];
-    finding->latch = loops_latch(finding->of.forest, loop);
+    finding->of.latch = loops_latch(finding->of.forest, loop);
     finding->of.header = info->header;
-    return info->parent == LOOPS_NONE && info->header && finding->latch != UINT32_MAX &&
+    return info->parent == LOOPS_NONE && info->header && finding->of.latch != UINT32_MAX &&
            find_compare(finding) && find_guard(finding);
 }
 
@@ -104,15 +107,23 @@ static bool is_live(const struct symbolic_function *of, uint32_t reg)
     return liveness_of(&of->liveness, of->header, (int32_t)reg);
 }
 
-/* By how much a register grows from one visit of the loop to the next; 0, too. */
-static bool growth(const struct symbolic_run *run, uint32_t reg, uint32_t visit, struct form *by)
+/* By how much a register grows from the loop's first visit to the second; 0, too. */
+static bool growth(const struct symbolic_run *run, uint32_t reg, struct form *by)
 {
-    uint32_t from = run->visits[visit][reg], to = run->visits[visit + 1][reg];
+    uint32_t from = run->visits[0][reg], to = run->visits[1][reg];
     const struct form *a = symbols_get_form(run->symbols, from), *b = symbols_get_form(run->symbols, to);
     *by = b ? *b : form_of_constant(64, 0);
     if (from == to) return *by = form_of_constant(b ? b->bits : 64, 0), from;
     if (!b || !b->count) return false; /* a comparison with a constant might be another one in later turns */
-    return a && b && a->bits == b->bits && form_add(by, a, UINT64_MAX);
+    return a && a->bits == b->bits && form_add(by, a, UINT64_MAX);
+}
+
+static struct form *find_growths(struct finding *finding, const struct symbolic_function *of)
+{
+    struct form *growths = arena_calloc(finding->arena, of->function->register_count + 1, sizeof *growths);
+    for (uint32_t r = 0; growths && r < of->function->register_count; r++)
+        if (is_live(of, r) && !growth(&finding->run, r, &growths[r])) return NULL;
+    return growths;
 }
 
 static bool forms_are_same(const struct form *a, const struct form *b)
@@ -120,20 +131,6 @@ static bool forms_are_same(const struct form *a, const struct form *b)
     struct form difference = *a;
     return a->bits == b->bits && form_add(&difference, b, UINT64_MAX) && !difference.count &&
            !difference.constant;
-}
-
-/* From each visit to the next the same growth. */
-static bool turns_are_alike(const struct symbolic_function *of, const struct symbolic_run *run)
-{
-    uint32_t count = run->visit_count < RUN_VISITS ? run->visit_count : RUN_VISITS;
-    for (uint32_t r = 0; r < of->function->register_count; r++) {
-        struct form first, next;
-        if (!is_live(of, r) || count < 2) continue;
-        if (!growth(run, r, 0, &first)) return false;
-        for (uint32_t v = 1; v + 1 < count; v++)
-            if (!growth(run, r, v, &next) || !forms_are_same(&first, &next)) return false;
-    }
-    return true;
 }
 
 /* Runs whose numbers of iterations are equal modulo the copies begin the loop alike. */
@@ -166,25 +163,32 @@ static uint32_t runs_of(const struct finding *finding)
     return 4 * finding->run.period;
 }
 
+/* What a number of whole turns leaves, the iterations that are left for no whole one have been done before. */
+static bool begins_as_left(const struct finding *finding, uint32_t iterations)
+{
+    return !finding->run.visit_count ||
+           finding->run.visit_memories[0] == finding->memories[iterations % finding->copies];
+}
+
 static bool run_original(struct finding *finding)
 {
-    struct form by;
-    uint32_t steps_from, steps_to, index;
+    uint32_t from, to;
     if (!run_with(finding, &finding->of, 1) || !finding->run.step || finding->run.period < 2) return false;
     finding->copies = finding->run.period;
     for (uint32_t n = 0; n < runs_of(finding); n++) {
         if (!run_with(finding, &finding->of, n) || finding->run.period != finding->copies ||
-            !turns_are_alike(&finding->of, &finding->run) ||
-            (n >= finding->copies && finding->run.visit_count != n / finding->copies) ||
-            !begins_alike(&finding->of, &finding->run, &finding->first_visit[n % finding->copies]))
+            finding->run.visit_count != n / finding->copies ||
+            !begins_alike(&finding->of, &finding->run, &finding->first_visit[n % finding->copies]) ||
+            !begins_as_left(finding, n))
             return false;
         finding->memories[n] = finding->run.memory;
     }
-    index = index_register(&finding->of, &finding->run);
-    return index != UINT32_MAX && growth(&finding->run, index, 0, &by) &&
-           symbolic_steps(&finding->run, finding->run.visits[0][index], &steps_from) &&
-           symbolic_steps(&finding->run, finding->run.visits[1][index], &steps_to) &&
-           steps_to - steps_from == finding->copies;
+    finding->index = index_register(&finding->of, &finding->run);
+    finding->growths = find_growths(finding, &finding->of);
+    return finding->growths && finding->index != UINT32_MAX &&
+           symbolic_steps(&finding->run, finding->run.visits[0][finding->index], &from) &&
+           symbolic_steps(&finding->run, finding->run.visits[1][finding->index], &to) &&
+           to - from == finding->copies;
 }
 
 /* --- the rolled function --- */
@@ -212,7 +216,7 @@ static bool write_branch(struct writing *writing, uint32_t at, uint32_t to, bool
 {
     struct ptx_operand *target = arena_calloc(writing->finding->kept, 1, sizeof *target);
     struct ptx_instruction branch =
-        *instruction_of(writing->finding, last_of(writing->finding, writing->finding->latch));
+        *instruction_of(writing->finding, last_of(writing->finding, writing->finding->of.latch));
     if (!target) return false;
     *target = branch.operands[0];
     branch.operands = target;
@@ -289,31 +293,31 @@ static uint32_t find_cut(const struct finding *finding)
         }
     if (!stores || stores % finding->copies) return UINT32_MAX;
     uint32_t block = finding->of.dominators->cfg->block_of[at];
-    if (dominators_dominates(finding->of.dominators, block, finding->latch)) return at + 1;
+    if (dominators_dominates(finding->of.dominators, block, finding->of.latch)) return at + 1;
     for (int32_t next = (int32_t)block; next >= 0; next = finding->of.forest->postdominator[next])
-        if (dominators_dominates(finding->of.dominators, (uint32_t)next, finding->latch))
+        if (dominators_dominates(finding->of.dominators, (uint32_t)next, finding->of.latch))
             return finding->of.dominators->cfg->blocks[next].first;
     return UINT32_MAX;
 }
 
 /* The code behind the first copy: the next index, and the jump back. */
-static bool append_end(struct writing *writing, uint32_t index)
+static bool append_end(struct writing *writing)
 {
     struct finding *finding = writing->finding;
-    const struct ptx_block *latch = &finding->of.dominators->cfg->blocks[finding->latch];
+    const struct ptx_block *latch = &finding->of.dominators->cfg->blocks[finding->of.latch];
     uint32_t leaves =
         latch->successors[0] == finding->of.header ? latch->successors[1] : latch->successors[0];
     for (uint32_t r = 0; r < finding->of.function->register_count; r++) {
         struct form by;
         if (!is_live(&finding->of, r)) continue;
-        if (!growth(&finding->run, r, 0, &by)) return false;
+        if (!growth(&finding->run, r, &by)) return false;
         if ((by.count || by.constant) && !append_step(writing, r, &by)) return false;
         if (writing->function->instruction_count > finding->of.function->instruction_count + MOST_ADDED - 4)
             return false;
     }
     uint32_t compare = append(writing, instruction_of(finding, finding->compare));
     if (compare == UINT32_MAX) return false;
-    writing->function->instructions[compare].operands[1].reg = (int32_t)index;
+    writing->function->instructions[compare].operands[1].reg = (int32_t)finding->index;
     uint32_t back = writing->function->instruction_count++, on = writing->function->instruction_count++;
     uint32_t header = finding->of.dominators->cfg->blocks[finding->of.header].first;
     bool jumps = latch->successors[0] == finding->of.header; /* where the predicate holds */
@@ -371,13 +375,10 @@ static struct ptx_function *copy_function(struct finding *finding)
 static struct ptx_function *roll(struct finding *finding)
 {
     struct writing writing = {finding, copy_function(finding)};
-    uint32_t cut = find_cut(finding), index;
-    if (!writing.function || cut == UINT32_MAX || !close_ways(&writing)) return NULL;
-    index = index_register(&finding->of, &finding->run);
-    uint32_t end = finding->of.function->instruction_count;
-    if (index == UINT32_MAX || !append_end(&writing, index) || !write_branch(&writing, cut, end, false))
-        return NULL;
-    return writing.function;
+    uint32_t cut = find_cut(finding), end = finding->of.function->instruction_count;
+    bool is = writing.function && cut != UINT32_MAX && close_ways(&writing) && append_end(&writing) &&
+              write_branch(&writing, cut, end, false);
+    return is ? writing.function : NULL;
 }
 
 /* --- the proof --- */
@@ -400,21 +401,112 @@ static bool compact(struct finding *finding, struct ptx_function *function, uint
     return true;
 }
 
-/* The rolled loop: a visit an iteration. */
+/* sum += times * by for each turn, of which there are so many that only a name stands for it. */
+static bool add_turns(struct finding *finding, struct form *sum, const struct form *by, uint64_t times)
+{
+    struct form turns = form_of_constant(by->bits, 0);
+    for (uint32_t i = 0; i <= by->count; i++) {
+        uint32_t atom = i < by->count ? by->terms[i].atom : 0;
+        uint64_t factor = i < by->count ? by->terms[i].factor : by->constant;
+        uint32_t product = symbols_operation(finding->run.symbols, (uint32_t[]){TAG_TURN, atom}, 2);
+        struct form term = form_of_atom(by->bits, product);
+        if (!product || !form_add(&turns, &term, factor)) return false;
+    }
+    return form_add(sum, &turns, times);
+}
+
+/* The registers as a turn finds them, which has had any number of turns before it: from the first one's, by growths. */
+static uint32_t *begin_turn(struct finding *finding, const struct symbolic_function *of,
+                            const uint32_t *first, const struct form *growths, uint64_t times)
+{
+    uint32_t *registers = arena_calloc(finding->arena, of->function->register_count + 1, sizeof *registers);
+    for (uint32_t r = 0; registers && r < of->function->register_count; r++) {
+        const struct form *form = symbols_get_form(finding->run.symbols, first[r]);
+        if (!is_live(of, r)) continue;
+        registers[r] = first[r];
+        if (!growths[r].count && !growths[r].constant) continue;
+        struct form sum = form ? *form : form_of_constant(growths[r].bits, 0);
+        if (!form || !add_turns(finding, &sum, &growths[r], times)) return NULL;
+        registers[r] = symbols_form(finding->run.symbols, &sum);
+    }
+    return registers;
+}
+
+/* They have grown by so many times the growths. */
+static bool have_grown(struct finding *finding, const struct symbolic_function *of, const uint32_t *before,
+                       const uint32_t *after, const struct form *growths, uint64_t times)
+{
+    for (uint32_t r = 0; r < of->function->register_count; r++) {
+        const struct form *a = symbols_get_form(finding->run.symbols, before[r]),
+                          *b = symbols_get_form(finding->run.symbols, after[r]);
+        if (!is_live(of, r)) continue;
+        if (!growths[r].count && !growths[r].constant) {
+            if (before[r] != after[r]) return false;
+            continue;
+        }
+        struct form sum = a ? *a : growths[r];
+        if (!a || !b || !form_add(&sum, &growths[r], times) || !forms_are_same(&sum, b)) return false;
+    }
+    return true;
+}
+
+static bool run_turns(struct finding *finding, const struct symbolic_function *of, uint32_t *registers,
+                      const struct form *growths, uint32_t count, uint32_t *memory)
+{
+    uint32_t *before = arena_calloc(finding->arena, of->function->register_count + 1, sizeof *before);
+    if (!before) return false;
+    memcpy(before, registers, of->function->register_count * sizeof *before);
+    *memory = symbols_operation(finding->run.symbols, (uint32_t[]){TAG_START, 1}, 2);
+    for (uint32_t t = 0; t < count; t++)
+        if (!symbolic_turn(of, &finding->run, registers, memory)) return false;
+    return have_grown(finding, of, before, registers, growths, count);
+}
+
+/* A turn of the loop, whichever it is, that begins a number of iterations modulo the copies behind the first one, does what as many
+ * turns of the rolled loop do, and either begins the next as it began. */
+static bool turns_are_same(struct finding *finding, const struct symbolic_function *of,
+                           const struct form *growths, const uint32_t *const *visits, uint32_t begun)
+{
+    uint32_t memory, memory_rolled, first = finding->run.first;
+    uint32_t *registers = begin_turn(finding, &finding->of, finding->first_visit[begun], finding->growths, 1),
+             *rolled = begin_turn(finding, of, visits[begun], growths, finding->copies);
+    if (!registers || !rolled || registers[finding->index] != rolled[finding->index]) return false;
+    finding->run.first = registers[finding->index];
+    finding->run.iterations = finding->copies;
+    bool are = run_turns(finding, &finding->of, registers, finding->growths, 1, &memory) &&
+               run_turns(finding, of, rolled, growths, finding->copies, &memory_rolled) &&
+               memory == memory_rolled;
+    finding->run.first = first;
+    return are;
+}
+
+/* The rolled loop: a visit an iteration, which finds what one iteration less leaves. */
+static bool run_rolled(struct finding *finding, const struct symbolic_function *of, uint32_t iterations,
+                       uint32_t **first)
+{
+    if (!run_with(finding, of, iterations) || finding->run.visit_count != iterations) return false;
+    for (uint32_t v = 0; v < iterations && v < RUN_VISITS; v++)
+        if (finding->run.visit_memories[v] != finding->memories[v]) return false;
+    return begins_alike(of, &finding->run, first) && finding->run.memory == finding->memories[iterations];
+}
+
 static bool is_proved(struct finding *finding, struct ptx_function *rolled)
 {
     struct symbolic_function of = {.header = 0};
+    const uint32_t *visits[RUN_MOST_UNROLLED];
     uint32_t *first = NULL, header = finding->of.dominators->cfg->blocks[finding->of.header].first;
     uint32_t *numbers = arena_calloc(finding->arena, rolled->instruction_count + 1, sizeof *numbers);
     if (!numbers || !compact(finding, rolled, numbers) || !examine(&of, finding->arena, rolled)) return false;
     of.header = of.dominators->cfg->block_of[numbers[header]];
     of.guard = numbers[finding->of.guard];
-    for (uint32_t n = 0; n < runs_of(finding); n++)
-        if (!run_with(finding, &of, n) || finding->run.visit_count != n ||
-            !turns_are_alike(&of, &finding->run) || !begins_alike(&of, &finding->run, &first) ||
-            finding->run.memory != finding->memories[n])
-            return false;
-    return true;
+    of.latch = loops_latch(of.forest, of.forest->loop_of[of.header]);
+    bool is = of.forest->loop_of[of.header] != LOOPS_NONE && of.latch != UINT32_MAX;
+    for (uint32_t n = 0; is && n < runs_of(finding); n++) is = run_rolled(finding, &of, n, &first);
+    const struct form *growths = is ? find_growths(finding, &of) : NULL;
+    for (uint32_t v = 0; growths && v < finding->copies; v++) visits[v] = finding->run.visits[v];
+    for (uint32_t r = 0; is && growths && r < finding->copies; r++)
+        is = turns_are_same(finding, &of, growths, visits, r);
+    return is && growths;
 }
 
 /* --- all of it --- */

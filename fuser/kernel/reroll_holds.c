@@ -13,6 +13,7 @@ struct asking {
     unsigned char *uses;
 };
 enum { DEPTH = 8 };
+#define MOST_TERM (INT64_C(1) << 55)
 
 static bool is_small(const struct interval *interval)
 {
@@ -100,6 +101,7 @@ static bool of_form(const struct asking *asking, const struct form *form, unsign
         struct interval of, times = {factor, factor};
         if (!is_small(&times) || !of_atom(asking, whole.terms[i].atom, depth, &of)) return false;
         of = product(&of, &times);
+        if (of.least < -MOST_TERM || of.most > MOST_TERM) return false;
         interval->least += of.least;
         interval->most += of.most;
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_STEPS = 200000, MOST_DEPTH = 24, MOST_WORDS = 48 };
+enum { MOST_STEPS = 200000, MOST_DEPTH = 24, MOST_WORDS = 48, MOST_TIMES = 1024 };
 struct state {
     uint32_t *registers, memory;
     bool has_returned;
@@ -13,6 +13,7 @@ struct runner {
     const struct symbolic_function *of;
     struct symbolic_run *run;
     uint32_t steps, depth, count; /* count: the atom */
+    bool is_turn;
 };
 struct words {
     uint32_t of[MOST_WORDS], count;
@@ -52,8 +53,8 @@ static int constant_of(const struct symbols *symbols, uint32_t predicate)
 /* Integers that are forms: their bits; 0: another type. */
 static uint32_t form_bits(enum ptx_type type)
 {
-    uint32_t bits = 8 * ptx_type_bytes(type);
-    return ptx_type_is_float(type) || (bits != 32 && bits != 64) ? 0 : bits;
+    if (type == PTX_B32 || type == PTX_U32 || type == PTX_S32) return 32;
+    return type == PTX_B64 || type == PTX_U64 || type == PTX_S64 ? 64 : 0;
 }
 
 /* --- operands --- */
@@ -63,7 +64,7 @@ static uint32_t variable_address(struct runner *runner, const struct ptx_operand
     uint64_t pointer = (uint64_t)(uintptr_t)operand->variable;
     if (!operand->variable) return SYMBOL_NONE;
     return MAKE(runner->run->symbols, TAG_VARIABLE, (uint32_t)pointer, (uint32_t)(pointer >> 32),
-                (uint32_t)operand->value);
+                (uint32_t)operand->value, (uint32_t)((uint64_t)operand->value >> 32));
 }
 
 static uint32_t special(struct runner *runner, const struct ptx_operand *operand, uint32_t bits)
@@ -72,6 +73,15 @@ static uint32_t special(struct runner *runner, const struct ptx_operand *operand
     struct form form =
         form_of_atom(bits, MAKE(runner->run->symbols, TAG_SPECIAL, (uint32_t)operand->special));
     return symbols_form(runner->run->symbols, &form);
+}
+
+/* Not of integers, or of so many bits. */
+static uint32_t value_of_register(const struct runner *runner, const struct state *state, int32_t reg,
+                                  uint32_t bits)
+{
+    uint32_t value = reg < 0 ? SYMBOL_NONE : state->registers[reg];
+    const struct form *form = symbols_get_form(runner->run->symbols, value);
+    return form && bits && form->bits != bits ? SYMBOL_NONE : value;
 }
 
 /* bits: of integers, else 0. */
@@ -83,7 +93,7 @@ static uint32_t value_of(struct runner *runner, const struct state *state, const
     if (operand->component || operand->element_count || operand->is_negated) return SYMBOL_NONE;
     switch (operand->kind) {
     case PTX_OPERAND_REGISTER:
-        return operand->reg < 0 ? SYMBOL_NONE : state->registers[operand->reg];
+        return value_of_register(runner, state, operand->reg, bits);
     case PTX_OPERAND_INTEGER:
         if (!bits) constant.bits = 64;
         constant.constant = bits ? constant.constant : (uint64_t)operand->value;
@@ -139,7 +149,9 @@ static bool is_count(struct runner *runner, const struct form *dividend, const s
     struct symbolic_run *run = runner->run;
     const struct form *limit = symbols_get_form(run->symbols, run->limit),
                       *first = symbols_get_form(run->symbols, run->first);
-    if (!limit || !first || limit->bits < dividend->bits || !divisor->count) return false;
+    if (!limit || !first || limit->bits < dividend->bits || !divisor->count || !run->iterations ||
+        runner->is_turn)
+        return false;
     struct form distance = form_resize(limit, dividend->bits), from = form_resize(first, dividend->bits);
     if (!form_add(&distance, &from, UINT64_MAX)) return false;
     distance.constant -= 1;
@@ -224,7 +236,9 @@ static int decide_index(struct runner *runner, enum relation relation, bool is_s
     uint32_t of_a = symbols_form(run->symbols, a), of_b = symbols_form(run->symbols, b), steps;
     bool is_less = relation == LT || relation == GE; /* index on the left */
     if (!is_signed || (!is_less && relation != GT && relation != LE)) return -1;
-    if ((is_less ? of_b : of_a) != run->limit || !symbolic_steps(run, is_less ? of_a : of_b, &steps))
+    if ((is_less ? of_b : of_a) != run->limit || !symbolic_steps(run, is_less ? of_a : of_b, &steps) ||
+        steps > run->iterations || /* where it may wrap */
+        (runner->is_turn && steps == run->iterations))
         return -1;
     bool goes_on = steps < run->iterations;
     return relation == LT || relation == GT ? goes_on : !goes_on;
@@ -235,7 +249,8 @@ static int decide_count(struct runner *runner, enum relation relation, const str
                         const struct form *b)
 {
     int64_t plus, with = b->bits == 32 ? (int32_t)b->constant : (int64_t)b->constant;
-    if (b->count || !is_of_count(runner, a, &plus) || with < 0 || relation == NO_RELATION) return -1;
+    if (b->count || !is_of_count(runner, a, &plus) || with < 0 || with > INT32_MAX || relation == NO_RELATION)
+        return -1;
     int64_t from = with - plus + (relation != LT && relation != GE); /* from this count on it is decided */
     if (from > 0 && !note_period(runner->run, (uint64_t)from)) return -1;
     return holds(relation, runner->run->iterations + plus, with);
@@ -260,6 +275,15 @@ static int decide(struct runner *runner, uint32_t number, const struct form *a, 
 
 /* --- instructions --- */
 
+/* As the instruction reads it; 0: no integer of 32 or 64. */
+static uint32_t bits_of_operand(const struct ptx_instruction *instruction, uint32_t number)
+{
+    bool is_shift = instruction->opcode == PTX_OP_SHL || instruction->opcode == PTX_OP_SHR;
+    if (is_shift && number == 2) return 32;
+    if (ptx_has_modifier(instruction, PTX_MOD_WIDE) && number == 3) return 64;
+    return form_bits(instruction->types[instruction->type_count - 1]);
+}
+
 static uint32_t compute(struct runner *runner, const struct state *state, uint32_t number, uint32_t result)
 {
     const struct ptx_instruction *instruction = &runner->of->function->instructions[number];
@@ -282,9 +306,7 @@ static uint32_t compute(struct runner *runner, const struct state *state, uint32
         for (uint32_t e = 0; e < count; e++) {
             const struct ptx_operand *of =
                 operand->kind == PTX_OPERAND_VECTOR ? &operand->elements[e] : operand;
-            uint32_t bits = instruction->opcode == PTX_OP_SHL || instruction->opcode == PTX_OP_SHR
-                                ? (i == 2 ? 32 : form_bits(instruction->types[0]))
-                                : form_bits(instruction->types[instruction->type_count - 1]);
+            uint32_t bits = bits_of_operand(instruction, i);
             uint32_t value = value_of(runner, state, of, bits);
             is_known = is_known && value;
             put(&words, value);
@@ -303,54 +325,82 @@ static uint32_t as_value(struct runner *runner, const struct ptx_instruction *in
     return symbols_form(runner->run->symbols, &form);
 }
 
-/* So many times first + k * step, where there are k iterations at least; and the rest. */
+/* By which the index is known in sums: an atom of first, but not of step. */
+static const struct form_term *pivot_of(const struct symbolic_run *run)
+{
+    const struct form *first = symbols_get_form(run->symbols, run->first),
+                      *step = symbols_get_form(run->symbols, run->step);
+    for (uint32_t i = 0; first && i < first->count; i++)
+        if (!step || !form_factor(step, first->terms[i].atom)) return &first->terms[i];
+    return NULL;
+}
+
+/* So many times first + k * step, where there are k iterations at least; and the rest. 0: no multiple. */
 static int64_t take_index(const struct symbolic_run *run, struct form *form)
 {
     const struct form *first = symbols_get_form(run->symbols, run->first),
                       *step = symbols_get_form(run->symbols, run->step);
-    if (!first || first->bits != 32 || !first->count) return 0;
+    const struct form_term *pivot = pivot_of(run);
+    if (!pivot || first->bits != 32) return 0;
     struct form index = form_resize(first, 64), rest = *form;
-    int64_t times = (int64_t)form_factor(form, index.terms[0].atom) / (int64_t)index.terms[0].factor,
+    int64_t times = (int64_t)form_factor(form, pivot->atom) / (int64_t)form_factor(&index, pivot->atom),
             steps = 0;
-    if (!times || times > 1024 || times < -1024) return 0;
-    for (uint32_t i = 0; i < index.count; i++)
-        if (form_factor(form, index.terms[i].atom) != index.terms[i].factor * (uint64_t)times) return 0;
-    if (!form_add(&rest, &index, (uint64_t)-times)) return 0;
+    if (!times || times > MOST_TIMES || times < -MOST_TIMES || !form_add(&rest, &index, (uint64_t)-times))
+        return 0;
     if (step && step->count == 1 && !step->constant && step->terms[0].factor == 1)
         steps = (int64_t)form_factor(&rest, step->terms[0].atom);
     if (steps % times || steps / times < 0 || steps / times > run->iterations) return 0;
     if (steps && !form_add(&rest, step, (uint64_t)-steps)) return 0;
+    for (uint32_t i = 0; i < index.count; i++)
+        if (form_factor(&rest, index.terms[i].atom)) return 0;
     *form = rest;
     return times;
 }
 
-static bool is_simple(const struct symbols *symbols, const struct form *form)
+/* Launches bound it: parameters, extents and numbers of threads, and products of these, none of them the index. */
+static bool is_simple(const struct symbolic_run *run, const struct form *form)
 {
     bool is = form;
     for (uint32_t i = 0; is && i < form->count; i++) {
-        struct operation atom = symbols_get_operation(symbols, form->terms[i].atom);
-        if (!atom.count) return false;
-        is = atom.words[0] == TAG_PARAMETER || atom.words[0] == TAG_SPECIAL;
-        if (atom.words[0] == TAG_PRODUCT)
-            is = is_simple(symbols, symbols_get_form(symbols, atom.words[2])) &&
-                 is_simple(symbols, symbols_get_form(symbols, atom.words[3]));
+        struct operation atom = symbols_get_operation(run->symbols, form->terms[i].atom);
+        is = atom.count && (atom.words[0] == TAG_PARAMETER || atom.words[0] == TAG_SPECIAL);
+        if (is || !atom.count || atom.words[0] != TAG_PRODUCT) continue;
+        const struct form *a = symbols_get_form(run->symbols, atom.words[2]),
+                          *b = symbols_get_form(run->symbols, atom.words[3]);
+        is = atom.words[2] != run->first && atom.words[3] != run->first && a && b && a->count <= 1 &&
+             b->count <= 1 && is_simple(run, a) && is_simple(run, b);
     }
     return is;
 }
 
-/* A number of 32 bits read as one of 64. Of numbers that a launch does not bound, it is nothing that sums could be made of. */
+/* Of the index a multiple and what does not depend on the iteration; of_index: how often. */
+static bool is_bounded(const struct runner *runner, struct form *form, int64_t *of_index)
+{
+    const struct symbolic_run *run = runner->run;
+    const struct form *step = symbols_get_form(run->symbols, run->step);
+    const struct form_term *pivot = pivot_of(run);
+    *of_index = take_index(run, form);
+    if (!is_simple(run, form) || (pivot && form_factor(form, pivot->atom))) return false;
+    if (!step || !step->count || !form_factor(form, step->terms[0].atom)) return true;
+    return form->count == 1 && !form->constant && !*of_index &&
+           (form->terms[0].factor == 1 || form->terms[0].factor == UINT64_MAX);
+}
+
+/* A number of 32 bits read as one of 64. Of numbers that a launch does not bound, it is nothing that sums could be made
+ * of. */
 static bool widen(struct runner *runner, struct form *form, bool is_signed)
 {
     struct symbolic_run *run = runner->run;
-    if (!form_factor(form, runner->count) && !is_simple(run->symbols, form)) {
+    struct form wide = form_resize(form, 64), rest = wide;
+    struct widened widened = {.is_signed = is_signed};
+    int64_t plus;
+    if (!form->count && (is_signed || (int64_t)wide.constant >= 0)) return *form = wide, true;
+    if (is_of_count(runner, form, &plus) && plus <= 0) return *form = wide, true; /* less than the limit */
+    if (!is_bounded(runner, &rest, &widened.of_index)) {
         *form = form_of_atom(64, MAKE(run->symbols, TAG_WIDE, is_signed, symbols_form(run->symbols, form)));
         return form->terms[0].atom;
     }
-    *form = form_resize(form, 64);
-    if (!form->count) return is_signed || (int64_t)form->constant >= 0;
-    if (form_factor(form, runner->count)) return form->count == 1; /* of the count: less than the limit */
-    struct form rest = *form;
-    struct widened widened = {.of_index = take_index(run, &rest), .is_signed = is_signed};
+    *form = wide;
     widened.rest = symbols_form(run->symbols, &rest);
     for (uint32_t i = 0; i < run->widened_count; i++)
         if (run->widened[i].rest == widened.rest && run->widened[i].of_index == widened.of_index &&
@@ -368,6 +418,27 @@ static bool multiply(struct form *product, const struct form *a, const struct fo
     return !constant->count && form_add(product, other, constant->constant);
 }
 
+/* Of those that make forms; the result among them. */
+static uint32_t operands_of(enum ptx_opcode opcode)
+{
+    switch ((int)opcode) {
+    case PTX_OP_NEG:
+    case PTX_OP_NOT:
+    case PTX_OP_CVT:
+        return 2;
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_SHL:
+    case PTX_OP_MUL:
+    case PTX_OP_DIV:
+    case PTX_OP_AND:
+        return 3;
+    case PTX_OP_MAD:
+        return 4;
+    }
+    return 0;
+}
+
 /* Of integers, as forms. False: it is none. */
 static bool compute_form(struct runner *runner, const struct state *state, uint32_t number,
                          struct form *result)
@@ -382,16 +453,15 @@ static bool compute_form(struct runner *runner, const struct state *state, uint3
     for (int m = PTX_MOD_NONE + 1; m < PTX_MODIFIER_COUNT; m++)
         if (m != PTX_MOD_LO && m != PTX_MOD_WIDE && ptx_has_modifier(instruction, (enum ptx_modifier)m))
             return false;
-    if (!bits || count < 2 || count > 4 || (is_wide && bits != 32)) return false;
-    for (uint32_t i = 1; i < count; i++) {
-        uint32_t own = instruction->opcode == PTX_OP_SHL && i == 2 ? 32 : is_wide && i == 3 ? 64 : bits;
-        if (!form_of_operand(runner, state, &operands[i], own, &parts[i - 1])) return false;
-    }
+    if (!bits || count != operands_of(instruction->opcode) || (is_wide && bits != 32)) return false;
+    for (uint32_t i = 1; i < count; i++)
+        if (!form_of_operand(runner, state, &operands[i], bits_of_operand(instruction, i), &parts[i - 1]))
+            return false;
     *result = parts[0];
     switch ((int)instruction->opcode) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:
-        return count == 3 && form_add(result, &parts[1], instruction->opcode == PTX_OP_ADD ? 1 : UINT64_MAX);
+        return form_add(result, &parts[1], instruction->opcode == PTX_OP_ADD ? 1 : UINT64_MAX);
     case PTX_OP_NEG:
     case PTX_OP_NOT:
         *result = form_of_constant(bits, instruction->opcode == PTX_OP_NOT ? UINT64_MAX : 0);
@@ -437,7 +507,9 @@ static bool compute_mad(struct runner *runner, const struct state *state, uint32
     uint32_t bits = form_bits(instruction->types[0]);
     struct form parts[3];
     if (instruction->opcode != PTX_OP_MAD && instruction->opcode != PTX_OP_MUL) return false;
-    if (!ptx_has_modifier(instruction, PTX_MOD_LO) || !bits) return false;
+    if (!ptx_has_modifier(instruction, PTX_MOD_LO) || !bits ||
+        instruction->operand_count != operands_of(instruction->opcode))
+        return false;
     for (uint32_t i = 1; i < instruction->operand_count; i++)
         if (!form_of_operand(runner, state, &instruction->operands[i], bits, &parts[i - 1])) return false;
     uint32_t a = symbols_form(runner->run->symbols, &parts[0]),
@@ -468,7 +540,8 @@ static uint32_t compute_logic(struct runner *runner, const struct state *state, 
 {
     const struct ptx_instruction *instruction = &runner->of->function->instructions[number];
     enum ptx_opcode opcode = instruction->opcode;
-    if (instruction->types[0] != PTX_PRED || (opcode != PTX_OP_AND && opcode != PTX_OP_OR))
+    if (instruction->types[0] != PTX_PRED || instruction->operand_count != 3 ||
+        (opcode != PTX_OP_AND && opcode != PTX_OP_OR))
         return SYMBOL_NONE;
     for (uint32_t i = 1; i < 3; i++) {
         uint32_t value = value_of(runner, state, &instruction->operands[i], 0);
@@ -539,12 +612,33 @@ static uint32_t result_of(struct runner *runner, const struct state *state, uint
     if (ptx_is_load(instruction)) return load(runner, state, number, result);
     if (instruction->opcode == PTX_OP_SETP) return compute_setp(runner, state, number);
     if (instruction->opcode == PTX_OP_MOV && instruction->operand_count == 2 &&
-        !instruction->operands[1].element_count)
+        instruction->operands[0].kind == PTX_OPERAND_REGISTER && !instruction->operands[1].element_count)
         return value_of(runner, state, &instruction->operands[1], form_bits(instruction->types[0]));
     if (compute_form(runner, state, number, &form) || compute_mad(runner, state, number, &form))
         return symbols_form(runner->run->symbols, &form);
     value = compute_logic(runner, state, number);
     return value ? value : compute(runner, state, number, result);
+}
+
+/* Its results follow from its operands, and from memory where it is a load. */
+static bool is_function(const struct ptx_instruction *instruction)
+{
+    const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
+    if (!instruction->operand_count || !instruction->type_count || !info->has_destination) return false;
+    if (instruction->opcode == PTX_OP_ADDC || instruction->opcode == PTX_OP_SUBC ||
+        instruction->opcode == PTX_OP_MADC || ptx_has_modifier(instruction, PTX_MOD_CC))
+        return false;
+    return info->class == PTX_CLASS_ARITHMETIC || instruction->opcode == PTX_OP_LD;
+}
+
+/* Integers as wide as the register. */
+static bool write_register(struct runner *runner, struct state *state, int32_t reg, uint32_t value)
+{
+    const struct form *form = symbols_get_form(runner->run->symbols, value);
+    if (reg < 0 || (form && 8 * ptx_type_bytes(runner->of->function->registers[reg].type) != form->bits))
+        return false;
+    state->registers[reg] = value;
+    return true;
 }
 
 static bool step(struct runner *runner, struct state *state, uint32_t number)
@@ -553,9 +647,7 @@ static bool step(struct runner *runner, struct state *state, uint32_t number)
     if (++runner->steps > MOST_STEPS || instruction->guard >= 0 || ptx_is_atomic(instruction)) return false;
     if (ptx_is_store(instruction)) return store(runner, state, number);
     if (instruction->opcode == PTX_OP_PRAGMA) return true;
-    if (!instruction->operand_count || !ptx_opcode_info(instruction->opcode)->has_destination ||
-        instruction->opcode == PTX_OP_CALL)
-        return false;
+    if (!is_function(instruction)) return false;
     const struct ptx_operand *to = &instruction->operands[0];
     uint32_t count = to->kind == PTX_OPERAND_VECTOR ? to->element_count : 1, values[8];
     if (count > 8 || (to->kind != PTX_OPERAND_VECTOR && to->kind != PTX_OPERAND_REGISTER)) return false;
@@ -565,8 +657,7 @@ static bool step(struct runner *runner, struct state *state, uint32_t number)
     }
     for (uint32_t e = 0; e < count; e++) {
         int32_t reg = to->kind == PTX_OPERAND_VECTOR ? to->elements[e].reg : to->reg;
-        if (to->component || reg < 0) return false;
-        state->registers[reg] = values[e];
+        if (to->component || !write_register(runner, state, reg, values[e])) return false;
     }
     return true;
 }
@@ -651,6 +742,7 @@ static bool visit(struct runner *runner, const struct state *state)
     if (run->visit_count < RUN_VISITS &&
         !(run->visits[run->visit_count] = copy_registers(runner, state->registers)))
         return false;
+    if (run->visit_count < RUN_VISITS) run->visit_memories[run->visit_count] = state->memory;
     run->visit_count++;
     return !runner->depth; /* the loop begins whatever data say */
 }
@@ -660,7 +752,8 @@ static bool walk(struct runner *runner, struct state *state, uint32_t block, int
     const struct ptx_cfg *cfg = runner->of->dominators->cfg;
     while ((int32_t)block != stop && !state->has_returned) {
         const struct ptx_block *at = &cfg->blocks[block];
-        if (block == runner->of->header && !visit(runner, state)) return false;
+        if (++runner->steps > MOST_STEPS) return false;
+        if (block == runner->of->header && !runner->is_turn && !visit(runner, state)) return false;
         if (!at->count) { /* the end */
             state->has_returned = true;
             break;
@@ -674,6 +767,7 @@ static bool walk(struct runner *runner, struct state *state, uint32_t block, int
             }
             if (!ptx_is_branch(instruction) && !step(runner, state, i)) return false;
         }
+        if (runner->is_turn && block == runner->of->latch) return state->has_returned = true, !runner->depth;
         if (!leave(runner, state, block, &block)) return false;
     }
     return true;
@@ -690,5 +784,16 @@ bool symbolic_run(const struct symbolic_function *function, struct symbolic_run 
     run->memory = SYMBOL_NONE;
     if (!state.registers || !walk(&runner, &state, 0, LOOPS_NONE) || !state.has_returned) return false;
     run->memory = state.memory;
+    return true;
+}
+
+bool symbolic_turn(const struct symbolic_function *function, struct symbolic_run *run, uint32_t *registers,
+                   uint32_t *memory)
+{
+    struct runner runner = {
+        .of = function, .run = run, .count = MAKE(run->symbols, TAG_COUNT), .is_turn = true};
+    struct state state = {.registers = registers, .memory = *memory};
+    if (!walk(&runner, &state, function->header, LOOPS_NONE) || !state.has_returned) return false;
+    *memory = state.memory;
     return true;
 }

@@ -25,6 +25,7 @@ enum symbol_tag {
     TAG_FALSE,
     TAG_COUNT,     /* of iterations */
     TAG_START,     /* memory, as the thread finds it */
+    TAG_TURN,      /* the number of a loop's turn, times an atom; 0: alone */
     TAG_CHOICE,    /* predicate, one value, the other */
     TAG_RESULT,    /* which of an instruction's results: a number; then as TAG_COMPUTE */
     TAG_COMPUTE,   /* an instruction: symbolic_run.c */
@@ -32,7 +33,7 @@ enum symbol_tag {
     TAG_WIDE,      /* has it a sign, a form of 32 bits: the number as one of 64 */
     TAG_PRODUCT,   /* bits, two forms, the lesser first: of two numbers, modulo 2^bits */
 };
-enum { RUN_DECISIONS = 16, RUN_VISITS = 4, RUN_WIDENED = 64, RUN_MOST_UNROLLED = 16 };
+enum { RUN_DECISIONS = 16, RUN_VISITS = 17, RUN_WIDENED = 64, RUN_MOST_UNROLLED = 16 };
 
 /* A function, looked at for one loop. */
 struct symbolic_function {
@@ -41,8 +42,8 @@ struct symbolic_function {
     const struct loop_forest *forest;
     const struct ssa *ssa;
     struct liveness liveness;
-    uint32_t header; /* of the loop */
-    uint32_t guard;  /* the instruction that compares first with limit: its operands 1 and 2 */
+    uint32_t header, latch; /* of the loop */
+    uint32_t guard;         /* the instruction that compares first with limit: its operands 1 and 2 */
 };
 /* What a run found; equal for all functions and numbers of iterations but where said. */
 struct symbolic_run {
@@ -56,7 +57,8 @@ struct symbolic_run {
     uint32_t memory;              /* as the thread leaves it; of this run */
     uint32_t visit_count;         /* of the loop's header */
     uint32_t *visits[RUN_VISITS]; /* the first ones: register -> value */
-    uint32_t decision_count;      /* before the header's first visit, by the number of iterations */
+    uint32_t visit_memories[RUN_VISITS];
+    uint32_t decision_count; /* before the header's first visit, by the number of iterations */
     struct decision {
         uint32_t branch;
         bool is_taken;
@@ -74,5 +76,10 @@ bool symbolic_run(const struct symbolic_function *function, struct symbolic_run 
 
 /* How many steps lie between first and the form. False: none such. */
 bool symbolic_steps(const struct symbolic_run *run, uint32_t form, uint32_t *steps);
+
+/* One turn of the loop that is not the last, from its header to its jump back; first is the index that it begins with, iterations how
+ * many iterations it has. The values of registers and memory: before, and then behind it. False: it can't be run so. */
+bool symbolic_turn(const struct symbolic_function *function, struct symbolic_run *run, uint32_t *registers,
+                   uint32_t *memory);
 
 #endif

@@ -45,6 +45,11 @@ static const struct change {
     {"plain", "mul.wide.s32 \t%rd14, %r27, 4", "mul.wide.u32 \t%rd14, %r2, 4", 0},
     {"plain", "add.s32 \t%r27, %r24, %r2", "add.s32 \t%r27, %r23, %r2", 0},
     {"plain", "add.s32 \t%r27, %r27, %r2", "add.s32 \t%r27, %r27, 1", 0},
+    /* numbers that are no sums: packed ones, those of another width, what a carry leaves */
+    {"plain", "add.s32 \t%r23, %r22, %r2", "add.u16x2 \t%r23, %r22, %r2", 0},
+    {"plain", "add.s32 \t%r23, %r22, %r2", "addc.s32 \t%r23, %r22, %r2", 0},
+    {"plain", "add.s64 \t%rd20, %rd18, %rd10", "cvt.s64.s32 \t%rd20, %r22", 0},
+    {"plain", "add.f32 \t%f8, %f7, 0f3F800000", "shfl.sync.idx.b32 \t%f8, %f7, 0, 31, -1", 0},
     {"pairs", "{%f13, %f14}", "{%f14, %f13}", 0},
     {"pairs", "{%f2, %f1}", "{%f1, %f2}", 0},
     {"ways", "setp.lt.s32", "setp.le.s32", 0},
@@ -67,6 +72,15 @@ static const struct change pairs[][2] = {
     {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;\n\tmov.u32 \t%r28, 0;", 0},
      {"plain", "st.global.f32 \t[%rd22], %f10;", "add.s32 \t%r28, %r28, 1;\n\tsetp.gt.s32 \t%p0, %r28, 9;\n\t"
       "selp.f32 \t%f10, 0f00000000, %f10, %p0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
+    /* what no thread comes to in few turns: the index far behind its first value, and far before the limit */
+    {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;\n\tmov.u32 \t%r28, %r27;\n\tmul.lo.s32 \t%r0, %r2, 4;", 0},
+     {"plain", "st.global.f32 \t[%rd22], %f10;", "sub.s32 \t%r28, %r27, %r28;\n\tsub.s32 \t%r0, %r28, %r0;\n\t"
+      "mul.lo.s32 \t%r0, %r0, %r28;\n\tcvt.rn.f32.s32 \t%f0, %r0;\n\tadd.f32 \t%f10, %f10, %f0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
+    {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;", 0},
+     {"plain", "st.global.f32 \t[%rd22], %f10;", "mad.lo.s32 \t%r28, %r2, 20, %r27;\n\tsetp.lt.s32 \t%p0, %r28, %r12;\n\t"
+      "selp.f32 \t%f10, 0f00000000, %f10, %p0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
+    /* where there is no iteration, the count is none */
+    {{"plain", "@%p1 bra", "@%p0 bra", 0}, {"plain", "setp.ge.s32 \t%p1", "setp.ne.s32 \t%p0, %r2, %r2;\n\tsetp.ge.s32 \t%p1", 0}},
     /* a turn begins with what the one before it has left */
     {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;\n\tmov.f32 \t%f0, 0f3F800000;", 0},
      {"plain", "add.f32 \t%f4, %f3, 0f3F800000;", "add.f32 \t%f4, %f3, %f0;\n\tmov.f32 \t%f0, %f3;", 0}},
