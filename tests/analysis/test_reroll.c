@@ -73,9 +73,12 @@ static const struct change pairs[][2] = {
      {"plain", "st.global.f32 \t[%rd22], %f10;", "add.s32 \t%r28, %r28, 1;\n\tsetp.gt.s32 \t%p0, %r28, 9;\n\t"
       "selp.f32 \t%f10, 0f00000000, %f10, %p0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
     /* what no thread comes to in few turns: the index far behind its first value, and far before the limit */
-    {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;\n\tmov.u32 \t%r28, %r27;\n\tmul.lo.s32 \t%r0, %r2, 4;", 0},
-     {"plain", "st.global.f32 \t[%rd22], %f10;", "sub.s32 \t%r28, %r27, %r28;\n\tsub.s32 \t%r0, %r28, %r0;\n\t"
-      "mul.lo.s32 \t%r0, %r0, %r28;\n\tcvt.rn.f32.s32 \t%f0, %r0;\n\tadd.f32 \t%f10, %f10, %f0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
+    {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;",
+      "mul.wide.s32 \t%rd10, %r2, 4;\n\tmov.u32 \t%r28, %r27;\n\tshl.b32 \t%r0, %r2, 2;", 0},
+     {"plain", "st.global.f32 \t[%rd22], %f10;",
+      "sub.s32 \t%r22, %r27, %r28;\n\tsub.s32 \t%r23, %r22, %r0;\n\tsub.s32 \t%r26, %r23, %r0;\n\t"
+      "mul.lo.s32 \t%r22, %r22, %r23;\n\tmul.lo.s32 \t%r22, %r22, %r26;\n\tcvt.s64.s32 \t%rd15, %r22;\n\t"
+      "add.s64 \t%rd22, %rd22, %rd15;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
     {{"plain", "mul.wide.s32 \t%rd10, %r2, 4;", "mul.wide.s32 \t%rd10, %r2, 4;", 0},
      {"plain", "st.global.f32 \t[%rd22], %f10;", "mad.lo.s32 \t%r28, %r2, 20, %r27;\n\tsetp.lt.s32 \t%p0, %r28, %r12;\n\t"
       "selp.f32 \t%f10, 0f00000000, %f10, %p0;\n\tst.global.f32 \t[%rd22], %f10;", 0}},
@@ -133,7 +136,7 @@ static void finds_loops(void **state)
 /* The text with the change, the caller's. */
 static char *make_change(const char *text, const struct change *change)
 {
-    char entry[64], *changed = calloc(strlen(text) + 256, 1);
+    char entry[64], *changed = calloc(strlen(text) + 512, 1);
     snprintf(entry, sizeof entry, ".entry %s(", change->name);
     const char *at = strstr(text, entry), *end = at ? strstr(at, "\n}") : NULL;
     for (int n = 0; at && n <= change->nth; n++) at = strstr(at + 1, change->what);
