@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that nvcc unrolls by four, with what is left of them before: test_reroll.c says which are seen as they were.
-// launch plain grid 3 1 1 block 32 1 1 args p:1000 p:1000 i32:450
+// launch plain grid 3 1 1 block 32 1 1 args p:2000 p:2000 i32:450
 #define ALL                                                                                                  \
     int i = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;                          \
     i < n;                                                                                                   \
