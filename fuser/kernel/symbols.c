@@ -47,7 +47,8 @@ static uint32_t intern(struct symbols *symbols, const void *key, uint32_t size, 
     struct symbol *symbol;
     HASH_FIND(hh, symbols->table, key, size, symbol);
     if (symbol) return symbol->id;
-    char *copy = arena_alloc(symbols->arena, size);
+    void *copy =
+        arena_calloc(symbols->arena, 1, is_form ? sizeof(struct form) : size); /* a form is read as one */
     symbol = arena_alloc(symbols->arena, sizeof *symbol);
     if (!reserve(symbols) || !symbol || !copy) return SYMBOL_NONE;
     memcpy(copy, key, size);
