@@ -338,9 +338,8 @@ static bool was_decided(const struct symbolic_run *run, uint32_t branch)
 static bool close_ways(struct writing *writing)
 {
     struct finding *finding = writing->finding;
-    struct symbolic_run none = finding->run;
     if (!run_with(finding, &finding->of, 0) || finding->run.decision_count > RUN_DECISIONS) return false;
-    none = finding->run;
+    struct symbolic_run none = finding->run; /* without an iteration */
     if (!run_with(finding, &finding->of, 3 * finding->copies) || finding->run.decision_count > RUN_DECISIONS)
         return false;
     for (uint32_t d = 0; d < finding->run.decision_count; d++) {

@@ -49,11 +49,10 @@ struct symbolic_function {
 struct symbolic_run {
     struct symbols *symbols;
     struct arena *arena;
-    uint32_t iterations;   /* what is asked */
-    uint32_t first, limit; /* forms, of the same bits */
-    uint32_t step;         /* form; SYMBOL_NONE: no division by it was met */
-    uint32_t
-        period; /* a power of 2: what is made of the count, is of the count modulo it and of whether it is less */
+    uint32_t iterations;          /* what is asked */
+    uint32_t first, limit;        /* forms, of the same bits */
+    uint32_t step;                /* form; SYMBOL_NONE: no division by it was met */
+    uint32_t period;              /* a power of 2: only the count modulo it, and whether it is less, decide */
     uint32_t memory;              /* as the thread leaves it; of this run */
     uint32_t visit_count;         /* of the loop's header */
     uint32_t *visits[RUN_VISITS]; /* the first ones: register -> value */
@@ -63,8 +62,8 @@ struct symbolic_run {
         uint32_t branch;
         bool is_taken;
     } decisions[RUN_DECISIONS];
-    uint32_t
-        widened_count; /* numbers of 32 bits that were read as such of 64, which is right where they are from -2^31 (unsigned: 0) to 2^31 - 1 */
+    /* Numbers of 32 bits read as such of 64: right where they are from -2^31 (unsigned: 0) to 2^31 - 1. */
+    uint32_t widened_count;
     struct widened {
         int64_t of_index; /* so many times the index of an iteration, or the one after the last */
         uint32_t rest;    /* form of 64 bits: what is added */
