@@ -5,7 +5,9 @@
 #include "fuser/codegen/cubin.h"
 #include "fuser/codegen/reference.h"
 #include "fuser/codegen/recover.h"
+#include "fuser/kernel/plain.h"
 #include "fuser/kernel/product.h"
+#include "fuser/planner/exactness_copy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,58 +110,6 @@ static const char *loaded_difference(struct program *program, const struct progr
 
 /* --- kernels that call ------------------------------------------------------------------------------ */
 
-/* A kernel and its copy without calls have the text of their instructions in common. PRODUCT_NOWHERE: this
- * one is not in the function: one of a function that the kernel calls. */
-static uint32_t find_in(const struct ptx_function *function, const struct ptx_instruction *instruction)
-{
-    for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (function->instructions[i].text.text == instruction->text.text) return i;
-    return PRODUCT_NOWHERE;
-}
-
-/* Whether a product may reach a sum, once some have no choice any more, or the compiler expands something. */
-static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *recovered)
-{
-    struct product_choice choice;
-    struct ptx_function rounded = *function;
-    size_t size = function->instruction_count * sizeof *function->instructions;
-    rounded.instructions = arena_alloc(arena, size + 1);
-    if (!rounded.instructions) return true;
-    memcpy(rounded.instructions, function->instructions, size);
-    for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (recovered[i])
-            rounded.instructions[i].modifiers[PTX_MOD_RN / 64] |= UINT64_C(1) << PTX_MOD_RN % 64;
-    return !product_find_choice(&rounded, &choice) || choice.sum != PRODUCT_NOWHERE ||
-           choice.expansion != PRODUCT_NOWHERE;
-}
-
-/* The kernel's choices (recover.h) for its copy without calls. NULL where the program's code does not tell
- * how the copy rounds: the functions have products of their own, or a product of the kernel reaches a sum of
- * theirs. */
-static const struct contraction *recover_copy(struct arena *arena, const struct program_kernel *kernel,
-                                              const struct contraction *recovered)
-{
-    const struct ptx_function *copy = kernel->function;
-    struct contraction *own = arena_calloc(arena, copy->instruction_count + 1, sizeof *own);
-    bool *is_recovered = arena_calloc(arena, copy->instruction_count + 1, sizeof *is_recovered);
-    if (!recovered || !own || !is_recovered) return NULL;
-    for (uint32_t i = 0; i < copy->instruction_count; i++) {
-        const struct ptx_instruction *instruction = &copy->instructions[i];
-        if (!product_may_contract(instruction)) continue;
-        uint32_t origin = find_in(kernel->original, instruction);
-        bool is_product = instruction->opcode == PTX_OP_MUL;
-        if (origin == PRODUCT_NOWHERE && is_product) return NULL;
-        if (origin == PRODUCT_NOWHERE) continue;
-        if (kernel->original->instructions[origin].opcode != instruction->opcode) return NULL;
-        own[i] = recovered[origin];
-        if (own[i].summand)
-            own[i].product = find_in(copy, &kernel->original->instructions[recovered[origin].product]);
-        if (own[i].summand && own[i].product == PRODUCT_NOWHERE) return NULL;
-        is_recovered[i] = own[i].round || !is_product;
-    }
-    return leaves_choice(arena, copy, is_recovered) ? NULL : own;
-}
-
 static bool has_calls(const struct ptx_function *function)
 {
     for (uint32_t i = 0; i < function->instruction_count; i++)
@@ -173,7 +123,8 @@ static void recover_rewritten(struct arena *arena, const struct program_kernel *
                               struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
-    exactness->contractions = recover_copy(arena, kernel, exactness->contractions);
+    exactness->contractions =
+        exactness_copy(arena, kernel->original, exactness->contractions, kernel->function);
     bool is_of_calls = has_calls(kernel->original);
     exactness->text =
         is_of_calls
@@ -257,4 +208,36 @@ const struct exactness *exactness_of(struct program *program, struct program_ker
     if (!exactness->text) exactness->text = "to be verified: out of memory";
     kernel->exactness = exactness;
     return exactness;
+}
+
+/* What is said of the kernel, of a copy with other instructions. */
+static void decide_copy(struct program *program, const struct program_kernel *kernel,
+                        const struct ptx_function *copy, struct exactness *exactness)
+{
+    if (exactness->kind != EXACTNESS_NO_CHOICE && exactness->kind != EXACTNESS_SAME_CODE) return;
+    const char *choice = choice_of(program->arena, copy);
+    const struct contraction *contractions = exactness->contractions;
+    exactness->cubin = NULL; /* its code has other counts */
+    exactness->contractions = NULL;
+    if (!choice) return;
+    if (contractions)
+        exactness->contractions = exactness_copy(program->arena, kernel->function, contractions, copy);
+    if (exactness->contractions) return;
+    exactness->kind = EXACTNESS_UNPROVEN;
+    exactness->text = arena_printf(program->arena, "to be verified: %s, and it is written otherwise", choice);
+}
+
+const struct exactness *exactness_of_copy(struct program *program, struct program_kernel *kernel,
+                                          const struct ptx_function *copy)
+{
+    const struct exactness *own = exactness_of(program, kernel);
+    if (!own || !plain_is_renumbered(kernel->function, copy)) return own;
+    for (const struct exactness_of *known = kernel->copies; known; known = known->next)
+        if (known->copy == copy) return &known->exactness;
+    struct exactness_of *found = arena_calloc(program->arena, 1, sizeof *found);
+    if (!found) return NULL;
+    *found = (struct exactness_of){.exactness = *own, .copy = copy, .next = kernel->copies};
+    decide_copy(program, kernel, copy, &found->exactness);
+    kernel->copies = found;
+    return &found->exactness;
 }

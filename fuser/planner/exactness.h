@@ -24,7 +24,17 @@ struct exactness {
         *contractions; /* SAME_CODE: what is known of its code (fuser/codegen/recover.h), or NULL */
 };
 
+struct exactness_of { /* of a copy of a kernel's function */
+    struct exactness exactness;
+    const struct ptx_function *copy;
+    struct exactness_of *next;
+};
+
 /* The kernel has a function (program_function). Never NULL except when memory is out. */
 const struct exactness *exactness_of(struct program *program, struct program_kernel *kernel);
+/* The same, where a member runs a function that was made of the kernel's (kernel/grid_stride.h, for one). Its instructions may be
+ * others, and have other numbers. */
+const struct exactness *exactness_of_copy(struct program *program, struct program_kernel *kernel,
+                                          const struct ptx_function *copy);
 
 #endif

@@ -81,7 +81,8 @@ static bool find_exactness(struct search *search, struct search_group *planned,
     for (uint32_t m = 0; planned->exactness && m < planned->member_count; m++) {
         const struct launch_class *class = search_class(search, planned->launches[planned->member_steps[m]]);
         struct program_kernel *kernel = &search->program->kernels[class->kernel];
-        const struct exactness *exactness = exactness_of(search->program, kernel);
+        const struct exactness *exactness =
+            exactness_of_copy(search->program, kernel, class->summary->function);
         if (!exactness) return false;
         planned->exactness[m] = exactness;
         references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,

@@ -4,7 +4,7 @@ planner_sources = \
 	fuser/planner/contents.c fuser/planner/contents.h \
 	fuser/planner/crew.c fuser/planner/crew.h \
 	fuser/planner/draft.c fuser/planner/draft.h \
-	fuser/planner/exactness.c fuser/planner/exactness.h \
+	fuser/planner/exactness.c fuser/planner/exactness.h fuser/planner/exactness_copy.c fuser/planner/exactness_copy.h \
 	fuser/planner/group_code.c fuser/planner/group_code.h \
 	fuser/planner/grids.c fuser/planner/grids.h \
 	fuser/planner/guards.c fuser/planner/guards.h \

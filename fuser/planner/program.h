@@ -47,6 +47,7 @@ struct program_kernel {
     const char *takes_too_long;
     bool is_examined;
     const struct exactness *exactness; /* NULL until asked for: see exactness.h */
+    struct exactness_of *copies;       /* the same, of copies of its function */
     uint64_t launches, time_ns;        /* over the whole trace; time of the launches that have one */
     uint64_t timed_launches;
     struct plan_sum

@@ -14,9 +14,9 @@
 static const struct {
     const char *name;
     bool is;
-} kernels[] = {{"plain", true},  {"read_only", true},      {"ways", true},
-               {"middle", true}, {"pairs", true},          {"in_place", true},
-               {"sum", false},   {"shared_memory", false}, {"first_only", false}};
+} kernels[] = {{"plain", true},       {"read_only", true}, {"ways", true}, {"middle", true},
+               {"pairs", true},       {"in_place", true},  {"sum", false}, {"shared_memory", false},
+               {"first_only", false}, {"products", true}};
 
 /* In the kernel of this name the n-th such text, from 0, with what is changed. */
 static const struct change {

@@ -70,4 +70,13 @@ __global__ void first_only(float *a, const float *b, int n)
     int first = blockIdx.x * blockDim.x + threadIdx.x;
     for (ALL) a[i] = i == first ? b[i] : 0;
 }
+
+/* Each product has two uses. */
+__global__ void products(float *a, const float *b, int n)
+{
+    for (ALL) {
+        float product = b[i] * 3;
+        a[i] = (product + 2) * product;
+    }
+}
 }

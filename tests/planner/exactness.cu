@@ -80,6 +80,16 @@ __global__ void call_free(float *a, const float *b, int steps)
     a[i] = turned(b[i], steps);
 }
 
+// The loop is unrolled; each copy's product has two uses.
+__global__ void rolled(float *a, const float *b, float x, float y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    for (; i < n; i += stride) {
+        float product = b[i] * x;
+        a[i] = (product + y) * product;
+    }
+}
+
 int main()
 {
     float *a, *b, *c;
@@ -95,6 +105,10 @@ int main()
         blend<<<N / 128, 128>>>(a, c, 0.99f, 0.1f);
         divide<<<N / 128, 128>>>(b, a, 1.7f);
         another<<<N / 128, 128>>>(a, b);
+#ifdef LOOPS
+        rolled<<<5, 128>>>(c, a, 0.99f, 0.1f, N);
+        rolled<<<5, 128>>>(a, c, 0.98f, 0.1f, N);
+#endif
 #ifdef CALLS
         call<<<N / 128, 128>>>(b, a, 0.5f, 3);
         call_free<<<N / 128, 128>>>(a, b, 2);

@@ -62,6 +62,13 @@ member call 'exact: PTX compiled alone reproduces the loaded code, and what it c
 member call_free 'and it calls functions, which become part of it'
 verified yes
 
+echo "a loop that was unrolled, seen as it was written: rounded as each copy of it"
+plan_for_gpu -arch=sm_90 -DLOOPS
+member rolled 'exact: PTX compiled alone reproduces the loaded code'
+says 'grid-stride' "$work/said"
+cat "$work/app.kfplan"/group-*.cu >"$work/source"
+if grep -Eq '"(mul|add|sub)\.f32 ' "$work/source"; then fail "a choice is left"; fi
+
 echo "other registers, other code: reproduced with the same limit"
 plan_for_gpu -arch=sm_90 -maxrregcount=24 -lineinfo
 member blend 'exact: PTX compiled alone reproduces the loaded code'

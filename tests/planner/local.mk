@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-c_tests += tests/planner/test_answers tests/planner/test_planner tests/planner/test_guards tests/planner/test_runs
+c_tests += tests/planner/test_answers tests/planner/test_exactness_copy tests/planner/test_planner tests/planner/test_guards tests/planner/test_runs
 tests_planner_test_answers_LDADD = libfuser.la $(CMOCKA_LIBS)
+tests_planner_test_exactness_copy_LDADD = libfuser.la $(CMOCKA_LIBS)
 tests_planner_test_runs_LDADD = libfuser.la $(CMOCKA_LIBS)
 written_trace_sources = tests/planner/written_trace.c tests/planner/written_trace.h
 tests_planner_test_planner_SOURCES = tests/planner/test_planner.c $(written_trace_sources)
