@@ -13,6 +13,7 @@ libfuser_la_SOURCES += \
 
 # facts of one kernel
 libfuser_la_SOURCES += \
+	fuser/kernel/dead_code.c fuser/kernel/dead_code.h \
 	fuser/kernel/dominators.c fuser/kernel/dominators.h \
 	fuser/kernel/global_index.c fuser/kernel/global_index.h \
 	fuser/kernel/grid_stride.c fuser/kernel/grid_stride.h \
@@ -64,6 +65,8 @@ libfuser_la_SOURCES += \
 	fuser/access/regrid.c fuser/access/regrid.h \
 	fuser/access/shifts.c \
 	fuser/access/sources.c \
+	fuser/access/staging.c fuser/access/staging.h \
+	fuser/access/unstage.c fuser/access/unstage.h \
 	fuser/access/uniform.c fuser/access/uniform.h \
 	fuser/access/expansion.c fuser/access/expansion.h \
 	fuser/access/expansion_values.c \

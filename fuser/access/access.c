@@ -203,7 +203,7 @@ static void widen_base(struct access_base *base, const struct access *access, co
     base->to = is_first || to > base->to ? to : base->to;
 }
 
-static isl_map *relation_of(struct analysis *analysis, isl_pw_aff *form, isl_set *domain, unsigned depth)
+isl_map *access_relation(struct analysis *analysis, isl_pw_aff *form, isl_set *domain, unsigned depth)
 {
     isl_map *map = isl_map_from_pw_aff(isl_pw_aff_intersect_domain(form, isl_set_copy(domain)));
     unsigned kept = ACCESS_THREAD_DIMENSIONS + depth, inner = analysis->first_counter + depth;
@@ -318,7 +318,7 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
     *hull = range;
     affine_bounds(analysis, form, domain, hull);
     access->relation =
-        relation_of(analysis, form, domain, loop == LOOPS_NONE ? 0 : analysis->forest->loops[loop].depth);
+        access_relation(analysis, form, domain, loop == LOOPS_NONE ? 0 : analysis->forest->loops[loop].depth);
     if (!access->relation) {
         affine_recover(analysis);
         access->reason = reason_at(analysis, access->instruction, "its relation takes too long to compute");
@@ -330,7 +330,7 @@ static bool describe_address(struct analysis *analysis, const struct value *addr
 }
 
 /* The instances that run the current instruction, its guard included. */
-static struct instances access_instances(struct analysis *analysis, const struct ptx_instruction *instruction)
+struct instances access_instances(struct analysis *analysis, const struct ptx_instruction *instruction)
 {
     struct instances run = analysis->blocks[analysis->block].in;
 
@@ -371,7 +371,8 @@ static bool describe_access(struct analysis *analysis, uint32_t index)
                                                                 : ACCESS_READ,
                             .ends_loop = analysis->ends_loop && analysis->ends_loop[index],
                             .is_unordered = is_unordered(instruction),
-                            .is_uncached_order = is_ordered(instruction)};
+                            .is_uncached_order = is_ordered(instruction),
+                            .was_staged = analysis->input->was_staged && analysis->input->was_staged[index]};
     struct range hull;
     int64_t factors[ACCESS_MOST_SHIFTS] = {0};
 
@@ -653,8 +654,13 @@ static bool run_passes(struct analysis *analysis)
     return false;
 }
 
+struct visitor {
+    access_visit *visit; /* or NULL */
+    void *context;
+};
+
 static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct access_summary *summary,
-                         bool trust, bool *retry)
+                         bool trust, const struct visitor *visitor, bool *retry)
 {
     struct analysis analysis = {.ctx = ctx,
                                 .input = input,
@@ -675,9 +681,11 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     memcpy(summary->block, input->block, sizeof summary->block);
     summary->dynamic_shared = input->dynamic_shared;
     summary->is_regridded = input->is_regridded;
+    summary->is_unstaged = input->was_staged;
     bool done =
         variables_collect(summary->arena, input->function, &summary->variables) && run_passes(&analysis);
     *retry = done && writes_trusted_variable(&analysis);
+    if (done && !*retry && visitor->visit) visitor->visit(&analysis, visitor->context);
     if (!done) summary->refusal = analysis.refusal ? analysis.refusal : "out of memory";
     free_isl(&analysis);
     if (!done || *retry) access_summary_clear(summary);
@@ -686,6 +694,13 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
 
 struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *input)
 {
+    return access_analyse_with(ctx, input, NULL, NULL);
+}
+
+struct access_summary *access_analyse_with(isl_ctx *ctx, const struct launch_input *input,
+                                           access_visit *visit, void *context)
+{
+    const struct visitor visitor = {visit, context};
     struct arena *arena = arena_create();
     struct access_summary *summary = arena ? arena_alloc(arena, sizeof *summary) : NULL;
     unsigned long callers_quota = isl_ctx_get_max_operations(ctx);
@@ -699,8 +714,8 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
     isl_ctx_reset_error(ctx);
     isl_ctx_reset_operations(ctx);
     if (callers_quota == 0) isl_ctx_set_max_operations(ctx, ANALYSIS_OPERATIONS);
-    analyse_once(ctx, input, summary, true, &retry);
-    if (retry) analyse_once(ctx, input, summary, false, &retry);
+    analyse_once(ctx, input, summary, true, &visitor, &retry);
+    if (retry) analyse_once(ctx, input, summary, false, &visitor, &retry);
     isl_ctx_reset_error(ctx);
     isl_ctx_set_max_operations(ctx, callers_quota);
     isl_ctx_reset_operations(ctx);

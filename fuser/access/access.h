@@ -47,7 +47,8 @@ struct launch_input {
      * summary): then the others must be tried alone. No pointers; ACCESS_MOST_SHIFTS at most. */
     const struct launch_shift *shifts;
     uint32_t shift_count;
-    bool is_regridded; /* another grid than the program's: regrid.h */
+    bool is_regridded;      /* another grid than the program's, or other threads that load: regrid.h, unstage.h */
+    const bool *was_staged; /* by instruction, or NULL: loads that other threads run in the program (unstage.h) */
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };
@@ -94,6 +95,7 @@ struct access {
      * group touches that, so that whatever comes of it may come of the launch alone. */
     bool is_unordered;
     bool is_uncached_order; /* volatile, relaxed, acquire, release: keeps its order and is never forwarded */
+    bool was_staged;        /* as its input says of the instruction */
     bool rest_is_old;       /* what no member before has written it reads from the old contents (rename.h) */
     const char *reason;     /* of what is not exact, with the PTX line; NULL */
 };
@@ -124,6 +126,7 @@ struct access_summary {
     const struct ptx_function *function;
     uint32_t grid[3], block[3], dynamic_shared;
     bool is_regridded; /* as its input */
+    bool is_unstaged;  /* it has loads that were staged: unstage.h */
     /* NULL, or why the launch cannot be analysed at all ("kernel f, line 12: ..."): then nothing below is valid. */
     const char *refusal;
     bool takes_too_long; /* refused for that: other launches of the kernel will take as long */

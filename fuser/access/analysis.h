@@ -305,6 +305,18 @@ const char *legality_check(struct analysis *analysis);
 /* The load or atomic for which a loop may wait, or -1. Fills ends_loop where there are loops. */
 int64_t waiting_find(struct analysis *analysis);
 
+/* --- access.c ------------------------------------------------------------------------------------------ */
+/* Sees the analysis of a launch once all is found. */
+typedef void access_visit(struct analysis *analysis, void *context);
+/* As access_analyse. */
+struct access_summary *access_analyse_with(isl_ctx *ctx, const struct launch_input *input,
+                                           access_visit *visit, void *context);
+/* { L[bz, by, bx, tz, ty, tx, i0, ...] -> [form] } on the domain, with so many loops. NULL: isl gave up. */
+__isl_give isl_map *access_relation(struct analysis *analysis, __isl_take isl_pw_aff *form,
+                                    __isl_keep isl_set *domain, unsigned depth);
+/* The instances that run the current instruction, its guard included. The set is the caller's. */
+struct instances access_instances(struct analysis *analysis, const struct ptx_instruction *instruction);
+
 /* --- access_summary.c -------------------------------------------------------------------------------- */
 /* Without accesses, bases, threads and rounds, which are released. */
 void access_summary_clear(struct access_summary *summary);

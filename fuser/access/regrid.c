@@ -214,7 +214,8 @@ static bool is_apart(struct memo *memo, struct touches *touches, uint32_t a, uin
     if (launch->bindings[first->base].array != launch->bindings[second->base].array) return false;
     enum overlap overlap =
         overlap_test(memo, touches_get(memo, touches, a), touches_get(memo, touches, b), OVERLAP_SAME);
-    return overlap == OVERLAP_NONE || overlap == OVERLAP_SAME;
+    bool was_staged = first->was_staged || second->was_staged; /* by another thread, and earlier */
+    return overlap == OVERLAP_NONE || (overlap == OVERLAP_SAME && !was_staged);
 }
 
 bool regrid_is_apart(struct memo *memo, const struct bound_launch *launch)

@@ -35,7 +35,7 @@ bool regrid_is_guarded(const struct regrid_seen *seen, const struct access_summa
 /* Rule 4, as far as the launch alone tells, wherever its pointers lead: asked of each once, as one that fails it is better
  * seen as it is. */
 bool regrid_may_be_apart(isl_ctx *ctx, const struct access_summary *summary);
-/* Rule 4; false also where it is not known. */
+/* Rule 4, and the same of loads that other threads run in the program (unstage.h); false also where it is not known. */
 bool regrid_is_apart(struct memo *memo, const struct bound_launch *launch);
 
 #endif

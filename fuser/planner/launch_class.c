@@ -7,6 +7,7 @@
 #include "fuser/access/array_range.h"
 #include "fuser/access/moved.h"
 #include "fuser/access/regrid.h"
+#include "fuser/access/unstage.h"
 #include "fuser/codegen/codegen.h"
 #include "fuser/planner/contents.h"
 #include "fuser/planner/grids.h"
@@ -25,6 +26,12 @@ struct class_bucket {
     uint32_t *classes;
     uint32_t count, capacity;
     UT_hash_handle hh;
+};
+
+struct written_function {
+    const struct ptx_function *function;
+    struct hash128 hash; /* of its text */
+    struct written_function *next;
 };
 
 static struct hash128 bucket_key(const struct program_launch *launch)
@@ -76,6 +83,54 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
     return NULL;
 }
 
+/* The same function for the same text, so that classes can be alike. */
+static const struct ptx_function *known_function(struct launch_classes *classes,
+                                                 const struct ptx_function *function)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out) ptx_print_function(out, function);
+    if (!out || fclose(out)) return NULL;
+    struct hash128 hash = hash_bytes(text, length);
+    free(text);
+    struct written_function *written = classes->written;
+    while (written && (written->function->module != function->module || !hash_equal(written->hash, hash)))
+        written = written->next;
+    if (written) return written->function;
+    written = arena_alloc(classes->program->arena, sizeof *written);
+    if (!written) return NULL;
+    *written = (struct written_function){function, hash, classes->written};
+    classes->written = written;
+    return function;
+}
+
+/* As a launch without what it stages in shared memory, where it can be seen so; or NULL. */
+static struct access_summary *analyse_unstaged(struct launch_classes *classes, struct launch_class *class,
+                                               const struct launch_input *input)
+{
+    struct arena *arena = classes->program->arena;
+    struct staging staging;
+    struct launch_input other = *input;
+    struct access_summary *summary = NULL;
+    if (!staging_may_be(input->function)) return NULL;
+    other.function = staging_find(classes->ctx, input, &staging)
+                         ? unstage_function(arena, input->function, &staging)
+                         : NULL;
+    if (other.function) other.function = known_function(classes, other.function);
+    other.was_staged = other.function ? unstage_loads(arena, input->function, other.function) : NULL;
+    other.dynamic_shared = 0;
+    other.is_regridded = true;
+    if (other.was_staged) summary = shift_analyse(classes->program, class, classes->ctx, &other);
+    const struct regrid_seen seen = {.summaries = {staging.summary}};
+    bool is_sound = summary && !summary->refusal && !summary->no_member && !summary->whole_block &&
+                    regrid_may_be_apart(classes->ctx, summary) && regrid_is_guarded(&seen, summary);
+    staging_close(&staging);
+    if (is_sound) return summary;
+    access_summary_free(summary);
+    return NULL;
+}
+
 static bool describe(struct launch_classes *classes, const struct launch_class *class,
                      const struct ptx_function *function, struct launch_input *input)
 {
@@ -121,6 +176,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
     class->summary = analyse_regridded(classes, class, &input);
+    if (!class->summary) class->summary = analyse_unstaged(classes, class, &input);
     if (!class->summary) class->summary = shift_analyse(program, class, classes->ctx, &input);
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
@@ -137,7 +193,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
     if (class->summary) class->keeps_place = class->summary->keeps_place;
     uint64_t shared = (uint64_t)kernel->record->static_shared + record->dynamic_shared;
-    if (class->summary && !class->no_member && shared > GROUP_MOST_SHARED)
+    if (class->summary && !class->summary->is_unstaged && !class->no_member && shared > GROUP_MOST_SHARED)
         class->no_member =
             arena_printf(program->arena, "it uses %llu bytes of shared memory: a fused kernel may declare %d",
                          (unsigned long long)shared, GROUP_MOST_SHARED);

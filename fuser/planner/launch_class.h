@@ -41,6 +41,7 @@ struct launch_classes {
     struct grids *grids;              /* NULL: launches are seen as they are */
     struct class_bucket *buckets;     /* uthash: by kernel, shape and pointer words */
     uint32_t *of_launch;              /* launch -> class */
+    struct written_function *written; /* functions that were made for launches */
     struct class_variable *variables; /* of modules that some launch uses: their arrays' numbers */
     uint32_t variable_count;
 };

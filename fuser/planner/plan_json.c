@@ -125,6 +125,8 @@ static const char *threads_text(const struct search *search, const struct group 
     const struct access_summary *summary = group->members[member].summary;
     const char *text = remap_text(search, group, member);
     if (!summary->is_regridded) return text;
+    if (summary->is_unstaged)
+        return arena_printf(search->arena, "%s; what it stages in shared memory is read where it lies", text);
     return arena_printf(search->arena, "%s; a thread for each iteration of its grid-stride loop", text);
 }
 
