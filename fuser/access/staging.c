@@ -241,8 +241,8 @@ static isl_pw_aff *address_form(struct analysis *analysis, const struct ptx_oper
     return form ? affine_shift(analysis, form, operand->value) : NULL;
 }
 
-/* { L[...] -> [number of the byte] }; NULL: not known. */
-static isl_map *describe(struct finding *finding, uint32_t number, bool *is_exact)
+/* { L[...] -> [number of the byte] }; NULL: not known. *is_idle: no thread runs it. */
+static isl_map *describe(struct finding *finding, uint32_t number, bool *is_exact, bool *is_idle)
 {
     struct analysis *analysis = finding->analysis;
     const struct ptx_instruction *instruction = &analysis->function->instructions[number];
@@ -253,7 +253,8 @@ static isl_map *describe(struct finding *finding, uint32_t number, bool *is_exac
     analysis->instruction = number;
     struct instances run = access_instances(analysis, instruction);
     *is_exact = run.is_exact;
-    isl_pw_aff *form = operand && run.set ? address_form(analysis, operand, &range) : NULL;
+    *is_idle = isl_set_is_empty(run.set) == isl_bool_true;
+    isl_pw_aff *form = operand && run.set && !*is_idle ? address_form(analysis, operand, &range) : NULL;
     if (form) affine_bounds(analysis, form, run.set, &range);
     if (form && fits_variable(finding, &range, ptx_access_bytes(instruction)))
         bytes = access_relation(analysis, form, run.set, depth_of(analysis, analysis->block));
@@ -397,13 +398,14 @@ static bool add_store(struct finding *finding, uint32_t number)
 {
     const struct ptx_instruction *instruction = &finding->function->instructions[number];
     struct store *store = &finding->stores[finding->store_count];
-    bool is_exact;
+    bool is_exact, is_idle;
     if (finding->store_count == MOST_STORES || !is_plain_access(instruction) || instruction->vector != 1)
         return false;
     *store = (struct store){.instruction = number, .width = ptx_access_bytes(instruction)};
     finding->store_count++;
     if (!find_phase(finding, number, &store->phase)) return false;
-    store->bytes = describe(finding, number, &is_exact);
+    store->bytes = describe(finding, number, &is_exact, &is_idle);
+    if (is_idle) return true;
     if (!store->bytes || !is_exact) return false;
     const struct ptx_operand *from = &instruction->operands[1];
     isl_set *instances = isl_map_domain(isl_map_copy(store->bytes));
@@ -525,6 +527,7 @@ static bool add_piece(struct reading *reading, const struct origin *source, isl_
 /* What the store gives to whom, once a thread. *threads: those that have their byte already. */
 static bool add_pieces(struct reading *reading, const struct store *store, isl_set **threads)
 {
+    if (!store->bytes) return true; /* no thread runs it */
     isl_map *writers = writers_of(reading, store);
     isl_bool is_empty = isl_map_is_empty(writers);
     if (is_empty != isl_bool_false) {
@@ -605,13 +608,13 @@ static bool add_load(struct finding *finding, uint32_t number)
 {
     const struct ptx_instruction *instruction = &finding->function->instructions[number];
     struct reading reading = {.finding = finding, .width = ptx_access_bytes(instruction)};
-    bool is_exact;
+    bool is_exact, is_idle;
     if (finding->staging->load_count == STAGING_MOST_LOADS || !is_plain_access(instruction) ||
         instruction->vector != 1 || instruction->guard >= 0 ||
         finding->analysis->forest->loop_of[block_of(finding, number)] != LOOPS_NONE ||
         !find_phase(finding, number, &reading.phase))
         return false;
-    reading.bytes = describe(finding, number, &is_exact);
+    reading.bytes = describe(finding, number, &is_exact, &is_idle);
     struct staged_load *load = &finding->staging->loads[finding->staging->load_count++];
     isl_set *all = reading.bytes ? isl_map_domain(isl_map_copy(reading.bytes)) : NULL;
     isl_set *told = all ? isl_set_empty(isl_set_get_space(all)) : NULL;

@@ -5,7 +5,10 @@
 #include "fuser/kernel/dead_code.h"
 #include "fuser/kernel/inline_move.h"
 
+#include <isl/aff.h>
 #include <isl/constraint.h>
+#include <isl/ilp.h>
+#include <isl/space.h>
 #include <isl/val.h>
 #include <string.h>
 
@@ -15,6 +18,10 @@ struct sum { /* of coordinates times factors, and a pointer */
     int64_t of[ACCESS_THREAD_DIMENSIONS];
     uint32_t argument;
     int32_t reg;
+};
+struct condition { /* of a predicate register */
+    int32_t reg;
+    bool is_negated;
 };
 struct writing {
     struct arena *arena;
@@ -277,25 +284,116 @@ static int32_t write_part(struct writing *writing, isl_basic_set *part)
     return is ? all : -1;
 }
 
-/* The register of whether the thread is among them, of those that run the load. */
-static int32_t write_threads(struct writing *writing, const struct staged_load *load, isl_set *threads)
+/* factor * ctaid + tid, along an axis that the load's address is a sum of: where the thread is, in elements. False: along no such. */
+static bool place_along(const struct staged_load *load, int d, isl_space *space, isl_aff **place)
+{
+    const int64_t *of = load->pieces[0].from.of;
+    if (!of[d + AXES] || of[d] % of[d + AXES]) return false;
+    isl_ctx *ctx = isl_space_get_ctx(space);
+    *place = isl_aff_zero_on_domain(isl_local_space_from_space(isl_space_copy(space)));
+    *place = isl_aff_set_coefficient_si(*place, isl_dim_in, d + AXES, 1);
+    *place =
+        isl_aff_set_coefficient_val(*place, isl_dim_in, d, isl_val_int_from_si(ctx, of[d] / of[d + AXES]));
+    return true;
+}
+
+/* The bound that these threads keep and some other does not; box is added to. side: 1: from below, -1: from above */
+static isl_basic_set *add_bound(isl_basic_set *box, const struct staged_load *load, isl_set *threads,
+                                isl_aff *place, int side)
+{
+    isl_aff *along =
+        isl_aff_scale_val(isl_aff_copy(place), isl_val_int_from_si(isl_aff_get_ctx(place), side));
+    isl_val *own = isl_set_min_val(threads, along), *all = isl_set_min_val(load->threads, along);
+    if (isl_val_is_int(own) == isl_bool_true && isl_val_is_int(all) == isl_bool_true &&
+        isl_val_gt(own, all) == isl_bool_true) {
+        along = isl_aff_add_constant_val(along, isl_val_neg(isl_val_copy(own)));
+        box = isl_basic_set_add_constraint(box, isl_inequality_from_aff(isl_aff_copy(along)));
+    }
+    isl_val_free(own);
+    isl_val_free(all);
+    isl_aff_free(along);
+    return box;
+}
+
+/* Where the threads lie between bounds along the axes, as those do whose element is inside of an array. */
+static isl_basic_set *find_box(const struct staged_load *load, isl_set *threads)
+{
+    isl_space *space = isl_set_get_space(threads);
+    isl_basic_set *box = isl_basic_set_universe(isl_space_copy(space));
+    for (int d = 0; d < AXES; d++) {
+        isl_aff *place;
+        if (!place_along(load, d, space, &place)) continue;
+        box = add_bound(box, load, threads, place, 1);
+        box = add_bound(box, load, threads, place, -1);
+        isl_aff_free(place);
+    }
+    isl_space_free(space);
+    return box;
+}
+
+static isl_basic_set *find_hull(const struct staged_load *load, isl_set *threads)
+{
+    isl_basic_set *hull = isl_set_simple_hull(isl_set_remove_divs(isl_set_copy(threads)));
+    return isl_basic_set_gist(hull, isl_set_simple_hull(isl_set_remove_divs(isl_set_copy(load->threads))));
+}
+
+/* Constraints that part these threads from the others that run the load; NULL: there are none such. */
+static isl_basic_set *find_constraints(const struct staged_load *load, isl_set *threads)
+{
+    static isl_basic_set *(*const ways[])(const struct staged_load *, isl_set *) = {find_box, find_hull};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        isl_basic_set *found = ways[i](load, threads);
+        isl_set *told =
+            isl_set_intersect(isl_set_from_basic_set(isl_basic_set_copy(found)), isl_set_copy(load->threads));
+        bool is = isl_set_is_equal(told, threads) == isl_bool_true;
+        isl_set_free(told);
+        if (is) return found;
+        isl_basic_set_free(found);
+    }
+    return NULL;
+}
+
+static bool write_constraints(struct writing *writing, const struct staged_load *load, isl_set *threads,
+                              int32_t *reg)
+{
+    isl_basic_set *constraints = find_constraints(load, threads);
+    if (!constraints) return false;
+    *reg = write_part(writing, constraints);
+    isl_basic_set_free(constraints);
+    return *reg >= 0;
+}
+
+static bool write_parts(struct writing *writing, const struct staged_load *load, isl_set *threads,
+                        int32_t *reg)
 {
     isl_set *set = isl_set_coalesce(isl_set_gist(isl_set_copy(threads), isl_set_copy(load->threads)));
     isl_basic_set_list *list = set ? isl_set_get_basic_set_list(set) : NULL;
     isl_size count = list ? isl_basic_set_list_size(list) : 0;
-    int32_t any = -1;
     bool is = count > 0 && count <= MOST_PARTS;
+    *reg = -1;
     for (int i = 0; is && i < count; i++) {
         isl_basic_set *part = isl_basic_set_list_get_basic_set(list, i);
         int32_t one = write_part(writing, part);
         isl_basic_set_free(part);
         is = one >= 0;
-        if (is) any = join(writing, "or.pred", any, one);
+        if (is) *reg = join(writing, "or.pred", *reg, one);
     }
     isl_basic_set_list_free(list);
     isl_set_free(set);
-    if (!is) writing->has_failed = true;
-    return any;
+    return is;
+}
+
+/* Whether the thread reads this piece, of the threads that run the load. */
+static struct condition write_threads(struct writing *writing, const struct staged_load *load, uint32_t piece)
+{
+    struct condition is = {-1, false};
+    if (write_constraints(writing, load, load->pieces[piece].threads, &is.reg)) return is;
+    is.is_negated = load->piece_count == 2;
+    if (is.is_negated && write_constraints(writing, load, load->pieces[1 - piece].threads, &is.reg))
+        return is;
+    is.is_negated = false;
+    if (!write_parts(writing, load, load->pieces[piece].threads, &is.reg)) writing->has_failed = true;
+    return is;
 }
 
 /* --- loads ------------------------------------------------------------------------------------------- */
@@ -316,13 +414,14 @@ static void write_address(struct writing *writing, const struct staged_load *loa
                                     of_number(address->value));
             address->value = 0;
         }
-        int32_t is = write_threads(writing, load, piece->threads);
+        struct condition is = write_threads(writing, load, p);
         int32_t other = emit_two(writing, &writing->body, "add.s64",
                                  of_register(sum_of(writing, piece->from.of, piece->argument)),
                                  of_number(piece->from.constant));
-        if (is < 0) return;
-        address->reg = emit_three(writing, &writing->body, "selp.b64", of_register(other),
-                                  of_register(address->reg), of_register(is));
+        if (is.reg < 0) return;
+        struct ptx_operand a = of_register(other), b = of_register(address->reg);
+        address->reg = emit_three(writing, &writing->body, "selp.b64", is.is_negated ? b : a,
+                                  is.is_negated ? a : b, of_register(is.reg));
     }
 }
 
@@ -354,12 +453,12 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
         const struct staged_piece *piece = &load->pieces[p];
         if (piece->load != UINT32_MAX) continue;
         write_typed(writing, shared, PTX_OP_MOV, *piece->number);
-        int32_t is = write_threads(writing, load, piece->threads);
-        if (is < 0) return;
+        struct condition is = write_threads(writing, load, p);
+        if (is.reg < 0) return;
         if (*label == UINT32_MAX)
             *label = inline_add_label(&writing->body,
                                       arena_printf(writing->arena, "$kfuse_staged_%u", load->instruction));
-        inline_add_branch(&writing->body, writing->place, is, false, *label);
+        inline_add_branch(&writing->body, writing->place, is.reg, is.is_negated, *label);
     }
 }
 
