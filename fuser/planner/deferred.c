@@ -383,9 +383,23 @@ static void keep_inputs(const struct search_group *group, struct stale *stale,
         }
 }
 
-/* Launches that are passed over have nothing to do with it. */
-static void spare_passed(struct search *search, const struct search_group *group, struct stale *stale)
+/* What a launch that is passed over touches is stored. */
+static void spare_reach(struct search *search, const struct search_group *group,
+                        const struct array_range *reach)
 {
+    struct stale *stale = &group->deferred->stale;
+    const struct deferred_store use = {(struct search_group *)group, group->launches[0]};
+    for (uint32_t i = 0; i < stale->count; i++) {
+        struct array_range range = stale_at(search, &use, i);
+        if (array_range_meet(reach, &range)) stale->ranges[i].is_stale = false;
+    }
+    stale_restrict(group->group, stale);
+}
+
+/* Launches that are passed over have nothing to do with it. */
+static void spare_passed(struct search *search, const struct search_group *group)
+{
+    struct stale *stale = &group->deferred->stale;
     for (uint32_t s = 0; s < group->step_count; s++) {
         if (group->roles[s] == PLAN_MEMBER) continue;
         if (!draft_may_stand_by(search, group->launches[s])) {
@@ -396,9 +410,7 @@ static void spare_passed(struct search *search, const struct search_group *group
         struct bound_launch bound = pairs_launch(search->pairs, group->launches[s]);
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             struct array_range reach = array_range_reach(&bound, b);
-            for (uint32_t i = 0; i < stale->count; i++)
-                if (array_range_meet(&reach, &stale->ranges[i].range)) stale->ranges[i].is_stale = false;
-            stale_restrict(group->group, stale);
+            spare_reach(search, group, &reach);
             if (bound.summary->bases[b].is_written && group->roles[s] == PLAN_AFTER)
                 keep_inputs(group, stale, &reach);
         }
@@ -491,9 +503,9 @@ static bool begin(struct search *search, struct search_group *group)
     if (!deferred) return false;
     find_stale(search, group, &deferred->stale);
     if (deadline_is_over(search->deadline)) return true; /* isl may have given up: no deferring form */
-    spare_passed(search, group, &deferred->stale);
-    store_unmoved(search, group, &deferred->stale);
     group->deferred = deferred;
+    spare_passed(search, group);
+    store_unmoved(search, group, &deferred->stale);
     form(search, group);
     return true;
 }

@@ -87,8 +87,8 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
         const char *own = writer->kernel->shape == KERNEL_PLANE ? "y * m + x" : "i";
         format = "";
         if (access->is_by_element)
-            kernel_say(writer, "%s + (p%u[%s] > 1 ? %d : %d)", own, access->pointer, own, access->c,
-                       access->other);
+            kernel_say(writer, "%s + (p%u[%s]%s > 1 ? %d : %d)", own, access->pointer, own,
+                       kernel_is_vector(writer, access) ? ".x" : "", access->c, access->other);
         else
             kernel_say(writer, "%s + (v%u > (%s)1 ? %d : %d)", own, writer->values - 1,
                        kernel_value_type(writer), access->c, access->other);
