@@ -503,25 +503,51 @@ static bool find_sum(isl_map *bytes, struct staged_sum *sum)
     return found;
 }
 
-static bool add_piece(struct reading *reading, const struct origin *source, isl_map *writers)
+/* Takes the bytes, which are NULL for a number, and the threads. */
+static bool keep_piece(struct reading *reading, const struct origin *origin, isl_set *threads, isl_map *bytes)
 {
-    isl_set *threads = isl_set_coalesce(isl_map_domain(isl_map_copy(writers)));
-    isl_map *bytes =
-        source->load == UINT32_MAX ? NULL : isl_map_apply_range(writers, isl_map_copy(source->bytes));
-    if (source->load == UINT32_MAX) isl_map_free(writers);
     struct piece *piece = &reading->pieces[reading->piece_count];
-    if (!threads || reading->piece_count == STAGING_MOST_PIECES || (source->load != UINT32_MAX && !bytes)) {
+    bool is_number = origin->load == UINT32_MAX;
+    if (!threads || (!bytes && !is_number) || reading->piece_count == STAGING_MOST_PIECES) {
         isl_set_free(threads);
         isl_map_free(bytes);
         return false;
     }
-    *piece = (struct piece){.bytes = isl_map_coalesce(bytes),
+    *piece = (struct piece){.bytes = bytes,
                             .staged = {.threads = threads,
-                                       .load = source->load,
-                                       .argument = source->argument,
-                                       .number = source->number}};
+                                       .load = origin->load,
+                                       .argument = origin->argument,
+                                       .number = origin->number}};
     reading->piece_count++;
-    return !bytes || find_sum(piece->bytes, &piece->staged.from);
+    return is_number || find_sum(bytes, &piece->staged.from);
+}
+
+/* Where no one sum tells the bytes, as of an index that is clamped: each part with its own. Takes the bytes. */
+static bool keep_parts(struct reading *reading, const struct origin *origin, isl_map *bytes)
+{
+    struct staged_sum sum;
+    if (find_sum(bytes, &sum))
+        return keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(isl_map_copy(bytes))), bytes);
+    bytes = isl_map_make_disjoint(bytes);
+    isl_basic_map_list *list = bytes ? isl_map_get_basic_map_list(bytes) : NULL;
+    isl_size count = list ? isl_basic_map_list_size(list) : 0;
+    bool is = count > 1;
+    for (int i = 0; is && i < count; i++) {
+        isl_map *part = isl_map_from_basic_map(isl_basic_map_list_get_basic_map(list, i));
+        is = keep_piece(reading, origin, isl_map_domain(isl_map_copy(part)), part);
+    }
+    isl_basic_map_list_free(list);
+    isl_map_free(bytes);
+    return is;
+}
+
+/* Takes the writers. */
+static bool add_piece(struct reading *reading, const struct origin *origin, isl_map *writers)
+{
+    if (origin->load == UINT32_MAX)
+        return keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(writers)), NULL);
+    return keep_parts(reading, origin,
+                      isl_map_coalesce(isl_map_apply_range(writers, isl_map_copy(origin->bytes))));
 }
 
 /* What the store gives to whom, once a thread. *threads: those that have their byte already. */
