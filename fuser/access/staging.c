@@ -18,12 +18,16 @@ enum {
     MOST_ORIGINS = 16
 };
 
+struct chain { /* conversions, the last one first */
+    uint32_t of[STAGING_MOST_CONVERSIONS], count;
+};
 struct origin { /* of the values that a store stores */
     isl_set *instances;
     uint32_t load; /* UINT32_MAX: a number */
     isl_map *bytes;
     uint32_t argument;
     const struct ptx_operand *number;
+    struct chain chain;
 };
 struct store {
     uint32_t instruction, phase, width;
@@ -289,7 +293,7 @@ static bool add_number(const struct finding *finding, struct store *store, const
         isl_set_free(instances);
         return false;
     }
-    return add_origin(store, (struct origin){instances, UINT32_MAX, NULL, 0, operand});
+    return add_origin(store, (struct origin){.instances = instances, .load = UINT32_MAX, .number = operand});
 }
 
 static const struct access *access_of(const struct finding *finding, uint32_t instruction)
@@ -310,16 +314,16 @@ static uint32_t element_of(const struct ptx_instruction *load, int32_t reg)
 }
 
 static bool add_loaded(struct finding *finding, struct store *store, const struct ssa_value *value,
-                       isl_set *instances)
+                       isl_set *instances, const struct chain *chain)
 {
     struct analysis *analysis = finding->analysis;
     const struct ptx_instruction *load = &finding->function->instructions[value->instruction];
     const struct access *access = access_of(finding, value->instruction);
     uint32_t bytes = ptx_type_bytes(load->types[0]);
     const struct access_base *base = access ? &analysis->summary->bases[access->base] : NULL;
-    bool is_known = access && access->relation && access->address_is_exact && bytes == store->width &&
-                    load->space == PTX_GLOBAL && is_plain_access(load) &&
-                    base->kind == ACCESS_BASE_ARGUMENT && access_has_word(base) &&
+    bool is_known = access && access->relation && access->address_is_exact &&
+                    (chain->count || bytes == store->width) && load->space == PTX_GLOBAL &&
+                    is_plain_access(load) && base->kind == ACCESS_BASE_ARGUMENT && access_has_word(base) &&
                     analysis->forest->loop_of[block_of(finding, value->instruction)] ==
                         analysis->forest->loop_of[block_of(finding, store->instruction)];
     if (!is_known) {
@@ -327,13 +331,15 @@ static bool add_loaded(struct finding *finding, struct store *store, const struc
         return false;
     }
     int64_t distance = (int64_t)element_of(load, value->reg) * bytes;
-    return add_origin(store, (struct origin){instances, value->instruction,
-                                             overlap_moved(isl_map_copy(access->relation), distance),
-                                             base->argument_offset, NULL});
+    return add_origin(store, (struct origin){.instances = instances,
+                                             .load = value->instruction,
+                                             .bytes = overlap_moved(isl_map_copy(access->relation), distance),
+                                             .argument = base->argument_offset,
+                                             .chain = *chain});
 }
 
 static bool trace(struct finding *finding, struct store *store, uint32_t value, isl_set *instances,
-                  unsigned depth);
+                  const struct chain *chain, unsigned depth);
 
 /* As the store's relation has them. */
 static isl_set *in_loop(const struct finding *finding, const struct store *store, isl_set *set)
@@ -345,7 +351,7 @@ static isl_set *in_loop(const struct finding *finding, const struct store *store
 }
 
 static bool trace_phi(struct finding *finding, struct store *store, const struct ssa_value *phi,
-                      isl_set *instances, unsigned depth)
+                      isl_set *instances, const struct chain *chain, unsigned depth)
 {
     struct analysis *analysis = finding->analysis;
     const struct ptx_block *block = &analysis->cfg->blocks[phi->block];
@@ -363,33 +369,65 @@ static bool trace_phi(struct finding *finding, struct store *store, const struct
         isl_set *set = isl_set_intersect(isl_set_copy(instances), in_loop(finding, store, edge.set));
         isl_bool is_empty = isl_set_is_empty(set);
         is = edge.is_exact && is_empty != isl_bool_error;
-        if (is && !is_empty) is = trace(finding, store, phi->arguments[p], isl_set_copy(set), depth + 1);
+        if (is && !is_empty)
+            is = trace(finding, store, phi->arguments[p], isl_set_copy(set), chain, depth + 1);
         isl_set_free(set);
     }
     isl_set_free(instances);
     return is;
 }
 
+/* A number of the width that is stored, from a register or as it is. */
+static bool is_move(const struct store *store, const struct ptx_instruction *instruction)
+{
+    const struct ptx_operand *operands = instruction->operands;
+    return instruction->opcode == PTX_OP_MOV && instruction->operand_count == 2 &&
+           instruction->type_count == 1 && operands[0].kind == PTX_OPERAND_REGISTER &&
+           !operands[1].is_negated && !operands[1].component &&
+           ptx_type_bytes(instruction->types[0]) == store->width;
+}
+
+static bool is_conversion(const struct ptx_instruction *instruction)
+{
+    return instruction->opcode == PTX_OP_CVT && instruction->operand_count == 2 &&
+           instruction->operands[0].kind == PTX_OPERAND_REGISTER &&
+           instruction->operands[1].kind == PTX_OPERAND_REGISTER && !instruction->operands[0].component &&
+           !instruction->operands[1].component && !instruction->operands[1].is_negated;
+}
+
+/* Of an instruction's result. Takes the instances. */
+static bool trace_definition(struct finding *finding, struct store *store, const struct ssa_value *value,
+                             isl_set *instances, const struct chain *chain, unsigned depth)
+{
+    const struct ptx_instruction *instruction = &finding->function->instructions[value->instruction];
+    const struct ptx_operand *from = instruction->operand_count == 2 ? &instruction->operands[1] : NULL;
+    struct chain longer = *chain;
+    if (ptx_is_load(instruction)) return add_loaded(finding, store, value, instances, chain);
+    if (!chain->count && is_move(store, instruction) &&
+        (from->kind == PTX_OPERAND_FLOAT || from->kind == PTX_OPERAND_INTEGER))
+        return add_number(finding, store, from, instances);
+    if (is_conversion(instruction) && chain->count < STAGING_MOST_CONVERSIONS &&
+        (chain->count || ptx_type_bytes(instruction->types[0]) == store->width))
+        longer.of[longer.count++] = value->instruction;
+    else if (chain->count || !is_move(store, instruction) || from->kind != PTX_OPERAND_REGISTER)
+        from = NULL;
+    if (from)
+        return trace(finding, store, ssa_use(finding->analysis->ssa, value->instruction, from->reg),
+                     instances, &longer, depth + 1);
+    isl_set_free(instances);
+    return false;
+}
+
 /* Takes the instances. */
 static bool trace(struct finding *finding, struct store *store, uint32_t value, isl_set *instances,
-                  unsigned depth)
+                  const struct chain *chain, unsigned depth)
 {
     const struct ssa_value *info = &finding->analysis->ssa->values[value];
-    const struct ptx_instruction *instruction =
-        info->kind == SSA_DEFINITION ? &finding->function->instructions[info->instruction] : NULL;
-    if (depth < MOST_DEPTH && info->kind == SSA_PHI) return trace_phi(finding, store, info, instances, depth);
-    if (depth < MOST_DEPTH && instruction && instruction->guard < 0) {
-        if (ptx_is_load(instruction)) return add_loaded(finding, store, info, instances);
-        const struct ptx_operand *from = instruction->operand_count == 2 ? &instruction->operands[1] : NULL;
-        bool is_move = instruction->opcode == PTX_OP_MOV && from && instruction->type_count == 1 &&
-                       instruction->operands[0].kind == PTX_OPERAND_REGISTER && !from->is_negated &&
-                       !from->component && ptx_type_bytes(instruction->types[0]) == store->width;
-        if (is_move && (from->kind == PTX_OPERAND_FLOAT || from->kind == PTX_OPERAND_INTEGER))
-            return add_number(finding, store, from, instances);
-        if (is_move && from->kind == PTX_OPERAND_REGISTER)
-            return trace(finding, store, ssa_use(finding->analysis->ssa, info->instruction, from->reg),
-                         instances, depth + 1);
-    }
+    if (depth < MOST_DEPTH && info->kind == SSA_PHI)
+        return trace_phi(finding, store, info, instances, chain, depth);
+    if (depth < MOST_DEPTH && info->kind == SSA_DEFINITION &&
+        finding->function->instructions[info->instruction].guard < 0)
+        return trace_definition(finding, store, info, instances, chain, depth);
     isl_set_free(instances);
     return false;
 }
@@ -412,7 +450,8 @@ static bool add_store(struct finding *finding, uint32_t number)
     if (from->kind == PTX_OPERAND_FLOAT || from->kind == PTX_OPERAND_INTEGER)
         return add_number(finding, store, from, instances);
     if (from->kind == PTX_OPERAND_REGISTER && !from->component && !from->is_negated)
-        return trace(finding, store, ssa_use(finding->analysis->ssa, number, from->reg), instances, 0);
+        return trace(finding, store, ssa_use(finding->analysis->ssa, number, from->reg), instances,
+                     &(struct chain){.count = 0}, 0);
     isl_set_free(instances);
     return false;
 }
@@ -517,7 +556,9 @@ static bool keep_piece(struct reading *reading, const struct origin *origin, isl
                             .staged = {.threads = threads,
                                        .load = origin->load,
                                        .argument = origin->argument,
-                                       .number = origin->number}};
+                                       .number = origin->number,
+                                       .conversion_count = origin->chain.count}};
+    memcpy(piece->staged.conversions, origin->chain.of, sizeof piece->staged.conversions);
     reading->piece_count++;
     return is_number || find_sum(bytes, &piece->staged.from);
 }
@@ -581,14 +622,36 @@ static bool add_pieces(struct reading *reading, const struct store *store, isl_s
 
 /* --- pieces that are one ----------------------------------------------------------------------------- */
 
+/* The same instruction, but for its registers. */
+static bool is_same_operation(const struct finding *finding, uint32_t a, uint32_t b)
+{
+    const struct ptx_instruction *first = &finding->function->instructions[a],
+                                 *second = &finding->function->instructions[b];
+    return first->mnemonic.length == second->mnemonic.length &&
+           !memcmp(first->mnemonic.text, second->mnemonic.text, first->mnemonic.length);
+}
+
+static bool converts_alike(const struct finding *finding, const struct staged_piece *a,
+                           const struct staged_piece *b)
+{
+    bool does = a->conversion_count == b->conversion_count &&
+                (!a->conversion_count || finding->function->instructions[a->load].types[0] ==
+                                             finding->function->instructions[b->load].types[0]);
+    for (uint32_t i = 0; does && i < a->conversion_count; i++)
+        does = is_same_operation(finding, a->conversions[i], b->conversions[i]);
+    return does;
+}
+
 /* The other piece's bytes follow the same sum. */
-static bool follows(const struct piece *piece, const struct piece *other)
+static bool follows(const struct finding *finding, const struct piece *piece, const struct piece *other)
 {
     if (piece->staged.load == UINT32_MAX || other->staged.load == UINT32_MAX)
         return piece->staged.load == other->staged.load &&
                piece->staged.number->kind == other->staged.number->kind &&
                piece->staged.number->value == other->staged.number->value;
-    if (piece->staged.argument != other->staged.argument) return false;
+    if (piece->staged.argument != other->staged.argument ||
+        !converts_alike(finding, &piece->staged, &other->staged))
+        return false;
     isl_map *sum = sum_map(isl_map_get_ctx(other->bytes), &piece->staged.from);
     bool does = isl_map_is_subset(other->bytes, sum) == isl_bool_true;
     isl_map_free(sum);
@@ -603,7 +666,8 @@ static uint32_t find_leader(const struct reading *reading)
         uint32_t count = 0;
         if (reading->pieces[p].is_taken) continue;
         for (uint32_t q = 0; q < reading->piece_count; q++)
-            count += !reading->pieces[q].is_taken && follows(&reading->pieces[p], &reading->pieces[q]);
+            count += !reading->pieces[q].is_taken &&
+                     follows(reading->finding, &reading->pieces[p], &reading->pieces[q]);
         /* of a few threads alone, a sum may be any of several */
         count = 4 * count + 2 * (reading->pieces[p].staged.load != UINT32_MAX) + (p == 0);
         if (count <= most) continue;
@@ -622,7 +686,7 @@ static void join_pieces(struct reading *reading, struct staged_load *load)
         reading->pieces[leader].is_taken = true;
         for (uint32_t p = 0; p < reading->piece_count; p++) {
             struct piece *piece = &reading->pieces[p];
-            if (piece->is_taken || !follows(&reading->pieces[leader], piece)) continue;
+            if (piece->is_taken || !follows(reading->finding, &reading->pieces[leader], piece)) continue;
             joined->threads = isl_set_union(joined->threads, isl_set_copy(piece->staged.threads));
             piece->is_taken = true;
         }

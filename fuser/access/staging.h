@@ -4,7 +4,8 @@
  *
  * A load from shared memory is told where, for each thread that runs it, exactly one thread of its block, in exactly one iteration,
  * stores the byte that is read, and does so before a barrier that the reading thread has passed since. What is stored must
- * have been loaded from global memory, or be a number: then the reading thread may as well load the one, or have the other.
+ * have been loaded from global memory, perhaps converted, or be a number: then the reading thread may as well load the one, or
+ * have the other.
  *
  * Stores count where all is known of them: which threads run them, and where they store. Everything in shared memory is accessed by
  * its variable's name and in one width, inside the variable; loads lie in no loop. Else nothing is told. */
@@ -13,7 +14,7 @@
 
 #include "fuser/access/access.h"
 
-enum { STAGING_MOST_PIECES = 16, STAGING_MOST_LOADS = 1024 };
+enum { STAGING_MOST_CONVERSIONS = 3, STAGING_MOST_PIECES = 16, STAGING_MOST_LOADS = 1024 };
 
 struct staged_sum { /* constant + of[0] * ctaid.z + of[1] * ctaid.y + ... + of[5] * tid.x */
     int64_t constant, of[ACCESS_THREAD_DIMENSIONS];
@@ -22,14 +23,17 @@ struct staged_piece { /* what some of the threads read */
     isl_set *threads; /* { L[bz, by, bx, tz, ty, tx] } */
     /* The load from global memory whose value it is; UINT32_MAX: it is a number. */
     uint32_t load;
-    uint32_t argument;                /* of the load: the word of the arguments that points to its array */
-    struct staged_sum from;           /* bytes behind that pointer */
+    uint32_t argument;      /* of the load: the word of the arguments that points to its array */
+    struct staged_sum from; /* bytes behind that pointer */
+    uint32_t conversions[STAGING_MOST_CONVERSIONS],
+        conversion_count;             /* of what is loaded: instructions, the last one first */
     const struct ptx_operand *number; /* as an operand of mov */
 };
 struct staged_load {
     uint32_t instruction;
     isl_set *threads; /* that run it, or more */
-    struct staged_piece pieces[STAGING_MOST_PIECES]; /* disjoint; together all threads. The first: most kinds of them. */
+    struct staged_piece
+        pieces[STAGING_MOST_PIECES]; /* disjoint; together all threads. The first: most kinds of them. */
     uint32_t piece_count;
 };
 struct staging { /* of a function in plain form */

@@ -462,27 +462,78 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
     }
 }
 
+/* All that is loaded is converted alike, and the numbers are of the type that is read. */
+static bool may_be_written(const struct writing *writing, const struct staged_load *load)
+{
+    const struct ptx_instruction *instructions = writing->function->instructions;
+    const struct ptx_instruction *shared = &instructions[load->instruction];
+    const struct staged_piece *first = &load->pieces[0];
+    bool may = load->piece_count;
+    for (uint32_t p = 0; may && p < load->piece_count; p++) {
+        const struct staged_piece *piece = &load->pieces[p];
+        if (piece->load == UINT32_MAX)
+            may = (p > 0 || load->piece_count == 1) && ptx_type_bytes(shared->types[0]) >= 4 &&
+                  (piece->number->kind == PTX_OPERAND_FLOAT) == ptx_type_is_float(shared->types[0]);
+        else
+            may = piece->conversion_count == first->conversion_count &&
+                  (!piece->conversion_count ||
+                   instructions[piece->load].types[0] == instructions[first->load].types[0]);
+        for (uint32_t i = 0; may && piece->load != UINT32_MAX && i < piece->conversion_count; i++) {
+            struct ptx_span a = instructions[piece->conversions[i]].mnemonic,
+                            b = instructions[first->conversions[i]].mnemonic;
+            may = a.length == b.length && !memcmp(a.text, b.text, a.length);
+        }
+    }
+    return may;
+}
+
+/* What is loaded is converted as the program converts it before it stages it. */
+static void write_conversions(struct writing *writing, const struct staged_load *load,
+                              struct ptx_operand address)
+{
+    const struct ptx_function *function = writing->function;
+    const struct staged_piece *piece = &load->pieces[0];
+    const struct ptx_instruction *shared = &function->instructions[load->instruction];
+    struct ptx_instruction loaded = function->instructions[piece->load];
+    const struct ptx_operand *first =
+        &function->instructions[piece->conversions[piece->conversion_count - 1]].operands[1];
+    struct ptx_operand operands[2] = {
+        of_register(new_register(writing, function->registers[first->reg].type)), address};
+    loaded.operands = operands;
+    write_typed(writing, &loaded, PTX_OP_LD, address);
+    for (uint32_t i = piece->conversion_count; i-- > 0;) {
+        const struct ptx_instruction *conversion = &function->instructions[piece->conversions[i]];
+        int32_t reg = new_register(writing, function->registers[conversion->operands[0].reg].type);
+        struct ptx_operand own[2] = {of_register(reg), operands[0]};
+        struct ptx_instruction copy = *conversion;
+        put(writing, &writing->body, copy, own, 2);
+        operands[0] = own[0];
+    }
+    struct ptx_instruction moved = *shared;
+    moved.types[0] = ptx_type_bytes(shared->types[0]) == 8 ? PTX_B64 : PTX_B32;
+    write_typed(writing, &moved, PTX_OP_MOV, operands[0]);
+}
+
 static void write_load(struct writing *writing, const struct staged_load *load)
 {
     const struct ptx_instruction *shared = &writing->function->instructions[load->instruction];
     struct ptx_operand address;
     uint32_t label = UINT32_MAX;
-    bool is_float = ptx_type_is_float(shared->types[0]);
-    for (uint32_t p = 0; p < load->piece_count; p++) {
-        const struct ptx_operand *number = load->pieces[p].number;
-        bool is_number = load->pieces[p].load == UINT32_MAX;
-        writing->has_failed |= is_number && (p == 0 ? load->piece_count > 1 : false);
-        writing->has_failed |= is_number && ((number->kind == PTX_OPERAND_FLOAT) != is_float ||
-                                             ptx_type_bytes(shared->types[0]) < 4);
+    if (!may_be_written(writing, load) ||
+        (load->pieces[0].conversion_count && ptx_type_bytes(shared->types[0]) < 4)) {
+        writing->has_failed = true;
+        return;
     }
-    if (writing->has_failed || !load->piece_count) return;
     if (load->pieces[0].load == UINT32_MAX) {
         write_typed(writing, shared, PTX_OP_MOV, *load->pieces[0].number);
         return;
     }
     write_numbers(writing, load, &label);
     write_address(writing, load, &address);
-    write_typed(writing, shared, PTX_OP_LD, address);
+    if (load->pieces[0].conversion_count)
+        write_conversions(writing, load, address);
+    else
+        write_typed(writing, shared, PTX_OP_LD, address);
     if (label != UINT32_MAX) inline_set_label(&writing->body, label);
 }
 
