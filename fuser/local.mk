@@ -65,7 +65,8 @@ libfuser_la_SOURCES += \
 	fuser/access/regrid.c fuser/access/regrid.h \
 	fuser/access/shifts.c \
 	fuser/access/sources.c \
-	fuser/access/staging.c fuser/access/staging.h \
+	fuser/access/staging.c fuser/access/staging.h fuser/access/staging_finding.h \
+	fuser/access/staging_load.c fuser/access/staging_phase.c fuser/access/staging_store.c \
 	fuser/access/unstage.c fuser/access/unstage.h \
 	fuser/access/uniform.c fuser/access/uniform.h \
 	fuser/access/expansion.c fuser/access/expansion.h \

@@ -431,6 +431,7 @@ static bool collect_words(struct analysis *analysis)
     struct access_summary *summary = analysis->summary;
     uint32_t count = analysis->source_count;
 
+    summary->word_count = summary->content_count = 0;
     summary->words = arena_calloc(analysis->arena, count + 1, sizeof *summary->words);
     summary->contents = arena_calloc(analysis->arena, count + 1, sizeof *summary->contents);
     if (!summary->words || !summary->contents) return false;
@@ -685,7 +686,10 @@ static bool analyse_once(isl_ctx *ctx, const struct launch_input *input, struct 
     bool done =
         variables_collect(summary->arena, input->function, &summary->variables) && run_passes(&analysis);
     *retry = done && writes_trusted_variable(&analysis);
-    if (done && !*retry && visitor->visit) visitor->visit(&analysis, visitor->context);
+    if (done && !*retry && visitor->visit) {
+        visitor->visit(&analysis, visitor->context);
+        done = collect_words(&analysis); /* it may have used more */
+    }
     if (!done) summary->refusal = analysis.refusal ? analysis.refusal : "out of memory";
     free_isl(&analysis);
     if (!done || *retry) access_summary_clear(summary);

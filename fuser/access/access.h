@@ -47,8 +47,9 @@ struct launch_input {
      * summary): then the others must be tried alone. No pointers; ACCESS_MOST_SHIFTS at most. */
     const struct launch_shift *shifts;
     uint32_t shift_count;
-    bool is_regridded;      /* another grid than the program's, or other threads that load: regrid.h, unstage.h */
-    const bool *was_staged; /* by instruction, or NULL: loads that other threads run in the program (unstage.h) */
+    bool is_regridded; /* another grid than the program's, or other threads that load: regrid.h, unstage.h */
+    const bool
+        *was_staged; /* by instruction, or NULL: loads that other threads run in the program (unstage.h) */
 };
 
 enum { ACCESS_NO_WORD = UINT32_MAX };
@@ -180,6 +181,11 @@ struct access_summary *access_analyse(isl_ctx *ctx, const struct launch_input *i
 void access_summary_free(struct access_summary *summary);
 /* What product_of_store (kernel/product.h) says of one of its stores; asked once. */
 enum product_state access_product(const struct access_summary *summary, uint32_t store);
+/* What the one says holds only where what the other says does, of the same launch: words and contents that this one rests on, and
+ * pointers that lead to allocations, are added. False when memory is out. */
+bool access_summary_rest_on(struct access_summary *summary, const struct access_summary *other);
+/* The same of bytes of the arguments. */
+bool access_summary_add_word(struct access_summary *summary, struct access_words word);
 /* The access with the loop counters projected out: { L[6] -> [byte] }; NULL if relation is NULL. */
 __isl_give isl_map *access_thread_relation(const struct access *access);
 /* Bytes that all threads move through this access, an estimate: once an instance, or the hull of its base where that

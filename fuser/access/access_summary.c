@@ -4,6 +4,8 @@
 #include "fuser/access/expansion.h"
 #include "fuser/access/line.h"
 
+#include <string.h>
+
 void access_summary_clear(struct access_summary *summary)
 {
     for (uint32_t a = 0; a < summary->access_count; a++) isl_map_free(summary->accesses[a].relation);
@@ -50,6 +52,78 @@ void access_summary_free(struct access_summary *summary)
     if (summary->line) free_line(*summary->line, summary->access_count);
     access_summary_clear(summary);
     arena_free(summary->arena);
+}
+
+/* --- what rests on another --- */
+
+bool access_summary_add_word(struct access_summary *summary, struct access_words word)
+{
+    struct access_words *words = arena_calloc(summary->arena, summary->word_count + 1, sizeof *words);
+    uint32_t count = 0, from = word.offset, to = word.offset + word.size;
+    if (!words) return false;
+    for (uint32_t i = 0; i < summary->word_count; i++) {
+        const struct access_words *own = &summary->words[i];
+        if (own->offset + own->size <= from) words[count++] = *own;
+        if (own->offset + own->size <= from || own->offset >= to) continue;
+        if (own->offset < from) from = own->offset;
+        if (own->offset + own->size > to) to = own->offset + own->size;
+    }
+    words[count++] = (struct access_words){from, to - from};
+    for (uint32_t i = 0; i < summary->word_count; i++)
+        if (summary->words[i].offset >= to) words[count++] = summary->words[i];
+    summary->words = words;
+    summary->word_count = count;
+    return true;
+}
+
+static int compare_contents(const struct access_contents *a, const struct access_contents *b)
+{
+    int order = strcmp(a->variable, b->variable);
+    if (order) return order;
+    if (a->words.offset != b->words.offset) return a->words.offset < b->words.offset ? -1 : 1;
+    return (a->words.size > b->words.size) - (a->words.size < b->words.size);
+}
+
+/* In order; twice the same does no harm. */
+static bool add_contents(struct access_summary *summary, const struct access_contents *contents)
+{
+    struct access_contents *grown = arena_grow(summary->arena, summary->contents, summary->content_count,
+                                               summary->content_count + 1, sizeof *grown);
+    uint32_t at = summary->content_count;
+    if (!grown) return false;
+    for (; at > 0 && compare_contents(&grown[at - 1], contents) > 0; at--) grown[at] = grown[at - 1];
+    grown[at] = *contents;
+    grown[at].variable = arena_strdup(summary->arena, contents->variable);
+    summary->contents = grown;
+    summary->content_count++;
+    return grown[at].variable;
+}
+
+static bool add_pointer(struct access_summary *summary, const struct access_base *base)
+{
+    for (uint32_t b = 0; b < summary->base_count; b++)
+        if (summary->bases[b].kind == ACCESS_BASE_ARGUMENT && summary->bases[b].pointer == base->pointer)
+            return true;
+    struct access_base *grown = arena_grow(summary->arena, summary->bases, summary->base_count,
+                                           summary->base_count + 1, sizeof *grown);
+    if (!grown) return false;
+    grown[summary->base_count++] = (struct access_base){.kind = ACCESS_BASE_ARGUMENT,
+                                                        .argument_offset = base->pointer,
+                                                        .pointer = base->pointer,
+                                                        .is_bounded = true};
+    summary->bases = grown;
+    return true;
+}
+
+bool access_summary_rest_on(struct access_summary *summary, const struct access_summary *other)
+{
+    bool is = true;
+    for (uint32_t i = 0; is && i < other->word_count; i++)
+        is = access_summary_add_word(summary, other->words[i]);
+    for (uint32_t i = 0; is && i < other->content_count; i++) is = add_contents(summary, &other->contents[i]);
+    for (uint32_t b = 0; is && b < other->base_count; b++)
+        if (other->bases[b].kind == ACCESS_BASE_ARGUMENT) is = add_pointer(summary, &other->bases[b]);
+    return is;
 }
 
 enum product_state access_product(const struct access_summary *summary, uint32_t store)

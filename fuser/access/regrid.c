@@ -168,42 +168,14 @@ void regrid_close(struct regrid_seen *seen)
     free(seen->is_used);
 }
 
-static bool has_words(const struct access_words *words, uint32_t count, const struct access_words *word)
+bool regrid_guard(const struct regrid_seen *seen, struct access_summary *other)
 {
-    uint32_t from = word->offset, to = word->offset + word->size;
-    for (uint32_t i = 0; i < count && from < to; i++)
-        if (words[i].offset <= from && from < words[i].offset + words[i].size)
-            from = words[i].offset + words[i].size;
-    return from >= to;
-}
-
-static bool has_contents(const struct access_summary *summary, const struct access_contents *contents)
-{
-    for (uint32_t i = 0; i < summary->content_count; i++) {
-        const struct access_contents *own = &summary->contents[i];
-        if (!strcmp(own->variable, contents->variable) && has_words(&own->words, 1, &contents->words))
-            return true;
-    }
-    return false;
-}
-
-static bool covers(const struct access_summary *seen, const struct access_summary *other)
-{
-    for (uint32_t i = 0; i < seen->word_count; i++)
-        if (!has_words(other->words, other->word_count, &seen->words[i])) return false;
-    for (uint32_t i = 0; i < seen->content_count; i++)
-        if (!has_contents(other, &seen->contents[i])) return false;
-    return true;
-}
-
-bool regrid_is_guarded(const struct regrid_seen *seen, const struct access_summary *other)
-{
-    for (uint32_t i = 0; seen->is_used && i < seen->arguments_size; i++)
-        if (seen->is_used[i] && !has_words(other->words, other->word_count, &(struct access_words){i, 1}))
-            return false;
-    for (uint32_t s = 0; s < 2 * GRID_STRIDE_AXES; s++)
-        if (seen->summaries[s] && !covers(seen->summaries[s], other)) return false;
-    return true;
+    bool is = true;
+    for (uint32_t i = 0; is && seen->is_used && i < seen->arguments_size; i++)
+        if (seen->is_used[i]) is = access_summary_add_word(other, (struct access_words){i, 1});
+    for (uint32_t s = 0; is && s < 2 * GRID_STRIDE_AXES; s++)
+        if (seen->summaries[s]) is = access_summary_rest_on(other, seen->summaries[s]);
+    return is;
 }
 
 static bool is_apart(struct memo *memo, struct touches *touches, uint32_t a, uint32_t b)

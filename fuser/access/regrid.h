@@ -8,8 +8,8 @@
  *    are the same numbers i = ctaid * ntid + tid + iteration * nctaid * ntid;
  * 2. numbers wrap: all threads of either grid have numbers less than 2^31; of a loop that was unrolled, all numbers that
  *    its form rests on (kernel/reroll.h), for the iterations of the launch;
- * 3. what tells how often the loop iterates is not guarded, as the other launch has no loop: words and contents that the
- *    analysis of the launch as it is rests on are among those of the other's;
+ * 3. what tells how often the loop iterates is not guarded, as the other launch has no loop: words, contents and pointers that the
+ *    analysis of the launch as it is rests on are guarded with those of the other's (regrid_guard);
  * 4. iterations of one thread, which ran one after the other, run at once: no iteration touches what another one writes
  *    (regrid_is_apart). That depends on where pointers lead, and is asked of every member of a group. */
 #ifndef KFUSE_FUSER_ACCESS_REGRID_H
@@ -30,8 +30,8 @@ struct regrid_seen {
 bool regrid_input(isl_ctx *ctx, const struct grid_strides *strides, const struct launch_input *input,
                   struct launch_input *other, struct regrid_seen *seen);
 void regrid_close(struct regrid_seen *seen);
-/* Rule 3. */
-bool regrid_is_guarded(const struct regrid_seen *seen, const struct access_summary *other);
+/* Rule 3. False when memory is out. */
+bool regrid_guard(const struct regrid_seen *seen, struct access_summary *other);
 /* Rule 4, as far as the launch alone tells, wherever its pointers lead: asked of each once, as one that fails it is better
  * seen as it is. */
 bool regrid_may_be_apart(isl_ctx *ctx, const struct access_summary *summary);

@@ -3,18 +3,19 @@
  * stencils and of filters are such.
  *
  * A load from shared memory is told where, for each thread that runs it, exactly one thread of its block, in exactly one iteration,
- * stores the byte that is read, and does so before a barrier that the reading thread has passed since. What is stored must
+ * is the last that stores the byte that is read before a barrier that the reading thread has passed since. Nobody stores it between
+ * that barrier and the next. What is stored must
  * have been loaded from global memory, perhaps converted, or be a number: then the reading thread may as well load the one, or
  * have the other.
  *
  * Stores count where all is known of them: which threads run them, and where they store. Everything in shared memory is accessed by
- * its variable's name and in one width, inside the variable; loads lie in no loop. Else nothing is told. */
+ * sums of its variable's address, and in one width, inside the variable; loads lie in no loop. Else nothing is told. */
 #ifndef KFUSE_FUSER_ACCESS_STAGING_H
 #define KFUSE_FUSER_ACCESS_STAGING_H
 
 #include "fuser/access/access.h"
 
-enum { STAGING_MOST_CONVERSIONS = 3, STAGING_MOST_PIECES = 16, STAGING_MOST_LOADS = 1024 };
+enum { STAGING_MOST_CONVERSIONS = 3, STAGING_MOST_PIECES = 16, STAGING_MOST_LOADS = 128 };
 
 struct staged_sum { /* constant + of[0] * ctaid.z + of[1] * ctaid.y + ... + of[5] * tid.x */
     int64_t constant, of[ACCESS_THREAD_DIMENSIONS];
@@ -26,8 +27,8 @@ struct staged_piece { /* what some of the threads read */
     uint32_t argument;      /* of the load: the word of the arguments that points to its array */
     struct staged_sum from; /* bytes behind that pointer */
     uint32_t conversions[STAGING_MOST_CONVERSIONS],
-        conversion_count;             /* of what is loaded: instructions, the last one first */
-    const struct ptx_operand *number; /* as an operand of mov */
+        conversion_count; /* of what is loaded: instructions, the last one first */
+    uint64_t number;      /* its bits, as wide as what is read */
 };
 struct staged_load {
     uint32_t instruction;

@@ -8,11 +8,12 @@
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ilp.h>
+#include <isl/map.h>
 #include <isl/space.h>
 #include <isl/val.h>
 #include <string.h>
 
-enum { AXES = 3, MOST_SUMS = 256, MOST_PARTS = 6, MOST_CONSTRAINTS = 8 };
+enum { AXES = 3, MOST_SUMS = 256, MOST_PARTS = 6, MOST_CONSTRAINTS = 8, MOST_RELATION_PARTS = 8 };
 enum { NO_POINTER = UINT32_MAX };
 struct sum { /* of coordinates times factors, and a pointer */
     int64_t of[ACCESS_THREAD_DIMENSIONS];
@@ -430,9 +431,7 @@ static void write_typed(struct writing *writing, const struct ptx_instruction *s
                         struct ptx_operand from)
 {
     const char *mnemonic = arena_printf(writing->arena, "%s.%s", opcode == PTX_OP_LD ? "ld.global" : "mov",
-                                        opcode == PTX_OP_LD || ptx_type_bytes(shared->types[0]) > 1
-                                            ? ptx_type_name(shared->types[0])
-                                            : "b16");
+                                        ptx_type_name(shared->types[0]));
     if (!mnemonic) {
         writing->has_failed = true;
         return;
@@ -445,6 +444,31 @@ static void write_typed(struct writing *writing, const struct ptx_instruction *s
     put(writing, &writing->body, instruction, (struct ptx_operand[]){shared->operands[0], from}, 2);
 }
 
+/* As the load would leave it in its register. */
+static void write_number(struct writing *writing, const struct ptx_instruction *shared, uint64_t bits)
+{
+    enum ptx_type type = shared->types[0];
+    const struct ptx_register *to = &writing->function->registers[shared->operands[0].reg];
+    uint32_t width = ptx_type_bytes(type), size = ptx_type_bytes(to->type);
+    if (width < size && ptx_type_is_signed(type) && bits >> (8 * width - 1) & 1)
+        bits |= UINT64_MAX << 8 * width;
+    struct ptx_operand from = of_number(size == 4   ? (int32_t)bits
+                                        : size == 2 ? (int16_t)bits
+                                                    : (int64_t)bits);
+    struct ptx_instruction like = *shared;
+    like.types[0] = size == 8 ? PTX_B64 : size == 4 ? PTX_B32 : PTX_B16;
+    if (ptx_type_is_float(to->type)) {
+        from = (struct ptx_operand){.kind = PTX_OPERAND_FLOAT,
+                                    .reg = -1,
+                                    .label = -1,
+                                    .value = (int64_t)bits,
+                                    .is_float64 = size == 8};
+        like.types[0] = to->type;
+    }
+    writing->has_failed |= size < 2 || size > 8 || width > size;
+    write_typed(writing, &like, PTX_OP_MOV, from);
+}
+
 /* Threads that read a number have it, and pass by the load. */
 static void write_numbers(struct writing *writing, const struct staged_load *load, uint32_t *label)
 {
@@ -452,7 +476,7 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
     for (uint32_t p = 1; p < load->piece_count; p++) {
         const struct staged_piece *piece = &load->pieces[p];
         if (piece->load != UINT32_MAX) continue;
-        write_typed(writing, shared, PTX_OP_MOV, *piece->number);
+        write_number(writing, shared, piece->number);
         struct condition is = write_threads(writing, load, p);
         if (is.reg < 0) return;
         if (*label == UINT32_MAX)
@@ -462,18 +486,17 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
     }
 }
 
-/* All that is loaded is converted alike, and the numbers are of the type that is read. */
+/* All that is loaded is converted alike. */
 static bool may_be_written(const struct writing *writing, const struct staged_load *load)
 {
     const struct ptx_instruction *instructions = writing->function->instructions;
-    const struct ptx_instruction *shared = &instructions[load->instruction];
+    const struct ptx_operand *to = &instructions[load->instruction].operands[0];
     const struct staged_piece *first = &load->pieces[0];
-    bool may = load->piece_count;
+    bool may = load->piece_count && to->kind == PTX_OPERAND_REGISTER && to->reg >= 0 && !to->component;
     for (uint32_t p = 0; may && p < load->piece_count; p++) {
         const struct staged_piece *piece = &load->pieces[p];
         if (piece->load == UINT32_MAX)
-            may = (p > 0 || load->piece_count == 1) && ptx_type_bytes(shared->types[0]) >= 4 &&
-                  (piece->number->kind == PTX_OPERAND_FLOAT) == ptx_type_is_float(shared->types[0]);
+            may = p > 0 || load->piece_count == 1;
         else
             may = piece->conversion_count == first->conversion_count &&
                   (!piece->conversion_count ||
@@ -525,7 +548,7 @@ static void write_load(struct writing *writing, const struct staged_load *load)
         return;
     }
     if (load->pieces[0].load == UINT32_MAX) {
-        write_typed(writing, shared, PTX_OP_MOV, *load->pieces[0].number);
+        write_number(writing, shared, load->pieces[0].number);
         return;
     }
     write_numbers(writing, load, &label);
@@ -624,4 +647,25 @@ const bool *unstage_loads(struct arena *arena, const struct ptx_function *functi
                              function->instructions[k].space == PTX_SHARED &&
                              function->instructions[k].text.text == copy->instructions[i].text.text;
     return was_staged;
+}
+
+static isl_stat has_no_divisions(isl_basic_map *part, void *context)
+{
+    bool *has = context;
+    *has &= isl_basic_map_dim(part, isl_dim_div) == 0;
+    isl_basic_map_free(part);
+    return isl_stat_ok;
+}
+
+bool unstage_is_simple(const struct access_summary *summary)
+{
+    bool is = true;
+    for (uint32_t i = 0; is && i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        if (!access->was_staged) continue;
+        is = access->relation && access->address_is_exact &&
+             isl_map_n_basic_map(access->relation) <= MOST_RELATION_PARTS &&
+             isl_map_foreach_basic_map(access->relation, has_no_divisions, &is) == isl_stat_ok && is;
+    }
+    return is;
 }

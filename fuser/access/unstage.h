@@ -8,7 +8,7 @@
  * 2. they are read later, and by other threads, than the program reads them: nothing in the launch writes them
  *    (regrid_is_apart). That depends on where pointers lead, and is asked of every member of a group;
  * 3. a barrier orders more than shared memory: what a thread of the launch writes, no other one reads or writes (the same);
- * 4. the code has numbers of the launch: words and contents that they rest on are guarded (regrid_is_guarded);
+ * 4. the code has numbers of the launch: words, contents and pointers that they rest on are guarded (regrid_guard);
  * 5. loads whose values nobody stages any more are left out: weak loads alone, which show nothing;
  * 6. how values are computed: the copy has the kernel's own products and sums (planner/exactness_copy.h). */
 #ifndef KFUSE_FUSER_ACCESS_UNSTAGE_H
@@ -19,6 +19,8 @@
 /* A copy of the function, in the arena, for launches with this staging. NULL: it can't be written so, or memory is out. */
 const struct ptx_function *unstage_function(struct arena *arena, const struct ptx_function *function,
                                             const struct staging *staging);
+/* Of the copy's launch: what it reads in place of what was staged is known as well as what plain stencils read. */
+bool unstage_is_simple(const struct access_summary *summary);
 /* By instruction of the copy: loads that stand for ones from shared memory (launch_input.was_staged). NULL: memory is out. */
 const bool *unstage_loads(struct arena *arena, const struct ptx_function *function,
                           const struct ptx_function *copy);

@@ -11,8 +11,8 @@ enum { MOST_ROUNDS = 16 };
 /* Without an effect but for its results. */
 static bool is_pure(const struct ptx_instruction *instruction)
 {
-    static const enum ptx_modifier kept[] = {PTX_MOD_CC, PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
-                                             PTX_MOD_MMIO};
+    static const enum ptx_modifier kept[] = {PTX_MOD_CC,      PTX_MOD_VOLATILE, PTX_MOD_RELAXED,
+                                             PTX_MOD_ACQUIRE, PTX_MOD_MMIO,     PTX_MOD_CV};
     const struct ptx_opcode_info *info = ptx_opcode_info(instruction->opcode);
     bool takes_carry = instruction->opcode == PTX_OP_ADDC || instruction->opcode == PTX_OP_SUBC ||
                        instruction->opcode == PTX_OP_MADC;

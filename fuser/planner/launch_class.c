@@ -63,6 +63,17 @@ static bool words_agree(struct program *program, const struct launch_class *clas
     return shift_fits(class, launch);
 }
 
+/* A word may not vary that something else rests on. */
+static bool has_shifting_word(const struct launch_class *class, const struct access_summary *summary)
+{
+    for (uint32_t k = 0; k < class->shift_count; k++)
+        for (uint32_t i = 0; i < summary->word_count; i++)
+            if (summary->words[i].offset < class->shifts[k].offset + class->shifts[k].size &&
+                class->shifts[k].offset < summary->words[i].offset + summary->words[i].size)
+                return true;
+    return false;
+}
+
 /* As a launch with a thread for each iteration, where it can be seen so; or NULL. */
 static struct access_summary *analyse_regridded(struct launch_classes *classes, struct launch_class *class,
                                                 const struct launch_input *input)
@@ -76,10 +87,12 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
         summary = shift_analyse(classes->program, class, classes->ctx, &other);
     bool is_sound = summary && !summary->refusal && !summary->no_member &&
                     (!summary->is_regridded || regrid_may_be_apart(classes->ctx, summary)) &&
-                    regrid_is_guarded(&seen, summary);
+                    regrid_guard(&seen, summary) && !has_shifting_word(class, summary);
     regrid_close(&seen);
     if (is_sound) return summary;
     access_summary_free(summary);
+    class->shifts = NULL;
+    class->shift_count = 0;
     return NULL;
 }
 
@@ -106,7 +119,7 @@ static const struct ptx_function *known_function(struct launch_classes *classes,
 }
 
 /* As a launch without what it stages in shared memory, where it can be seen so; or NULL. */
-static struct access_summary *analyse_unstaged(struct launch_classes *classes, struct launch_class *class,
+static struct access_summary *analyse_unstaged(struct launch_classes *classes,
                                                const struct launch_input *input)
 {
     struct arena *arena = classes->program->arena;
@@ -121,10 +134,11 @@ static struct access_summary *analyse_unstaged(struct launch_classes *classes, s
     other.was_staged = other.function ? unstage_loads(arena, input->function, other.function) : NULL;
     other.dynamic_shared = 0;
     other.is_regridded = true;
-    if (other.was_staged) summary = shift_analyse(classes->program, class, classes->ctx, &other);
+    if (other.was_staged) summary = access_analyse(classes->ctx, &other);
     const struct regrid_seen seen = {.summaries = {staging.summary}};
     bool is_sound = summary && !summary->refusal && !summary->no_member && !summary->whole_block &&
-                    regrid_may_be_apart(classes->ctx, summary) && regrid_is_guarded(&seen, summary);
+                    unstage_is_simple(summary) && regrid_may_be_apart(classes->ctx, summary) &&
+                    regrid_guard(&seen, summary);
     staging_close(&staging);
     if (is_sound) return summary;
     access_summary_free(summary);
@@ -176,7 +190,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
     class->summary = analyse_regridded(classes, class, &input);
-    if (!class->summary) class->summary = analyse_unstaged(classes, class, &input);
+    if (!class->summary) class->summary = analyse_unstaged(classes, &input);
     if (!class->summary) class->summary = shift_analyse(program, class, classes->ctx, &input);
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
