@@ -486,6 +486,24 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
     }
 }
 
+/* Neighbours along x read neighbouring elements, and later threads later ones: else the tile is there to turn what it holds, and
+ * memory would be read by columns. */
+static bool is_in_order(const struct writing *writing, const struct staged_load *load)
+{
+    enum { MOST_STRIDE = 4 };
+    const uint32_t *block = writing->staging->summary->block;
+    for (uint32_t p = 0; p < load->piece_count; p++) {
+        const struct staged_piece *piece = &load->pieces[p];
+        if (piece->load == UINT32_MAX) continue;
+        uint32_t width = ptx_type_bytes(writing->function->instructions[piece->load].types[0]);
+        for (int d = AXES; d < ACCESS_THREAD_DIMENSIONS; d++)
+            if (piece->from.of[d] < 0) return false;
+        int fastest = block[0] > 1 ? 5 : block[1] > 1 ? 4 : 3;
+        if (piece->from.of[fastest] > MOST_STRIDE * (int64_t)width) return false;
+    }
+    return true;
+}
+
 /* All that is loaded is converted alike. */
 static bool may_be_written(const struct writing *writing, const struct staged_load *load)
 {
@@ -542,7 +560,7 @@ static void write_load(struct writing *writing, const struct staged_load *load)
     const struct ptx_instruction *shared = &writing->function->instructions[load->instruction];
     struct ptx_operand address;
     uint32_t label = UINT32_MAX;
-    if (!may_be_written(writing, load) ||
+    if (!may_be_written(writing, load) || !is_in_order(writing, load) ||
         (load->pieces[0].conversion_count && ptx_type_bytes(shared->types[0]) < 4)) {
         writing->has_failed = true;
         return;
