@@ -51,6 +51,16 @@ static void write_turned(struct writer *writer, uint32_t to, uint32_t from)
         kernel_say(writer, "%s v%u = s%u[blockDim.x - 1 - threadIdx.x];\n", type, to, from);
 }
 
+/* That of a thread beside, where there is one in the block that has an element. */
+static void write_near(struct writer *writer, uint32_t to)
+{
+    int distance = random_of(writer->random, 1, -1, 2, -3, 31);
+    kernel_say(writer,
+               "%s v%u = (int)threadIdx.x + (%d) >= 0 && (int)threadIdx.x + (%d) < (int)blockDim.x && "
+               "(long long)i + (%d) < n ? s%u[(int)threadIdx.x + (%d)] : s%u[threadIdx.x];\n",
+               kernel_value_type(writer), to, distance, distance, distance, to, distance, to);
+}
+
 /* They meet on one side of a branch, which an argument decides. */
 static void write_side(struct writer *writer, uint32_t to, uint32_t from)
 {
@@ -115,6 +125,10 @@ void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting)
     case MEETING_WARP:
         write_shuffle(writer, to, from);
         break;
+    case MEETING_NEAR:
+        write_shared(writer, to, writer->values - 1);
+        write_near(writer, to);
+        break;
     }
     writer->values++;
     if (writer->loop && meeting != MEETING_WARP) kernel_say(writer, "__syncthreads();\n");
@@ -132,6 +146,7 @@ void kernel_write_exchange(struct writer *writer)
                                      : is_tree                            ? MEETING_TREE
                                      : random_chance(random, 10)          ? MEETING_SIDE
                                      : random_chance(random, 20)          ? MEETING_KEPT
+                                     : random_chance(random, 20)          ? MEETING_NEAR
                                                                           : MEETING_TURNED);
         return;
     }

@@ -165,6 +165,31 @@ static const struct kernel_scene rows[] = {
     {{"L r0= w1=", "L r1n w2=G", "L r2n w3="}, false, FIT_ANY},
 };
 
+/* Tiles: what a block loads it stages in shared memory, where threads read what others have loaded. Some write what they stage; some
+ * meet otherwise, too. */
+static const struct kernel_scene tiles[] = {
+    {{"L r0= w1=", "B r1= g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"B r0= g w1=", "B r1= g w2="}, false, FIT_ANY},
+    {{"B r0= g w1=", "B r1+ g w2=", "B r2= g w3="}, false, FIT_ANY},
+    {{"BR r0= g w1=", "BR r1= g w2="}, false, FIT_ANY},
+    {{"BR r0= g w1=", "L r1+ w2=", "BR r2= g w3="}, false, FIT_ANY},
+    {{"BD r0= g w1=", "BD r1= g w2="}, false, FIT_ANY},
+    {{"BD r0= g r2= g w1=", "BD r1= g r1= g w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= g w1=", "L r1= w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= g w2= w1=", "L r1= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= g r1=A g w2="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1=? g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1=I g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1=U g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1=% g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r3@ r1= g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= g x w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= g w2=", "L r2= w1=", "B r1= g w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1= r2= g w1= w3=", "L r1= r3= w4="}, false, FIT_ANY},
+    {{"L r0* w1=", "B r1* g w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"L r0= w1=", "B r1+ r1- g w2=", "L r2* w3="}, false, FIT_ANY},
+};
+
 /* Sweeps: what two groups leave stale of one array, of which the one writes an edge that the other does not. */
 static const struct kernel_scene sweeps[] = {
     {{"L r0= w1=", "L r1* w2=", "/L r3= w1=I", "L r1=I w4=I"}, true, FIT_LONG},
@@ -247,6 +272,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
     if (random_chance(random, 5)) return &in_place[random_below(random, sizeof in_place / sizeof *in_place)];
     if (random_chance(random, 5)) return &colours[random_below(random, sizeof colours / sizeof *colours)];
     if (random_chance(random, 6)) return &strides[random_below(random, sizeof strides / sizeof *strides)];
+    if (random_chance(random, 6)) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
@@ -521,7 +547,7 @@ static void write_handover(struct writer *writer, uint32_t slot)
 
 static void write_token(struct writer *writer, const char *token)
 {
-    static const char meetings[] = "xyzuvkq";
+    static const char meetings[] = "xyzuvkqg";
     const char *found = strchr(meetings, *token);
     if (strchr("{[(}", *token)) {
         kernel_write_loop(writer, *token);

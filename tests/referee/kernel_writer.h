@@ -77,7 +77,8 @@ enum kernel_meeting {
     MEETING_SIDE,        /* on one side of a branch that all take */
     MEETING_LOADED,      /* for those only that have loaded more than 1; by warp, the program sees to that */
     MEETING_KEPT,        /* looks again at what was shared earlier */
-    MEETING_WARP         /* a shuffle */
+    MEETING_WARP,        /* a shuffle */
+    MEETING_NEAR         /* the last value, of a thread beside */
 };
 void kernel_write_meeting(struct writer *writer, enum kernel_meeting meeting);
 void kernel_write_exchange(struct writer *writer);
@@ -100,7 +101,7 @@ void kernel_write_scene(struct writer *writer);
  * in planes a row or a column; SH, those of the first blocks of a line alone; U, a line of which something
  * is hidden; F and K, one thread that sets a flag, or reads a clock. A statement r or w, with a slot's
  * digit, a letter for the element and perhaps one for a guard, reads or writes the array in the slot; A at
- * its end: through another pointer. a, with a slot's digit, counts there by atomics. x y z u v k q are the
+ * its end: through another pointer. a, with a slot's digit, counts there by atomics. x y z u v k q g are the
  * meetings of enum kernel_meeting; h, with a slot's digit, hands over from the first warp to the others.
  * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
  * (|), half of an element (o), the thread's next one in a grid-stride loop (k), a neighbour in rows (n) or in layers of rows (N), a part of each row (s); in
