@@ -29,7 +29,7 @@ static bool number_operand(struct finding *finding, const struct ptx_instruction
                ptx_address_operand(instruction) != operand;
     int64_t number = number_of(finding, operand->variable);
     bool is_move = instruction->opcode == PTX_OP_MOV && instruction->type_count == 1 &&
-                   ptx_type_bytes(instruction->types[0]) == 4;
+                   ptx_type_bytes(instruction->types[0]) >= 4;
     if (!number || operand->reg >= 0 || (!is_move && instruction->space != PTX_SHARED)) return false;
     operand->variable = NULL;
     operand->symbol = NULL;
@@ -90,13 +90,15 @@ bool staging_may_be(const struct ptx_function *function)
 
 /* --- addresses --------------------------------------------------------------------------------------- */
 
-/* Where variables lie is not known but for their alignment: sums alone are looked at. */
+/* Where variables lie is not known but for their alignment: sums alone are looked at, or one of two. */
 static bool is_of_sums(const struct ptx_instruction *instruction, uint32_t operand)
 {
     switch ((int)instruction->opcode) {
     case PTX_OP_ADD:
     case PTX_OP_MOV:
         return true;
+    case PTX_OP_SELP:
+        return operand != 3;
     case PTX_OP_SUB:
         return operand == 1;
     case PTX_OP_MAD:
