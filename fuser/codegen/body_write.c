@@ -177,8 +177,15 @@ static void write_outputs(struct body_writer *writer, uint32_t index)
                                ? body->registers[source->reg]
                                : arena_strndup(body->arena, source->text.text, source->text.length);
         const char *type = source->kind == PTX_OPERAND_FLOAT ? "f" : "b";
-        body_code_line(writer, "%smov.%s%u " OPERAND "%u, %s;", body_code_guard(writer, instruction), type,
-                       body->outputs[i].bytes * 8, body->first_output + i, text);
+        bool is_wider =
+            source->kind == PTX_OPERAND_REGISTER && body->outputs[i].bytes == 2 &&
+            ptx_type_bytes(body->function->registers[source->reg].type) == 4; /* of a byte, in a tile */
+        if (is_wider)
+            body_code_line(writer, "%scvt.u16.u32 " OPERAND "%u, %s;", body_code_guard(writer, instruction),
+                           body->first_output + i, text);
+        else
+            body_code_line(writer, "%smov.%s%u " OPERAND "%u, %s;", body_code_guard(writer, instruction),
+                           type, body->outputs[i].bytes * 8, body->first_output + i, text);
     }
 }
 

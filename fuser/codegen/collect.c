@@ -245,7 +245,8 @@ static bool collect_tiles(struct body *body)
     for (uint32_t i = 0; i < group->tile_count; i++) {
         const struct group_tile *tile = &group->tiles[i];
         if (tile->member != body->member) continue;
-        struct body_value value = {tile->member, group->tiles[tile->kept_in].instruction, 0, tile->bytes};
+        struct body_value value = {tile->member, group->tiles[tile->kept_in].instruction, 0,
+                                   tile->bytes == 1 ? 2 : tile->bytes}; /* there are no registers of a byte */
         if (!add_value(body, &body->outputs, &body->output_count, value))
             return body_refuse(body, NULL, "out of memory");
     }

@@ -114,9 +114,26 @@ static bool values_match(struct space *space, const struct placed_access *from,
            (value_is_raw(first, source) && value_is_raw(second, load));
 }
 
+/* A byte lies in a wider register, whose upper bits a load from memory, or from a tile, makes anew. */
+static bool is_byte(struct space *space, const struct placed_access *access)
+{
+    const struct ptx_instruction *instruction = instruction_of(space, access);
+    const struct ptx_function *function = function_of(space, access->member);
+    const struct ptx_operand *value =
+        instruction->operand_count == 2 ? &instruction->operands[ptx_is_store(instruction) ? 1 : 0] : NULL;
+    if (!value || instruction->vector > 1 || instruction->type_count != 1 ||
+        ptx_type_bytes(instruction->types[0]) != 1 || wants_memory(instruction))
+        return false;
+    if (value->kind == PTX_OPERAND_INTEGER) return ptx_is_store(instruction);
+    if (value->kind != PTX_OPERAND_REGISTER || value->reg < 0 || value->component) return false;
+    uint32_t bytes = ptx_type_bytes(function->registers[value->reg].type);
+    return bytes == 2 || bytes == 4;
+}
+
 bool forward_is_element(struct space *space, const struct placed_access *from, const struct placed_access *to)
 {
     const struct ptx_instruction *source = instruction_of(space, from);
+    if (ptx_is_store(source) && is_byte(space, from) && is_byte(space, to)) return true;
     return source->vector <= 1 && ptx_is_store(source) &&
            value_is_raw(function_of(space, from->member), source) && values_match(space, from, to);
 }

@@ -118,6 +118,30 @@ __global__ void row(const float *in, float *out, int n)
     if (i < n) out[i] = 0.25f * (line[t - R] + line[t - 1] + line[t + 1] + line[t + R]);
 }
 
+/* Of bytes, which are converted before they are staged; and the same without a tile. */
+__global__ void grey(const unsigned char *in, unsigned char *out, int width, int height)
+{
+    __shared__ float s[B + 2][B + 2];
+    PLACE;
+    for (int j = threadIdx.y; j < B + 2; j += B)
+        for (int i = threadIdx.x; i < B + 2; i += B) {
+            int u = blockIdx.x * B - 1 + i, v = blockIdx.y * B - 1 + j;
+            s[j][i] = u >= 0 && u < width && v >= 0 && v < height ? (float)in[v * width + u] : 128;
+        }
+    __syncthreads();
+    if (is_in) out[y * width + x] = (unsigned char)STAR(s);
+}
+
+__global__ void plain_grey(const signed char *in, unsigned char *out, int width, int height)
+{
+    int x = blockIdx.x * B + threadIdx.x, y = blockIdx.y * B + threadIdx.y;
+    if (x >= width || y >= height) return;
+    int i = y * width + x, sum = in[i];
+    if (x > 0) sum += in[i - 1];
+    if (y > 0) sum -= in[i - width];
+    out[i] = (unsigned char)sum;
+}
+
 /* Which of its neighbours, an argument tells. */
 __global__ void beside(const float *in, float *out, int n, int distance)
 {
@@ -205,12 +229,21 @@ static void do_letter(char letter, int distance)
     case 'r':
         row<<<lines, 128, (128 + 2 * R) * sizeof(float)>>>(from, to, n);
         break;
+    case '8':
+        plain_grey<<<grid, block>>>((signed char *)from, (unsigned char *)to, width, height);
+        break;
+    case '9':
+        grey<<<grid, block>>>((unsigned char *)from, (unsigned char *)to, width, height);
+        break;
     case 'd':
         beside<<<lines, 128>>>(from, to, n, distance);
         break;
     case 'I':
         in_place<<<lines, 128>>>(from, n);
         return;
+    case 'L':
+        late<<<lines, 128>>>(from, to, n);
+        break;
     case 'F':
         refilled<<<lines, 128>>>(from, to, n);
         break;

@@ -36,6 +36,11 @@ done
 recorded --step ser
 seen edges
 seen row
+echo "bytes"
+recorded --step 989
+seen grey
+grep -q '^    plain_grey .*border of 1' "$work/said" || fail 'bytes are served from no tile'
+recorded --step 88
 echo "what only the place in a tile depends on is guarded"
 recorded --step sds --distance 3
 seen beside
