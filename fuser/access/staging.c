@@ -176,6 +176,24 @@ static void visit(struct analysis *analysis, void *context)
     }
 }
 
+/* Loads from shared memory and barriers lie in no loop, which is seen sooner than all else. */
+static bool meets_outside_loops(const struct ptx_function *function, struct arena *arena)
+{
+    const char *reason = NULL;
+    struct ptx_cfg *cfg = ptx_cfg_build(arena, function, &reason);
+    struct dominators *dominators = cfg ? dominators_build(arena, cfg) : NULL;
+    struct loop_forest *forest = dominators ? loops_build(arena, dominators, &reason) : NULL;
+    for (uint32_t i = 0; forest && i < function->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &function->instructions[i];
+        bool meets = ptx_is_block_barrier(instruction) ||
+                     (instruction->space == PTX_SHARED && ptx_is_load(instruction));
+        if (meets && dominators_is_reachable(dominators, cfg->block_of[i]) &&
+            forest->loop_of[cfg->block_of[i]] != LOOPS_NONE)
+            return false;
+    }
+    return forest;
+}
+
 bool staging_find(isl_ctx *ctx, const struct launch_input *input, struct staging *staging)
 {
     *staging = (struct staging){.arena = arena_create()};
@@ -184,7 +202,8 @@ bool staging_find(isl_ctx *ctx, const struct launch_input *input, struct staging
     staging->loads = arena_calloc(staging->arena, STAGING_MOST_LOADS, sizeof *staging->loads);
     *finding = (struct finding){.staging = staging, .function = input->function};
     struct launch_input numbered = *input;
-    numbered.function = staging->loads && has_sums_alone(input->function, staging->arena)
+    numbered.function = staging->loads && meets_outside_loops(input->function, staging->arena) &&
+                                has_sums_alone(input->function, staging->arena)
                             ? with_numbers(finding, staging->arena)
                             : NULL;
     numbered.shift_count = 0;

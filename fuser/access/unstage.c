@@ -13,11 +13,24 @@
 #include <isl/val.h>
 #include <string.h>
 
-enum { AXES = 3, MOST_SUMS = 256, MOST_PARTS = 6, MOST_CONSTRAINTS = 8, MOST_RELATION_PARTS = 8 };
+enum {
+    AXES = 3,
+    MOST_SUMS = 256,
+    MOST_TESTS = 512,
+    MOST_PARTS = 6,
+    MOST_CONSTRAINTS = 8,
+    MOST_RELATION_PARTS = 8
+};
 enum { NO_POINTER = UINT32_MAX };
 struct sum { /* of coordinates times factors, and a pointer */
     int64_t of[ACCESS_THREAD_DIMENSIONS];
     uint32_t argument;
+    int32_t reg;
+};
+struct test { /* that is written at the function's beginning */
+    const char *mnemonic;
+    int32_t a, b; /* registers; or b is -1 */
+    int64_t number;
     int32_t reg;
 };
 struct condition { /* of a predicate register */
@@ -34,6 +47,8 @@ struct writing {
         numbers[AXES]; /* registers of 64 bits, or -1; numbers: ctaid * ntid + tid */
     struct sum sums[MOST_SUMS];
     uint32_t sum_count;
+    struct test tests[MOST_TESTS];
+    uint32_t test_count;
     bool has_failed;
 };
 
@@ -241,6 +256,24 @@ static int32_t sum_of(struct writing *writing, const int64_t *of, uint32_t argum
 
 /* --- which threads ----------------------------------------------------------------------------------- */
 
+/* A comparison of a register with a number, or what two predicates give together, each once. */
+static int32_t test_of(struct writing *writing, const char *mnemonic, int32_t a, int32_t b, int64_t number)
+{
+    for (uint32_t t = 0; t < writing->test_count; t++) {
+        const struct test *test = &writing->tests[t];
+        if (!strcmp(test->mnemonic, mnemonic) && test->a == a && test->b == b && test->number == number)
+            return test->reg;
+    }
+    if (writing->test_count == MOST_TESTS) {
+        writing->has_failed = true;
+        return 0;
+    }
+    int32_t reg = emit_two(writing, &writing->head, mnemonic, of_register(a),
+                           b < 0 ? of_number(number) : of_register(b));
+    writing->tests[writing->test_count++] = (struct test){mnemonic, a, b, number, reg};
+    return reg;
+}
+
 static bool number_in(__isl_take isl_val *value, int64_t *number)
 {
     bool is = value && isl_val_is_int(value) == isl_bool_true && isl_val_cmp_si(value, INT32_MIN) >= 0 &&
@@ -259,13 +292,12 @@ static int32_t write_constraint(struct writing *writing, isl_constraint *constra
     for (int d = 0; d < ACCESS_THREAD_DIMENSIONS; d++)
         if (!number_in(isl_constraint_get_coefficient_val(constraint, isl_dim_set, d), &of[d])) return -1;
     int32_t sum = sum_of(writing, of, NO_POINTER);
-    return emit_two(writing, &writing->body, is_equality ? "setp.eq.s64" : "setp.ge.s64", of_register(sum),
-                    of_number(-constant));
+    return test_of(writing, is_equality ? "setp.eq.s64" : "setp.ge.s64", sum, -1, -constant);
 }
 
 static int32_t join(struct writing *writing, const char *mnemonic, int32_t a, int32_t b)
 {
-    return a < 0 ? b : emit_two(writing, &writing->body, mnemonic, of_register(a), of_register(b));
+    return a < 0 ? b : test_of(writing, mnemonic, a, b, 0);
 }
 
 static int32_t write_part(struct writing *writing, isl_basic_set *part)
