@@ -72,25 +72,47 @@ static bool read_equality(isl_constraint *constraint, struct staged_sum *sum)
     return true;
 }
 
-/* The bytes as a sum of the thread's coordinates. */
-static bool find_sum(isl_map *bytes, struct staged_sum *sum)
+/* The bytes as a sum of the thread's coordinates; *equalities: of which there are so many, all told. */
+static bool find_sum(__isl_take isl_map *bytes, struct staged_sum *sum, isl_size *equalities)
 {
     bool found = false;
-    isl_basic_map *hull = isl_map_affine_hull(isl_map_copy(bytes));
+    isl_basic_map *hull = isl_map_affine_hull(bytes);
     isl_constraint_list *list = hull ? isl_basic_map_get_constraint_list(hull) : NULL;
-    isl_size count = list ? isl_constraint_list_size(list) : 0;
-    for (int i = 0; !found && i < count && isl_basic_map_dim(hull, isl_dim_div) == 0; i++) {
+    isl_size count = list ? isl_constraint_list_size(list) : 0,
+             divs = hull ? isl_basic_map_dim(hull, isl_dim_div) : 0;
+    for (int i = 0; !found && i < count; i++) {
         isl_constraint *constraint = isl_constraint_list_get_constraint(list, i);
-        found = read_equality(constraint, sum);
+        found = (!divs || !isl_constraint_involves_dims(constraint, isl_dim_div, 0, (unsigned)divs)) &&
+                read_equality(constraint, sum);
         isl_constraint_free(constraint);
     }
     isl_constraint_list_free(list);
     isl_basic_map_free(hull);
+    *equalities = count;
     return found;
 }
 
+/* That of the part that says least of the threads: others may follow it. */
+static bool find_widest_sum(isl_map *bytes, struct staged_sum *sum)
+{
+    isl_size least = INT32_MAX, equalities;
+    if (find_sum(isl_map_copy(bytes), sum, &equalities)) return true;
+    isl_basic_map_list *list = isl_map_get_basic_map_list(bytes);
+    isl_size count = list ? isl_basic_map_list_size(list) : 0;
+    for (int i = 0; i < count; i++) {
+        struct staged_sum own;
+        isl_map *part = isl_map_from_basic_map(isl_basic_map_list_get_basic_map(list, i));
+        if (!find_sum(part, &own, &equalities) || equalities >= least) continue;
+        least = equalities;
+        *sum = own;
+    }
+    isl_basic_map_list_free(list);
+    return least < INT32_MAX;
+}
+
 /* Takes the bytes, which are NULL for a number, and the threads. */
-static bool keep_piece(struct reading *reading, const struct origin *origin, isl_set *threads, isl_map *bytes)
+static bool keep_piece(struct reading *reading, const struct origin *origin, isl_set *threads, isl_map *bytes,
+                       const struct staged_sum *sum)
 {
     struct piece *piece = &reading->pieces[reading->piece_count];
     bool is_number = origin->load == UINT32_MAX;
@@ -103,28 +125,28 @@ static bool keep_piece(struct reading *reading, const struct origin *origin, isl
                             .staged = {.threads = threads,
                                        .load = origin->load,
                                        .argument = origin->argument,
+                                       .from = *sum,
                                        .number = origin->number,
                                        .conversion_count = origin->chain.count}};
     memcpy(piece->staged.conversions, origin->chain.of, sizeof piece->staged.conversions);
     reading->piece_count++;
-    return is_number || find_sum(bytes, &piece->staged.from);
+    return true;
 }
 
-/* Where no one sum tells the bytes, as of an index that is clamped: each part with its own. Takes the bytes. */
+/* Where no one sum tells the bytes, as of an index that is clamped: those that follow one, then the rest. Takes the bytes. */
 static bool keep_parts(struct reading *reading, const struct origin *origin, isl_map *bytes)
 {
-    struct staged_sum sum;
-    if (find_sum(bytes, &sum))
-        return keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(isl_map_copy(bytes))), bytes);
-    bytes = isl_map_make_disjoint(bytes);
-    isl_basic_map_list *list = bytes ? isl_map_get_basic_map_list(bytes) : NULL;
-    isl_size count = list ? isl_basic_map_list_size(list) : 0;
-    bool is = count > 1;
-    for (int i = 0; is && i < count; i++) {
-        isl_map *part = isl_map_from_basic_map(isl_basic_map_list_get_basic_map(list, i));
-        is = keep_piece(reading, origin, isl_map_domain(isl_map_copy(part)), part);
+    bool is = true;
+    while (is && isl_map_is_empty(bytes) == isl_bool_false) {
+        struct staged_sum sum;
+        is = find_widest_sum(bytes, &sum);
+        if (!is) break;
+        isl_map *all = sum_map(isl_map_get_ctx(bytes), &sum);
+        isl_map *part = isl_map_coalesce(isl_map_intersect(isl_map_copy(bytes), isl_map_copy(all)));
+        is = keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(isl_map_copy(part))), part, &sum);
+        bytes = isl_map_coalesce(isl_map_subtract(bytes, all));
     }
-    isl_basic_map_list_free(list);
+    is = is && bytes;
     isl_map_free(bytes);
     return is;
 }
@@ -133,7 +155,8 @@ static bool keep_parts(struct reading *reading, const struct origin *origin, isl
 static bool add_piece(struct reading *reading, const struct origin *origin, isl_map *writers)
 {
     if (origin->load == UINT32_MAX)
-        return keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(writers)), NULL);
+        return keep_piece(reading, origin, isl_set_coalesce(isl_map_domain(writers)), NULL,
+                          &(struct staged_sum){0});
     return keep_parts(reading, origin,
                       isl_map_coalesce(isl_map_apply_range(writers, isl_map_copy(origin->bytes))));
 }

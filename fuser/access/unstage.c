@@ -519,21 +519,18 @@ static void write_numbers(struct writing *writing, const struct staged_load *loa
 }
 
 /* Neighbours along x read neighbouring elements, and later threads later ones: else the tile is there to turn what it holds, and
- * memory would be read by columns. */
+ * memory would be read by columns. The first piece tells: others are of few threads. */
 static bool is_in_order(const struct writing *writing, const struct staged_load *load)
 {
     enum { MOST_STRIDE = 4 };
     const uint32_t *block = writing->staging->summary->block;
-    for (uint32_t p = 0; p < load->piece_count; p++) {
-        const struct staged_piece *piece = &load->pieces[p];
-        if (piece->load == UINT32_MAX) continue;
-        uint32_t width = ptx_type_bytes(writing->function->instructions[piece->load].types[0]);
-        for (int d = AXES; d < ACCESS_THREAD_DIMENSIONS; d++)
-            if (piece->from.of[d] < 0) return false;
-        int fastest = block[0] > 1 ? 5 : block[1] > 1 ? 4 : 3;
-        if (piece->from.of[fastest] > MOST_STRIDE * (int64_t)width) return false;
-    }
-    return true;
+    const struct staged_piece *piece = &load->pieces[0];
+    if (piece->load == UINT32_MAX) return true;
+    uint32_t width = ptx_type_bytes(writing->function->instructions[piece->load].types[0]);
+    for (int d = AXES; d < ACCESS_THREAD_DIMENSIONS; d++)
+        if (piece->from.of[d] < 0) return false;
+    int fastest = block[0] > 1 ? 5 : block[1] > 1 ? 4 : 3;
+    return piece->from.of[fastest] <= MOST_STRIDE * (int64_t)width;
 }
 
 /* All that is loaded is converted alike. */

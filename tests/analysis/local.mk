@@ -30,6 +30,10 @@ EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_grid_stride
 tests_analysis_test_grid_stride_LDADD = libfuser.la $(CMOCKA_LIBS)
+c_tests += tests/analysis/test_staging
+EXTRA_DIST += tests/analysis/tiles.cu tests/analysis/tiles.ptx
+tests_analysis_test_staging_SOURCES = tests/analysis/test_staging.c tests/analysis/launch_file.c tests/analysis/launch_file.h
+tests_analysis_test_staging_LDADD = libfuser.la $(CMOCKA_LIBS) $(ISL_LIBS)
 c_tests += tests/analysis/test_reroll
 tests_analysis_test_reroll_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_moved
