@@ -146,10 +146,10 @@ __global__ void plain_grey(const signed char *in, unsigned char *out, int width,
 __global__ void beside(const float *in, float *out, int n, int distance)
 {
     __shared__ float line[128];
-    int i = blockIdx.x * 128 + threadIdx.x, t = threadIdx.x + distance;
+    int i = blockIdx.x * 128 + threadIdx.x;
     if (i < n) line[threadIdx.x] = in[i];
     __syncthreads();
-    if (i < n && t < 128 && i + distance < n) out[i] = line[t];
+    if (threadIdx.x < 64 && i + 64 < n) out[i] = line[threadIdx.x + distance];
 }
 
 /* What others look at, it changes: a barrier is what parts them. */
@@ -263,6 +263,8 @@ int main(int argument_count, char **arguments)
             step = arguments[++i];
         else if (!strcmp(arguments[i], "--distance") && i + 1 < argument_count)
             distance = atoi(arguments[++i]);
+        else if (!strcmp(arguments[i], "--dump"))
+            i++; /* what is told is all */
         else if (!strcmp(arguments[i], "--size") && i + 2 < argument_count)
             width = atoi(arguments[i + 1]), height = atoi(arguments[i + 2]), i += 2;
         else

@@ -54,7 +54,7 @@ __global__ void flow(const float *u, float *f, int width, int height)
 
 /* The stride in a variable: compilers unroll the loop, with what is left of it before. */
 #define EACH_UNROLLED                                                                                        \
-    int i = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;                           \
+    int i = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;                          \
     i < n;                                                                                                   \
     i += stride
 
@@ -174,6 +174,8 @@ int main(int argument_count, char **arguments)
     for (int i = 1; i < argument_count; i++) {
         if (!strcmp(arguments[i], "--step") && i + 1 < argument_count)
             step = arguments[++i];
+        else if (!strcmp(arguments[i], "--dump"))
+            i++; /* what is told is all */
         else if (!strcmp(arguments[i], "--size") && i + 3 < argument_count)
             width = atoi(arguments[i + 1]), height = atoi(arguments[i + 2]), blocks = atoi(arguments[i + 3]),
             i += 3;

@@ -62,6 +62,7 @@ original() {
     on_emulator "$@" --dump "$work/original.dump" >"$work/original.out" 2>"$work/original.err"
     echo $? >"$work/original.status"
     is_over "$work/original.status" || fail "without kfuse it takes longer than $limit s: $*"
+    ! grep -q '^usage: ' "$work/original.err" || fail "it does not know --dump, or another option: $*"
 }
 
 # same_as_original COMMAND...: under kfuse; same exit status, standard output and dump
