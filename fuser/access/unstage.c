@@ -579,6 +579,8 @@ static void write_conversions(struct writing *writing, const struct staged_load 
         put(writing, &writing->body, copy, own, 2);
         operands[0] = own[0];
     }
+    writing->has_failed |= ptx_type_bytes(function->registers[shared->operands[0].reg].type) !=
+                           ptx_type_bytes(shared->types[0]); /* it would be made wider by the load */
     struct ptx_instruction moved = *shared;
     moved.types[0] = ptx_type_bytes(shared->types[0]) == 8 ? PTX_B64 : PTX_B32;
     write_typed(writing, &moved, PTX_OP_MOV, operands[0]);

@@ -428,8 +428,9 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
         const char *guard = body->served[i] == BODY_SERVED_ASKED
                                 ? flagged_guard(writer, instruction, "covered", i, true)
                                 : body_code_guard(writer, instruction);
-        body_code_line(writer, "%sld.shared.b%u %s, [%%%s+%u];", guard,
-                       body_fetch_bytes(body, body->fetches[i]) * 8,
+        uint32_t bytes = body_fetch_bytes(body, body->fetches[i]);
+        bool is_signed = bytes == 1 && ptx_type_is_signed(instruction->types[0]); /* the register is wider */
+        body_code_line(writer, "%sld.shared.%s%u %s, [%%%s+%u];", guard, is_signed ? "s" : "b", bytes * 8,
                        body->registers[instruction->operands[0].reg], body_tile_name(body, body->fetches[i]),
                        stage_code_distance(body, body->fetches[i]));
     }

@@ -114,7 +114,7 @@ static bool values_match(struct space *space, const struct placed_access *from,
            (value_is_raw(first, source) && value_is_raw(second, load));
 }
 
-/* A byte lies in a wider register, whose upper bits a load from memory, or from a tile, makes anew. */
+/* A byte lies in a wider register, whose upper bits a load from memory, or from a tile, makes anew, each by its own sign. */
 static bool is_byte(struct space *space, const struct placed_access *access)
 {
     const struct ptx_instruction *instruction = instruction_of(space, access);

@@ -132,13 +132,20 @@ __global__ void grey(const unsigned char *in, unsigned char *out, int width, int
     if (is_in) out[y * width + x] = (unsigned char)STAR(s);
 }
 
+static __device__ int signed_byte(const signed char *from)
+{
+    int value;
+    asm("ld.global.s8 %0, [%1];" : "=r"(value) : "l"(from));
+    return value;
+}
+
 __global__ void plain_grey(const signed char *in, unsigned char *out, int width, int height)
 {
     int x = blockIdx.x * B + threadIdx.x, y = blockIdx.y * B + threadIdx.y;
     if (x >= width || y >= height) return;
     int i = y * width + x, sum = in[i];
-    if (x > 0) sum += in[i - 1];
-    if (y > 0) sum -= in[i - width];
+    if (x > 0) sum += signed_byte(&in[i - 1]) / 2;
+    if (y > 0) sum -= signed_byte(&in[i - width]) / 2;
     out[i] = (unsigned char)sum;
 }
 
