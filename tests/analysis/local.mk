@@ -25,13 +25,12 @@ tests_analysis_libwatch_la_CFLAGS = $(AM_CFLAGS)
 tests_analysis_libwatch_la_LDFLAGS = -rpath /nowhere -module -avoid-version
 tests_analysis_libwatch_la_LIBADD = libfuser.la
 bench_scripts += tests/analysis/programs.sh
-analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils strides unrolled waiting
+analysis_goldens = blocks calls control corners counters elementwise indices loops parameters stencils strides tiles unrolled waiting
 EXTRA_DIST += tests/analysis/update $(analysis_goldens:%=tests/analysis/%.cu) \
 	$(analysis_goldens:%=tests/analysis/%.ptx) $(analysis_goldens:%=tests/analysis/%.expected)
 c_tests += tests/analysis/test_grid_stride
 tests_analysis_test_grid_stride_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/analysis/test_staging
-EXTRA_DIST += tests/analysis/tiles.cu tests/analysis/tiles.ptx
 tests_analysis_test_staging_SOURCES = tests/analysis/test_staging.c tests/analysis/launch_file.c tests/analysis/launch_file.h
 tests_analysis_test_staging_LDADD = libfuser.la $(CMOCKA_LIBS) $(ISL_LIBS)
 c_tests += tests/analysis/test_reroll
