@@ -61,5 +61,10 @@ bool staging_add_store(struct finding *finding, uint32_t number);
 /* --- staging_load.c --- */
 /* What the load reads. False: it is not told. */
 bool staging_add_load(struct finding *finding, uint32_t number);
+/* A number of 32 bits with a sign; false: another one. */
+bool staging_number(__isl_take isl_val *value, int64_t *number);
+/* What both pieces load, of this function, is converted alike. */
+bool staging_converts_alike(const struct ptx_function *function, const struct staged_piece *a,
+                            const struct staged_piece *b);
 
 #endif

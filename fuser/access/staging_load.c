@@ -40,7 +40,7 @@ static isl_map *sum_map(isl_ctx *ctx, const struct staged_sum *sum)
     return isl_map_add_constraint(isl_map_universe(space), equal);
 }
 
-static bool small_number(__isl_take isl_val *value, int64_t *number)
+bool staging_number(__isl_take isl_val *value, int64_t *number)
 {
     bool is = isl_val_is_int(value) == isl_bool_true && isl_val_cmp_si(value, INT32_MIN) >= 0 &&
               isl_val_cmp_si(value, INT32_MAX) <= 0;
@@ -56,7 +56,7 @@ static bool read_equality(isl_constraint *constraint, struct staged_sum *sum)
     isl_val *constant = isl_constraint_get_constant_val(constraint);
     if (isl_constraint_is_equality(constraint) != isl_bool_true ||
         isl_constraint_is_div_constraint(constraint) == isl_bool_true ||
-        !small_number(isl_constraint_get_coefficient_val(constraint, isl_dim_out, 0), &out) ||
+        !staging_number(isl_constraint_get_coefficient_val(constraint, isl_dim_out, 0), &out) ||
         (out != 1 && out != -1) || isl_val_is_int(constant) != isl_bool_true ||
         isl_val_cmp_si(constant, INT32_MAX) > 0 || isl_val_cmp_si(constant, -(long)INT32_MAX) < 0) {
         isl_val_free(constant);
@@ -65,7 +65,7 @@ static bool read_equality(isl_constraint *constraint, struct staged_sum *sum)
     sum->constant = -out * isl_val_get_num_si(constant);
     isl_val_free(constant);
     for (int d = 0; d < ACCESS_THREAD_DIMENSIONS; d++) {
-        if (!small_number(isl_constraint_get_coefficient_val(constraint, isl_dim_in, d), &sum->of[d]))
+        if (!staging_number(isl_constraint_get_coefficient_val(constraint, isl_dim_in, d), &sum->of[d]))
             return false;
         sum->of[d] *= -out;
     }
@@ -209,22 +209,20 @@ static bool add_phases(struct reading *reading, isl_set **told)
 /* --- pieces that are one ----------------------------------------------------------------------------- */
 
 /* The same instruction, but for its registers. */
-static bool is_same_operation(const struct finding *finding, uint32_t a, uint32_t b)
+static bool is_same_operation(const struct ptx_instruction *a, const struct ptx_instruction *b)
 {
-    const struct ptx_instruction *first = &finding->function->instructions[a],
-                                 *second = &finding->function->instructions[b];
-    return first->mnemonic.length == second->mnemonic.length &&
-           !memcmp(first->mnemonic.text, second->mnemonic.text, first->mnemonic.length);
+    return a->mnemonic.length == b->mnemonic.length &&
+           !memcmp(a->mnemonic.text, b->mnemonic.text, a->mnemonic.length);
 }
 
-static bool converts_alike(const struct finding *finding, const struct staged_piece *a,
-                           const struct staged_piece *b)
+bool staging_converts_alike(const struct ptx_function *function, const struct staged_piece *a,
+                            const struct staged_piece *b)
 {
+    const struct ptx_instruction *instructions = function->instructions;
     bool does = a->conversion_count == b->conversion_count &&
-                (!a->conversion_count || finding->function->instructions[a->load].types[0] ==
-                                             finding->function->instructions[b->load].types[0]);
+                (!a->conversion_count || instructions[a->load].types[0] == instructions[b->load].types[0]);
     for (uint32_t i = 0; does && i < a->conversion_count; i++)
-        does = is_same_operation(finding, a->conversions[i], b->conversions[i]);
+        does = is_same_operation(&instructions[a->conversions[i]], &instructions[b->conversions[i]]);
     return does;
 }
 
@@ -234,7 +232,7 @@ static bool follows(const struct finding *finding, const struct piece *piece, co
     if (piece->staged.load == UINT32_MAX || other->staged.load == UINT32_MAX)
         return piece->staged.load == other->staged.load && piece->staged.number == other->staged.number;
     if (piece->staged.argument != other->staged.argument ||
-        !converts_alike(finding, &piece->staged, &other->staged))
+        !staging_converts_alike(finding->function, &piece->staged, &other->staged))
         return false;
     isl_map *sum = sum_map(isl_map_get_ctx(other->bytes), &piece->staged.from);
     bool does = isl_map_is_subset(other->bytes, sum) == isl_bool_true;

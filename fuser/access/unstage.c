@@ -2,6 +2,7 @@
  * See unstage.h. What is computed of a thread's coordinates stands at the function's beginning, each sum once. */
 #include "fuser/access/unstage.h"
 
+#include "fuser/access/staging_finding.h"
 #include "fuser/kernel/dead_code.h"
 #include "fuser/kernel/inline_move.h"
 
@@ -274,23 +275,15 @@ static int32_t test_of(struct writing *writing, const char *mnemonic, int32_t a,
     return reg;
 }
 
-static bool number_in(__isl_take isl_val *value, int64_t *number)
-{
-    bool is = value && isl_val_is_int(value) == isl_bool_true && isl_val_cmp_si(value, INT32_MIN) >= 0 &&
-              isl_val_cmp_si(value, INT32_MAX) <= 0;
-    if (is) *number = isl_val_get_num_si(value);
-    isl_val_free(value);
-    return is;
-}
-
 /* The register of whether the constraint holds; -1: it can't be written. */
 static int32_t write_constraint(struct writing *writing, isl_constraint *constraint)
 {
     int64_t of[ACCESS_THREAD_DIMENSIONS], constant;
     bool is_equality = isl_constraint_is_equality(constraint) == isl_bool_true;
-    if (!number_in(isl_constraint_get_constant_val(constraint), &constant)) return -1;
+    if (!staging_number(isl_constraint_get_constant_val(constraint), &constant)) return -1;
     for (int d = 0; d < ACCESS_THREAD_DIMENSIONS; d++)
-        if (!number_in(isl_constraint_get_coefficient_val(constraint, isl_dim_set, d), &of[d])) return -1;
+        if (!staging_number(isl_constraint_get_coefficient_val(constraint, isl_dim_set, d), &of[d]))
+            return -1;
     int32_t sum = sum_of(writing, of, NO_POINTER);
     return test_of(writing, is_equality ? "setp.eq.s64" : "setp.ge.s64", sum, -1, -constant);
 }
@@ -545,14 +538,7 @@ static bool may_be_written(const struct writing *writing, const struct staged_lo
         if (piece->load == UINT32_MAX)
             may = p > 0 || load->piece_count == 1;
         else
-            may = piece->conversion_count == first->conversion_count &&
-                  (!piece->conversion_count ||
-                   instructions[piece->load].types[0] == instructions[first->load].types[0]);
-        for (uint32_t i = 0; may && piece->load != UINT32_MAX && i < piece->conversion_count; i++) {
-            struct ptx_span a = instructions[piece->conversions[i]].mnemonic,
-                            b = instructions[first->conversions[i]].mnemonic;
-            may = a.length == b.length && !memcmp(a.text, b.text, a.length);
-        }
+            may = staging_converts_alike(writing->function, first, piece);
     }
     return may;
 }
