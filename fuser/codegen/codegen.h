@@ -29,6 +29,7 @@ struct codegen_reference {
     const char *kernel;
     const struct contraction
         *contractions; /* one an instruction of the member (recover.h); NULL: none are known */
+    bool is_emulated;  /* PTX itself runs, and no compiler contracts it */
 };
 struct codegen_request {
     const struct group *group;

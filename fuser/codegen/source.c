@@ -177,11 +177,13 @@ static bool collect(struct source *source)
             return false;
         }
         bool has_choice = !take_choice(body);
-        if (source->request->references)
-            body->contractions = source->request->references[member].contractions;
+        const struct codegen_reference *reference =
+            source->request->references ? &source->request->references[member] : NULL;
+        if (reference) body->contractions = reference->contractions;
         for (uint32_t i = 0; body->contractions && i < body->function->instruction_count; i++)
             body->round[i] |= body->contractions[i].round;
-        source->result->may_contract |= has_choice && leaves_choice(body);
+        bool is_emulated = reference && reference->is_emulated;
+        source->result->may_contract |= !is_emulated && has_choice && leaves_choice(body);
     }
     source->result->is_specialized = !source->result->may_contract && !source->request->is_general;
     for (uint32_t member = 0; member < group->member_count; member++) {

@@ -188,8 +188,8 @@ uint32_t draft_most_members(const struct draft *draft)
 {
     const uint32_t most = 16, told = draft->search->options->max_members;
     if (told) return told;
-    for (uint32_t length = most + 1; length <= SEARCH_MOST_STEPS; length++)
-        if (is_loop(draft, length)) return length;
+    for (uint32_t length = 2; length <= SEARCH_MOST_STEPS; length++)
+        if (is_loop(draft, length)) return length > most ? length : most - most % length;
     return most;
 }
 

@@ -85,8 +85,9 @@ static bool find_exactness(struct search *search, struct search_group *planned,
             exactness_of_copy(search->program, kernel, class->summary->function);
         if (!exactness) return false;
         planned->exactness[m] = exactness;
-        references[m] = (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
-                                                   exactness->contractions};
+        references[m] =
+            (struct codegen_reference){exactness->cubin, exactness->cubin_size, exactness->kernel,
+                                       exactness->contractions, exactness->kind == EXACTNESS_EMULATED};
         if (exactness->kind == EXACTNESS_UNPROVEN && !planned->unproven)
             planned->unproven = arena_printf(search->arena, "kernel %s %s", kernel->name, exactness->text);
     }
