@@ -17,6 +17,7 @@ struct moving { /* of uses to the longer group */
     uint32_t length;    /* of the prefix */
     uint64_t uses;
     double lost_ns; /* gained by groups whose uses lie in prefixes */
+    bool cuts;      /* a prefix would cut a use in two */
 };
 
 static bool situation(struct search *search, uint32_t first, uint32_t count, struct hash128 *key)
@@ -84,21 +85,17 @@ static void move(struct moving *moving, uint32_t first)
     }
 }
 
-/* What the prefix's own groups gain in one use. A use that the prefix would cut makes it too dear. */
-static double gained_in(const struct moving *moving, uint32_t first)
+/* What the prefix's own groups gain in one use. */
+static void count_lost(struct moving *moving, uint32_t first)
 {
-    double gained = 0;
     for (uint32_t i = first - moving->length; i < first;) {
         const struct search_group *group = moving->search->group_of[i];
-        if (!group || !group->is_kept) {
-            i++;
-            continue;
-        }
-        if (i + group->step_count > first) return 1e18;
-        gained += group->projected.original_ns - group->projected.fused_ns;
-        i += group->step_count;
+        bool is_use = group && group->is_kept;
+        uint32_t steps = is_use ? group->step_count : 1;
+        if (i + steps > first) moving->cuts = true;
+        if (is_use) moving->lost_ns += group->projected.original_ns - group->projected.fused_ns;
+        i += steps;
     }
-    return gained;
 }
 
 /* Counts the uses that could be moved, or moves them. */
@@ -113,7 +110,7 @@ static void walk(struct moving *moving, bool is_move)
             if (may_move(moving, i, end_before)) {
                 if (is_move) move(moving, i);
                 moving->uses += !is_move;
-                if (!is_move) moving->lost_ns += gained_in(moving, i);
+                if (!is_move) count_lost(moving, i);
             }
             end_before = i + steps;
         }
@@ -149,7 +146,8 @@ bool deferred_prefix(struct search *search, struct search_group *group, bool *ha
     if (!moving.to || !situation(search, first - length, moving.to->step_count, &moving.key)) return false;
     walk(&moving, false);
     double gain = (group->projected.fused_ns - deferred->projected.fused_ns) * (double)moving.uses;
-    if (!moving.uses || (!search->options->keeps_losing && gain <= moving.lost_ns)) return true;
+    if (!moving.uses || moving.cuts || (!search->options->keeps_losing && gain <= moving.lost_ns))
+        return true;
     if (measurements_refusal(search, moving.to, group->projected.original_ns)) return true;
     group_code_compile(search, moving.to);
     if (moving.to->code.error) {
