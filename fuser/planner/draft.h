@@ -35,7 +35,7 @@ uint32_t draft_members(const struct draft *draft);
 bool draft_are_alike(const struct search *search, uint32_t first, uint32_t other, uint32_t count);
 /* So many launches from the first one on are as those that come a distance behind them, in one window. */
 bool draft_come_again(const struct search *search, uint32_t first, uint32_t distance, uint32_t count);
-/* How many it may have: as many as the loop that it is in has launches. */
+/* How many it may have: whole iterations of the loop that it is in, 16 launches at most, or one iteration. */
 uint32_t draft_most_members(const struct draft *draft);
 /* Leaves out what stands behind the last member. */
 void draft_trim(struct draft *draft);

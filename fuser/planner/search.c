@@ -248,6 +248,14 @@ static void cut_at_halo(struct draft *draft)
         }
 }
 
+/* Leaves out all from the first launch on that is passed over: where the group as a whole takes it from others that gain more. */
+static void cut_at_passed(struct draft *draft)
+{
+    uint32_t count = 0;
+    while (count < draft->count && draft->is_member[count]) count++;
+    draft->count = count;
+}
+
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
 {
     struct search_memo *memo = arena_calloc(search->arena, 1, sizeof *memo);
@@ -260,11 +268,14 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo->reason) {
         draft_grow(&draft);
         if (!draft.reason) draft.reason = why_enough(search);
-        struct draft other = draft;
+        struct draft other = draft, next = draft;
         file_draft(&draft, memo, 0);
         cut_at_halo(&other);
         if (memo->groups[0] && memo->groups[0]->verdict->has_stages && draft_members(&other) >= 2)
             file_draft(&other, memo, 1);
+        cut_at_passed(&next);
+        if (memo->groups[0] && memo->groups[0]->step_count > next.count && next.count >= 2)
+            file_draft(&next, memo, 2);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;

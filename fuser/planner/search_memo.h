@@ -7,9 +7,9 @@
 
 #include <uthash.h>
 
-/* What may start in a situation: the group that gains most, and where that is a halo fusion, one that gets
- * along without. */
-enum { SEARCH_CANDIDATES = 2 };
+/* What may start in a situation: the group that gains most; where that is a halo fusion, one that gets along
+ * without; where it passes over launches, one that does not. */
+enum { SEARCH_CANDIDATES = 3 };
 struct search_memo {
     struct hash128 key;
     struct search_group *groups[SEARCH_CANDIDATES];

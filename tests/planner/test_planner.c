@@ -330,6 +330,36 @@ static void test_loading_must_pay(void **state)
     assert_planned(400, 200);
 }
 
+/* Groups of a loop of seven launches are two iterations, not sixteen launches, so that all are uses of one. */
+static void test_whole_iterations(void **state)
+{
+    (void)state;
+    start();
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 7; k++) written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N - k);
+    assert_planned(28, 2);
+    assert_int_equal(summary.groups, 1);
+}
+
+/* The third launch on A joins the first two in a group that passes over those on B, which gain more as one themselves: the first
+ * two stay a group. */
+static void test_a_group_that_passes_over_nothing(void **state)
+{
+    enum { SHORT_NS = 3000, LONG_NS = 12000 };
+    (void)state;
+    start();
+    for (int i = 0; i < 3; i++) {
+        trace.kernel_ns = SHORT_NS;
+        two_launches(A, A);
+        trace.kernel_ns = LONG_NS;
+        for (int k = 0; k < 3; k++) written_launch(&trace, WRITTEN_SCALE, B, 0.5f, WRITTEN_N - 1);
+        trace.kernel_ns = SHORT_NS;
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+        written_wall(&trace);
+    }
+    assert_planned(18, 6);
+}
+
 /* The launches of a group that is dropped get another chance: here in the pair that all other windows use. */
 static void test_launches_of_a_dropped_group(void **state)
 {
@@ -462,6 +492,8 @@ int main(void)
         TEST(test_an_emulated_device_is_never_idle),
         TEST(test_a_member_saves_its_own_time),
         TEST(test_loading_must_pay),
+        TEST(test_whole_iterations),
+        TEST(test_a_group_that_passes_over_nothing),
         TEST(test_launches_of_a_dropped_group),
         TEST(test_launches_that_need_no_analysis),
         TEST(test_pointer_outside_its_array),
