@@ -110,6 +110,7 @@ void failure_describe(struct space *space, const struct placed_access *a, const 
     failure->hazard_count = 1;
     failure->p = a->member;
     failure->q = b->member;
+    failure->last = a->member > b->member ? a->member : b->member;
     failure->access_p = a->index;
     failure->access_q = b->index;
     failure->is_unknown = space_overlap(space, a, b) == OVERLAP_UNKNOWN;

@@ -394,10 +394,10 @@ static bool find(struct halo *halo)
 }
 
 /* Cells of a tile and its border are no blocks of a member. */
-static const char *tie_of(const struct group *group)
+static const char *tie_of(const struct group *group, uint32_t *member)
 {
-    for (uint32_t m = 0; m < group->member_count; m++)
-        if (group->members[m].summary->whole_block) return group->members[m].summary->whole_block;
+    for (*member = 0; *member < group->member_count; ++*member)
+        if (group->members[*member].summary->whole_block) return group->members[*member].summary->whole_block;
     return NULL;
 }
 
@@ -466,9 +466,11 @@ bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
                     struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
-    const char *tie = tie_of(group), *why;
+    uint32_t tied;
+    const char *tie = tie_of(group, &tied), *why;
     if (tie || memo->without_halo) {
         memset(failure, 0, sizeof *failure);
+        failure->last = tie ? tied : 0;
         if (tie)
             snprintf(failure->reason, sizeof failure->reason, "blocks must stay whole: %s", tie);
         else
@@ -485,6 +487,7 @@ bool halo_place_all(struct group *group, struct space *space, struct memo *memo,
         snprintf(failure->reason, sizeof failure->reason, "%s", why);
     else if (of_iterations.reason[0])
         memcpy(failure->reason, of_iterations.reason, sizeof failure->reason);
+    if (of_iterations.last > failure->last) failure->last = of_iterations.last;
     return false;
 }
 
@@ -492,8 +495,9 @@ bool halo_place_rows(struct group *group, struct space *space, struct memo *memo
                      struct placement_failure *failure)
 {
     const struct bound_launch *members = group->members;
+    uint32_t tied;
     memset(failure, 0, sizeof *failure);
-    if (tie_of(group) || memo->without_halo) return false;
+    if (tie_of(group, &tied) || memo->without_halo) return false;
     const struct bound_launch *cut = rows_cut(group);
     if (!cut) return false;
     group->members = cut;

@@ -458,6 +458,17 @@ static const char *refusal_of(const struct group *group, const struct placement_
     return why;
 }
 
+/* What the kind of fusion that gets furthest stumbles over. Members of several shapes are none within threads. */
+static uint32_t refused_from(const struct placement_failure failures[KINDS])
+{
+    uint32_t last = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (failures[kind].reason[0] && !failures[kind].last && kind != WITHIN) return 0;
+        if (failures[kind].last > last) last = failures[kind].last;
+    }
+    return last ? last + 1 : 0;
+}
+
 bool rename_place_all(struct group *group, struct space *space, struct memo *memo,
                       struct placement_failure *failure)
 {
@@ -467,6 +478,7 @@ bool rename_place_all(struct group *group, struct space *space, struct memo *mem
     *failure = failures[WITHIN];
     if (found) return true;
     group->refusal = refusal_of(group, failures);
+    group->refused_from = refused_from(failures);
     for (int kind = 0; kind < KINDS; kind++) {
         const struct placement_failure *next = &failures[kind];
         for (uint32_t tries = 0; tries < RENAME_MOST && part_all(group, memo, next); tries++) {

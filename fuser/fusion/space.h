@@ -87,6 +87,7 @@ struct placement_failure { /* of the first attempt: the conflict that is not wit
     struct placement_hazard hazards[PLACEMENT_HAZARDS_MOST];
     uint32_t hazard_count;
     bool has_more;
+    uint32_t last; /* the first so many members do without what the reason names; 0: not known */
     char reason[PLACEMENT_REASON_BYTES];
 };
 /* Opens a space whose shape and remaps keep every conflict of the members within one fused thread, or else

@@ -16,6 +16,7 @@ struct draft { /* a group in the making: consecutive launches from first on */
     bool renames;                    /* some members conflict unless an array is renamed */
     uint32_t period;                 /* steps in time: it has several repetitions of so many launches; or 0 */
     bool is_illegal;                 /* decided whole, it is refused for a conflict, not for what it gains */
+    uint32_t refused_from;           /* then: as group's */
     const char *reason;              /* why it did not grow, or is none */
 };
 

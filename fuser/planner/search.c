@@ -13,6 +13,7 @@
 
 /* A program whose situations never repeat is given up after this much work, some twenty seconds each. */
 enum { SEARCH_MOST_DECIDED = 3000, SEARCH_MOST_COMPILED = 256 };
+static const double DISAPPOINTS = 0.7; /* of the gain that was expected before there was code */
 
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
 {
@@ -87,6 +88,7 @@ static struct search_group *decide_draft(struct draft *draft, double *saved_ns)
     }
     const char *refusal = decide_whole(search, planned, saved_ns);
     draft->is_illegal = planned->verdict && planned->verdict->refusal;
+    draft->refused_from = draft->is_illegal ? planned->verdict->refused_from : 0;
     if (!refusal) return planned;
     draft->reason = arena_strdup(search->arena, refusal);
     release_group(planned);
@@ -111,21 +113,25 @@ static const char *why_enough(struct search *search)
     return deadline_is_over(search->deadline) ? search->classes->too_late : NULL;
 }
 
-/* Of an illegal draft, as many of its first members as are legal together. As a rule fewer are where more
- * are: halving finds them. */
+/* Of an illegal draft, as many of its first members as are legal together: those before the one that a verdict stumbles over. Where
+ * none tells, fewer are where more are, as a rule: halving finds them. */
 static void cut_to_legal(struct draft *draft)
 {
-    uint32_t legal = 1, illegal = draft_members(draft);
+    uint32_t legal = 1, illegal = draft_members(draft), refused_from = draft->refused_from;
     while (illegal - legal > 1 && !why_enough(draft->search)) {
         struct draft cut = *draft;
-        uint32_t members = (legal + illegal) / 2;
+        bool is_told = refused_from > legal && refused_from <= illegal;
+        uint32_t members = is_told ? refused_from - 1 : (legal + illegal) / 2;
         double saved_ns = INFINITY;
+        if (is_told) illegal = refused_from;
+        if (members == legal) break;
         keep_members(&cut, members);
         struct search_group *planned = decide_draft(&cut, &saved_ns);
         if (planned) release_group(planned);
         if (cut.is_illegal) {
             illegal = members;
             draft->reason = cut.reason;
+            refused_from = cut.refused_from;
         } else {
             legal = members;
         }
@@ -223,7 +229,7 @@ static void file_draft(struct draft *draft, struct search_memo *memo, uint32_t c
     struct search_group *planned = best_of_draft(draft),
                         *known = planned ? known_group(search, planned) : NULL;
     memo->groups[candidate] = NULL;
-    if (candidate == 0) memo->reason = draft->reason;
+    if (candidate == CANDIDATE_LONGEST) memo->reason = draft->reason;
     if (known) {
         release_group(planned);
         memo->groups[candidate] = known;
@@ -269,13 +275,14 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
         draft_grow(&draft);
         if (!draft.reason) draft.reason = why_enough(search);
         struct draft other = draft, next = draft;
-        file_draft(&draft, memo, 0);
+        file_draft(&draft, memo, CANDIDATE_LONGEST);
+        const struct search_group *longest = memo->groups[CANDIDATE_LONGEST];
         cut_at_halo(&other);
-        if (memo->groups[0] && memo->groups[0]->verdict->has_stages && draft_members(&other) >= 2)
-            file_draft(&other, memo, 1);
+        if (longest && longest->verdict->has_stages && draft_members(&other) >= 2)
+            file_draft(&other, memo, CANDIDATE_WITHOUT_HALO);
         cut_at_passed(&next);
-        if (memo->groups[0] && memo->groups[0]->step_count > next.count && next.count >= 2)
-            file_draft(&next, memo, 2);
+        if (longest && longest->step_count > next.count && next.count >= 2)
+            file_draft(&next, memo, CANDIDATE_UNBROKEN);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;
@@ -303,17 +310,36 @@ void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_o
     if (planned) release_group(planned);
 }
 
+/* The group's steps before the cut. */
+static struct draft cut_group(struct search *search, const struct search_group *planned, uint32_t cut)
+{
+    struct draft draft = {.search = search, .first = planned->launches[0], .count = cut};
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        if (planned->member_steps[m] < cut) draft.is_member[planned->member_steps[m]] = true;
+    draft_trim(&draft);
+    return draft;
+}
+
 /* A refused group loses the members from its cut on and is decided again. */
 static void shrink(struct search *search, struct search_memo *memo, uint32_t candidate)
 {
     const struct search_group *planned = memo->groups[candidate];
-    struct draft draft = {.search = search, .first = planned->launches[0], .count = planned->cut};
-    for (uint32_t m = 0; m < planned->member_count; m++)
-        if (planned->member_steps[m] < planned->cut) draft.is_member[planned->member_steps[m]] = true;
-    draft_trim(&draft);
+    struct draft draft = cut_group(search, planned, planned->cut);
     draft.reason = planned->refusal;
     file_draft(&draft, memo, candidate);
     if (memo->groups[candidate] && planned->is_ahead) memo->groups[candidate]->is_ahead = true;
+}
+
+/* Of a group that gains much less than was expected, its members but the last; and so on. */
+static void look_shorter(struct search *search, struct search_memo *memo)
+{
+    const struct search_group *shorter = memo->groups[CANDIDATE_SHORTER],
+                              *of = shorter ? shorter : memo->groups[CANDIDATE_LONGEST];
+    if (memo->has_no_shorter || !of || of->refusal || !of->disappoints) return;
+    struct draft draft = cut_group(search, of, of->member_steps[of->member_count - 1]);
+    memo->groups[CANDIDATE_SHORTER] = NULL;
+    if (draft_members(&draft) >= 2) file_draft(&draft, memo, CANDIDATE_SHORTER);
+    memo->has_no_shorter = !memo->groups[CANDIDATE_SHORTER];
 }
 
 /* Of a group that is refused. What takes too long, or spills as much as several members hold, is cut in half: what is
@@ -358,12 +384,15 @@ void search_compile(struct search *search, struct search_group *planned)
     planned->cut = planned->member_steps[members_to_keep(planned)];
     if (planned->code.has_no_compiler) search->error = planned->code.error;
     if (planned->refusal) return;
+    double expected = planned->projected.original_ns - planned->projected.fused_ns;
     planned->projected = profit_project(
         search, planned, profit_saved_ns(search, planned, planned->group) + planned->verdict->dead_ns);
     if (!profit_is_enough(search, &planned->projected))
         planned->refusal =
             "it needs too many registers or instructions: the projected gain is below the margin";
     planned->is_compiled = !planned->refusal;
+    planned->disappoints =
+        planned->projected.original_ns - planned->projected.fused_ns < DISAPPOINTS * expected;
 }
 
 bool search_situation(struct search *search, uint32_t first, struct hash128 *key)
@@ -400,9 +429,10 @@ struct search_memo *search_look(struct search *search, uint32_t first)
 struct search_group *search_candidate(struct search *search, struct search_memo *memo, uint32_t candidate)
 {
     struct search_group **group = &memo->groups[candidate];
+    if (candidate == CANDIDATE_SHORTER) look_shorter(search, memo);
     while (*group && (*group)->refusal && !(*group)->is_dropped) shrink(search, memo, candidate);
     if (!*group || !(*group)->is_dropped) return *group;
-    if (candidate == 0) memo->reason = (*group)->refusal;
+    if (candidate == CANDIDATE_LONGEST) memo->reason = (*group)->refusal;
     return NULL;
 }
 

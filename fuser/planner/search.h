@@ -51,6 +51,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     } widened[RENAME_MOST];             /* bytes that are renamed along with each range (redirect.h) */
     double copying_ns;                  /* what that costs a use, on average: part of projected.fused_ns */
     bool is_compiled, is_ahead;         /* is_ahead: a crew was given it to compile */
+    bool disappoints;                   /* compiled, it gains much less than was expected */
     const struct exactness **exactness; /* one a member, once compiled */
     const char *unproven;               /* why it must be verified on the device first, or NULL */
     const char *refusal;                /* why it did not compile well, loses, or was dropped */

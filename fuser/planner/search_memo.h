@@ -8,11 +8,19 @@
 #include <uthash.h>
 
 /* What may start in a situation: the group that gains most; where that is a halo fusion, one that gets along
- * without; where it passes over launches, one that does not. */
-enum { SEARCH_CANDIDATES = 3 };
+ * without; where it passes over launches, one that does not; where its code turns out to gain much less than was expected, a
+ * shorter one. */
+enum search_candidate {
+    CANDIDATE_LONGEST,
+    CANDIDATE_WITHOUT_HALO,
+    CANDIDATE_UNBROKEN,
+    CANDIDATE_SHORTER,
+    SEARCH_CANDIDATES
+};
 struct search_memo {
     struct hash128 key;
     struct search_group *groups[SEARCH_CANDIDATES];
+    bool has_no_shorter;
     const char *reason; /* why the first is no larger, or is none */
     UT_hash_handle hh;
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct message { /* and the refusal behind it, with its NUL; empty: legal */
-    uint64_t kind, has_stages, may_save_more, rename_count;
+    uint64_t kind, has_stages, may_save_more, rename_count, refused_from;
     struct group_rename renames[RENAME_MOST];
     double saved_ns, dead_ns;
     struct projected projected;
@@ -49,6 +49,7 @@ static bool judge(struct search *search, const struct search_group *planned, str
     const struct group *group = tried.group;
     if (!group) return false;
     verdict->refusal = group->refusal;
+    verdict->refused_from = group->refused_from;
     if (!is_legal) return true;
     verdict->kind = group_kind(group);
     verdict->has_stages = group->stage_count;
@@ -68,6 +69,7 @@ static void tell(struct search *search, struct hash128 key, struct hash128 like,
     struct message message = {.kind = verdict->kind,
                               .has_stages = verdict->has_stages,
                               .rename_count = verdict->rename_count,
+                              .refused_from = verdict->refused_from,
                               .may_save_more = verdict->may_save_more,
                               .saved_ns = verdict->saved_ns,
                               .dead_ns = verdict->dead_ns,
@@ -95,6 +97,7 @@ static void hear(const void *bytes, struct verdict *verdict)
     verdict->kind = (enum group_kind)message.kind;
     verdict->has_stages = message.has_stages;
     verdict->rename_count = (uint32_t)message.rename_count;
+    verdict->refused_from = (uint32_t)message.refused_from;
     memcpy(verdict->renames, message.renames, sizeof verdict->renames);
     verdict->may_save_more = message.may_save_more;
     verdict->saved_ns = message.saved_ns;

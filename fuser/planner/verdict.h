@@ -12,7 +12,8 @@
 struct verdict {
     struct hash128 key; /* pairs_key of the members, and dead_stores_name */
     UT_hash_handle hh;
-    const char *refusal; /* NULL: legal */
+    const char *refusal;   /* NULL: legal */
+    uint32_t refused_from; /* as group's */
     enum group_kind kind;
     bool has_stages, may_save_more; /* with fewer members */
     uint32_t rename_count;
