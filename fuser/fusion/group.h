@@ -265,8 +265,8 @@ struct group {
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */
     uint64_t block_bytes;       /* each block that is resident: the different bytes that one touches */
-    uint32_t
-        refused_from; /* of a refused one: the first so many members are refused, too; 0: that is not known */
+    /* of a refused one: of its first so many members, the last one stands against it; 0: not known */
+    uint32_t refused_from;
     const char *refusal; /* NULL: legal; else why not, with kernels, array, PTX lines and a pair of threads */
     struct arena *arena;
 };

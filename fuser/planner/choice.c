@@ -90,16 +90,13 @@ static uint32_t slowest_step(const struct search_group *group)
 static const char waits_too_long[] =
     "holding the launches would leave the device idle for longer than the gain";
 
-static const char copied_too_often[] =
-    "what it writes into a second buffer would have to be copied back too often";
-
 static const char takes_others[] =
     "in replay it would take launches from groups that gain more, as it begins earlier";
 
 static const char *why_it_loses(const struct search *search, const struct search_group *group)
 {
     if (search->options->keeps_losing) return NULL;
-    if (group->copying_ns > 0 && !profit_is_enough(search, &group->projected)) return copied_too_often;
+    if (group->copying_ns > 0 && !profit_is_enough(search, &group->projected)) return search_copied_too_often;
     if (!holding_is_profitable(search, group)) return waits_too_long;
     return profit_covers_loading(search, profit_of(search, group), group->uses) ? NULL
                                                                                 : search_used_too_rarely;

@@ -39,6 +39,8 @@ static void release_group(struct search_group *planned)
 
 const char search_used_too_rarely[] =
     "it is used too rarely to win back the time that loading its code takes";
+const char search_copied_too_often[] =
+    "what it writes into a second buffer would have to be copied back too often";
 
 static bool is_wanted(const struct search *search, enum group_kind kind)
 {
@@ -113,25 +115,29 @@ static const char *why_enough(struct search *search)
     return deadline_is_over(search->deadline) ? search->classes->too_late : NULL;
 }
 
-/* Of an illegal draft, as many of its first members as are legal together: those before the one that a verdict stumbles over. Where
- * none tells, fewer are where more are, as a rule: halving finds them. */
+/* How many members of an illegal draft to try: those up to the one that its verdict stumbles over, without which more may be
+ * renamed than with those behind it; then those before. Where none tells, fewer are legal where more are, as a rule. */
+static uint32_t members_to_try(uint32_t legal, uint32_t illegal, uint32_t refused_from)
+{
+    if (refused_from > legal && refused_from < illegal) return refused_from;
+    return refused_from == illegal ? illegal - 1 : (legal + illegal) / 2;
+}
+
+/* Of an illegal draft, as many of its first members as are legal together. */
 static void cut_to_legal(struct draft *draft)
 {
     uint32_t legal = 1, illegal = draft_members(draft), refused_from = draft->refused_from;
     while (illegal - legal > 1 && !why_enough(draft->search)) {
         struct draft cut = *draft;
-        bool is_told = refused_from > legal && refused_from <= illegal;
-        uint32_t members = is_told ? refused_from - 1 : (legal + illegal) / 2;
+        uint32_t members = members_to_try(legal, illegal, refused_from);
         double saved_ns = INFINITY;
-        if (is_told) illegal = refused_from;
-        if (members == legal) break;
         keep_members(&cut, members);
         struct search_group *planned = decide_draft(&cut, &saved_ns);
         if (planned) release_group(planned);
+        refused_from = cut.refused_from;
         if (cut.is_illegal) {
             illegal = members;
             draft->reason = cut.reason;
-            refused_from = cut.refused_from;
         } else {
             legal = members;
         }
@@ -473,13 +479,26 @@ static const char *why_no_roles(const struct draft *draft)
     return "what it passes over can run neither before nor after it";
 }
 
+/* Why no group that starts there is taken; NULL: one may be, and others gain more. */
+static const char *why_given_up(const struct search *search, const struct search_memo *memo)
+{
+    const char *why = memo ? memo->reason : NULL;
+    for (uint32_t candidate = 0; memo && candidate < SEARCH_CANDIDATES; candidate++) {
+        const struct search_group *group = memo->groups[candidate];
+        if (!group || group->is_dropped) continue;
+        if (profit_of(search, group) > 0) return NULL;
+        if (group->copying_ns > 0) why = search_copied_too_often;
+    }
+    return why;
+}
+
 void search_try_longer(struct search *search, uint32_t launch, struct search_trial *trial)
 {
     const struct search_group *group = search->group_of[launch];
     uint32_t steps = group ? group->step_count : 1;
     struct draft draft = {.search = search, .first = launch + 1 - steps, .count = steps + 1};
     const struct search_memo *memo = search->memo_of[draft.first];
-    *trial = (struct search_trial){.given_up = memo ? memo->reason : NULL};
+    *trial = (struct search_trial){.given_up = why_given_up(search, memo)};
     if (steps == SEARCH_MOST_STEPS || (group && group->member_count >= draft_most_members(&draft))) {
         trial->refusal = "the group before it has as many members as one may have";
         return;

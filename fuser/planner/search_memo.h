@@ -45,5 +45,7 @@ void search_compile_fewer(struct search *search, struct search_memo *memo, uint3
                           uint32_t members);
 /* The refusal of a group that is dropped without a smaller one in its place. */
 extern const char search_used_too_rarely[];
+/* The refusal of one that loses by that. */
+extern const char search_copied_too_often[];
 
 #endif

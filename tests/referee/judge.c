@@ -357,6 +357,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, char *cons
                          "plan",
                          "--quiet",
                          "--keep-losing",
+                         "--jobs",
+                         arena_printf(batch->arena, "%u", judge->jobs),
                          "--seconds",
                          plan_seconds(batch),
                          "--without",

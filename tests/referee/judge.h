@@ -15,6 +15,7 @@ struct judge { /* what to judge with */
         emulator[4096]; /* kfuse, player, libkfuse.so, folder of libcuda */
     char folder[4096];  /* for files of this worker */
     uint64_t seed;      /* of the schedules */
+    uint32_t jobs;      /* cores that a plan takes */
     uint32_t schedules; /* replays of each program in random order, besides one in order */
     bool is_gpu; /* the machine's own driver in place of the emulator: no schedules, no race report; and
                   * modules are fatbins with machine code and PTX, as nvcc makes them */

@@ -380,6 +380,8 @@ static void read_options(int argc, char **argv)
         fprintf(stderr, "referee: --batch is at least 1, --workers 1 to %d\n", WORKERS_MOST);
         exit(2);
     }
+    uint32_t cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    referee.judge.jobs = cores > referee.workers ? cores / referee.workers : 1;
     if (print < 0) return;
     char *text = batch_text((uint32_t)print, 1);
     fputs(text, stdout);
