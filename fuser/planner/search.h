@@ -2,11 +2,10 @@
  * The search. For every launch, the group that starts there and gains most (profit.h) is grown greedily: it
  * sees launches only through their classes and pairwise conflicts; a candidate that looks legal pair by pair
  * is then decided whole. Where that is a halo fusion, there is a second candidate without; where it passes over
- * launches, a third one that does not, as others may gain more with those. Equal situations
+ * launches, one that does not, as others may gain more with those; and where its code disappoints, a shorter one. Equal situations
  * are decided once (search.c). Which of these groups are chosen is then exact: dynamic programming over the
  * launches (choice.c). Groups that are not profitable over the whole run are dropped, the others compiled,
- * those that gain most first; after each they are chosen anew.
- */
+ * those that gain most first; after each they are chosen anew. */
 #ifndef KFUSE_FUSER_PLANNER_SEARCH_H
 #define KFUSE_FUSER_PLANNER_SEARCH_H
 
