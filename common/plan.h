@@ -21,12 +21,13 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 10,
+    PLAN_VERSION = 11,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
     PLAN_CONTENTS_LIMIT = 65536, /* bytes of a `__constant__` variable: those of a module together */
-    PLAN_STALES_LIMIT = 16       /* of one variant */
+    PLAN_STALES_LIMIT = 16,      /* of one variant */
+    PLAN_ARRIVALS = 1024         /* counters of a module in which blocks are counted */
 };
 
 struct plan_table { /* count entries of a fixed struct */
@@ -180,8 +181,10 @@ struct plan_variant {
     uint32_t registers;
     uint32_t first_rename, rename_count; /* at most PLAN_RENAMES_LIMIT */
     uint32_t first_stale, stale_count;   /* at most PLAN_STALES_LIMIT */
-    uint32_t rematerialisation,
-        reserved; /* steps of the group, a bit each: members that write what is stale */
+    uint32_t rematerialisation; /* steps of the group, a bit each: members that write what is stale */
+    /* Where in the parameters the 4 bytes end that take the number of the stream's counter, less than PLAN_ARRIVALS; 0: there are none
+     * (fuser/fusion/last_block.h). */
+    uint32_t arrivals_end;
 };
 
 enum plan_group_flags {

@@ -364,16 +364,22 @@ static bool check_stales(struct check *check, const struct plan_group *group, ui
     if (count > PLAN_STALES_LIMIT || !take_range(first, count, plan->header->stales.count, &check->stales))
         return reject(check, "variant %u has stale ranges outside their table", index);
     if (!count)
-        return (!variant->rematerialisation && !variant->reserved) ||
+        return !variant->rematerialisation ||
                reject(check, "variant %u has a rematerialisation for nothing", index);
     bool has_next = index + 1 < group->first_variant + group->variant_count;
-    if (variant->reserved || !is_rematerialisation(plan, group, variant->rematerialisation) || !has_next ||
+    if (!is_rematerialisation(plan, group, variant->rematerialisation) || !has_next ||
         plan->variants[index + 1].stale_count)
         return reject(check, "variant %u leaves ranges stale for which there is no help", index);
     for (uint32_t i = first; i < first + count; i++)
         if (!is_stale(plan, group, &plan->stales[i]) || !check_covers(check, &plan->stales[i]))
             return reject(check, "stale range %u is malformed", i);
     return true;
+}
+
+static bool is_arrivals(const struct plan_variant *variant)
+{
+    uint32_t end = variant->arrivals_end;
+    return !end || (end % 4 == 0 && end <= variant->parameter_bytes);
 }
 
 static bool check_variant(struct check *check, const struct plan_group *group, uint32_t index)
@@ -396,6 +402,8 @@ static bool check_variant(struct check *check, const struct plan_group *group, u
             parameter->size > variant->parameter_bytes - parameter->destination_offset)
             return reject(check, "parameter %u lies outside its buffer", variant->first_parameter + i);
     }
+    if (!is_arrivals(variant))
+        return reject(check, "variant %u has its counter's number outside its parameters", index);
     if (!check_renames(check, group, index) || !check_stales(check, group, index)) return false;
     return check_guards(check, variant->first_guard, variant->guard_count, steps, group->step_count);
 }

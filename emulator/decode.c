@@ -117,6 +117,12 @@ static void decode_return(struct decoder *decoder)
     decode_fixup_add(decoder, decoder->code->count - 1, NULL, DECODE_NONE);
 }
 
+static bool is_device_fence(const struct ptx_instruction *instruction)
+{
+    return !ptx_has_modifier(instruction, PTX_MOD_CTA) && !ptx_has_modifier(instruction, PTX_MOD_PROXY) &&
+           !ptx_has_modifier(instruction, PTX_MOD_CLUSTER);
+}
+
 static bool decode_other(struct decoder *decoder, const struct ptx_instruction *instruction)
 {
     switch ((int)instruction->opcode) {
@@ -148,6 +154,8 @@ static bool decode_other(struct decoder *decoder, const struct ptx_instruction *
         return decode_atomic(decoder, instruction);
     case PTX_OP_FENCE:
     case PTX_OP_MEMBAR:
+        if (is_device_fence(instruction)) decode_step(decoder, STEP_FENCE);
+        return true;
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
     case PTX_OP_NANOSLEEP:

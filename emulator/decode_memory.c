@@ -153,6 +153,11 @@ bool decode_atomic(struct decoder *decoder, const struct ptx_instruction *instru
     if (memory == NULL) return false;
     memory->operation = decode_operation(instruction);
     memory->is_strong = true;
+    memory->is_device = !ptx_has_modifier(instruction, PTX_MOD_CTA);
+    memory->acquires =
+        ptx_has_modifier(instruction, PTX_MOD_ACQUIRE) || ptx_has_modifier(instruction, PTX_MOD_ACQ_REL);
+    memory->releases =
+        ptx_has_modifier(instruction, PTX_MOD_RELEASE) || ptx_has_modifier(instruction, PTX_MOD_ACQ_REL);
     memory->value_width = (uint8_t)decode_register_width(memory->type);
     memory->is_sink = first == 0 || instruction->operands[0].kind == PTX_OPERAND_NONE;
     if (memory->operation == PTX_MOD_NONE || memory->count != 1)

@@ -31,7 +31,8 @@ enum step_kind {
     STEP_WARP, /* shfl, vote, match, redux, elect, bar.warp.sync, activemask: by source opcode */
     STEP_CLOCK,
     STEP_TRAP,
-    STEP_CALL, /* of a function without a body */
+    STEP_FENCE, /* of more than the block; told to the race report alone */
+    STEP_CALL,  /* of a function without a body */
 };
 
 /* Effective address: base (a slot of base_width bytes, 0: none) + offset. */
@@ -44,6 +45,8 @@ struct step_memory {
     uint8_t value_width; /* of the registers that hold elements */
     bool is_signed;      /* extension of narrow loads */
     bool is_strong;      /* volatile, relaxed, acquire, release: no data race among themselves */
+    bool is_device;      /* atomic for more than the block */
+    bool acquires, releases;
     uint32_t base;
     uint64_t offset;
     uint32_t values[8];          /* slots; UINT32_MAX: nothing */

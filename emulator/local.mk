@@ -39,7 +39,7 @@ libengine_la_SOURCES = \
 	emulator/memory.c emulator/memory.h \
 	emulator/output.c \
 	emulator/program.c \
-	emulator/race_order.c \
+	emulator/race_grid.c emulator/race_order.c \
 	emulator/races.c emulator/races.h \
 	emulator/run.c \
 	emulator/traffic.c \

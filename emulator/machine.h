@@ -181,5 +181,7 @@ void races_arrive(struct worker *worker, const struct warp *warp, uint32_t id, u
 void races_barrier(struct worker *worker, uint32_t id);
 /* Lanes of the warp have met. */
 void races_warp(struct worker *worker, const struct warp *warp, uint32_t lanes);
+/* Lanes that fence for the device. */
+void races_fence(struct worker *worker, const struct warp *warp, uint32_t lanes);
 
 #endif

@@ -12,8 +12,11 @@ void race_order_close(struct race_order *order)
 void races_block(struct worker *worker)
 {
     struct race_order *order = races_order(worker->races);
+    struct race_grid *grid = order->grid;
     race_order_close(order);
     memset(order, 0, sizeof *order);
+    order->grid = grid;
+    race_grid_block(grid);
 }
 
 /* What the warp did up to now, and what it comes after, is known at the barrier. */
@@ -21,6 +24,7 @@ static void race_tell(struct race_order *order, struct race_barrier *barrier, ui
                       uint32_t warp_count)
 {
     struct race_warp *warp = &order->warps[index];
+    race_grid_tell(order->grid, index, (uint32_t)(barrier - order->barriers));
     warp->epoch++;
     warp->knows[index] = warp->epoch;
     for (uint32_t k = 0; k < warp_count; k++)
@@ -59,6 +63,7 @@ void races_barrier(struct worker *worker, uint32_t id)
         for (uint32_t k = 0; k < worker->warp_count; k++)
             warp->knows[k] = barrier->joined[k] > warp->knows[k] ? barrier->joined[k] : warp->knows[k];
         warp->together = warp->epoch;
+        race_grid_hear(order->grid, w, id);
     }
     *barrier = (struct race_barrier){0};
 }
@@ -85,8 +90,10 @@ void races_warp(struct worker *worker, const struct warp *warp, uint32_t lanes)
 {
     struct race_warp *own = &races_order(worker->races)->warps[warp->index];
     own->epoch++;
-    if (race_is_whole(warp, lanes))
+    if (race_is_whole(warp, lanes)) {
         own->together = own->epoch;
-    else
+        race_grid_meet(races_order(worker->races)->grid, warp->index);
+    } else {
         race_meet(own, lanes);
+    }
 }

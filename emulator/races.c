@@ -2,7 +2,7 @@
  * The race report: for every granule of memory the last plain write and what was read, or accessed by atomic
  * and volatile operations, since; each access by (block, thread, epoch). A warp's epoch grows at each of its
  * barriers, and each warp knows up to which epoch it comes after the others (vector clocks of warps,
- * race_order.c). Different blocks are never ordered. Plain accesses race with each other and with atomic and
+ * race_order.c). Blocks are ordered by fences and atomic operations alone (race_grid.c). Plain accesses race with each other and with atomic and
  * volatile ones where one of the two writes; atomic and volatile ones don't race among themselves. */
 #include "emulator/races.h"
 
@@ -62,7 +62,9 @@ struct races *races_open(const struct machine *machine)
     races->pages = calloc(races->page_capacity, sizeof *races->pages);
     races->shared = calloc(machine->shared_bytes ? machine->shared_bytes : 1, sizeof *races->shared);
     races->keeps_warps = races_has_partial_barriers(machine->code);
-    if (races->arena != NULL && races->pages != NULL && races->shared != NULL) return races;
+    races->order.grid = race_grid_open();
+    if (races->order.grid != NULL && races->arena != NULL && races->pages != NULL && races->shared != NULL)
+        return races;
     races_close(races);
     return NULL;
 }
@@ -76,6 +78,7 @@ void races_close(struct races *races)
     free(races->shared);
     arena_free(races->arena);
     race_order_close(&races->order);
+    race_grid_close(races->order.grid);
     free(races);
 }
 
@@ -313,6 +316,8 @@ void races_access(struct worker *worker, const struct warp *warp, uint32_t lane,
         }
         return;
     }
+    if (step->kind == STEP_ATOMIC && step->memory->is_device)
+        races_atomic(worker, warp, lane, step->memory, address);
     struct race_page *page = races_page(races, address, bytes);
     if (page == NULL) return;
     uint32_t offset = (uint32_t)(address % PAGE_BYTES);

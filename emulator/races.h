@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which accesses of a block are ordered: by barriers of the block, of named groups of its warps, and of lanes
- * of a warp. Inside view of the race report.
+ * of a warp; and which of different blocks: by fences of the device and atomic operations. Inside view of the race report.
  *
  * The report is of one launch: accesses of different launches are never compared, whether streams and events
  * order them or not, and also where they run side by side. It goes by address: memory that is mapped at two
@@ -40,7 +40,9 @@ struct race_barrier {
     uint32_t waiting[WARPS_MOST], arrived[WARPS_MOST]; /* lanes: of bar.sync, of bar.arrive */
     uint32_t joined[WARPS_MOST];                       /* what they all know */
 };
+struct race_grid;
 struct race_order {
+    struct race_grid *grid;
     struct race_warp warps[WARPS_MOST];
     struct race_barrier barriers[BARRIER_COUNT];
 };
@@ -51,11 +53,26 @@ static inline race_mark race_now(const struct race_order *order, uint64_t block,
            (uint64_t)(order->warps[warp].epoch & 0x3fffff) << 1 | 1;
 }
 
+/* --- race_grid.c: of the launch; NULL when memory is out */
+struct race_grid *race_grid_open(void);
+void race_grid_close(struct race_grid *grid);
+/* A block begins. */
+void race_grid_block(struct race_grid *grid);
+/* An atomic operation in global memory that blocks can see of each other. */
+void races_atomic(struct worker *worker, const struct warp *of, uint32_t lane,
+                  const struct step_memory *memory, uint64_t address);
+/* Whole warps at a barrier: what they have acquired, and what others have. And at one of their own. */
+void race_grid_tell(struct race_grid *grid, uint32_t warp, uint32_t barrier);
+void race_grid_hear(struct race_grid *grid, uint32_t warp, uint32_t barrier);
+void race_grid_meet(struct race_grid *grid, uint32_t warp);
+/* What another block did. */
+bool race_grid_is_ordered(const struct race_grid *grid, race_mark now, race_mark mark);
+
 /* Whether mark is ordered before now, or is nobody's. */
 static inline bool race_is_ordered(const struct race_order *order, race_mark now, race_mark mark)
 {
     if (mark == 0 || race_place(mark) == race_place(now)) return true;
-    if (race_block(mark) != race_block(now)) return false;
+    if (race_block(mark) != race_block(now)) return race_grid_is_ordered(order->grid, now, mark);
     uint32_t own = race_thread(now) / LANE_COUNT, other = race_thread(mark) / LANE_COUNT;
     const struct race_warp *warp = &order->warps[own];
     if (own != other) return race_epoch(mark) < warp->knows[other];

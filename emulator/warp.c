@@ -172,6 +172,9 @@ static bool warp_special(struct worker *worker, struct warp *warp, struct group 
                       step->extra ? (const char *)(uintptr_t)step->extra : "trap");
         is_good = false;
         break;
+    case STEP_FENCE:
+        if (worker->races != NULL) races_fence(worker, warp, mask);
+        break;
     case STEP_LANES:
     case STEP_BRANCH:
         break;

@@ -101,6 +101,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/halo_small.c \
 	fuser/fusion/halo_source.c fuser/fusion/halo_source.h \
 	fuser/fusion/halo_tile.c fuser/fusion/halo_tile.h \
+	fuser/fusion/last_block.c fuser/fusion/last_block.h \
 	fuser/fusion/join.c fuser/fusion/join.h \
 	fuser/fusion/join_order.c \
 	fuser/fusion/join_chunks.c \

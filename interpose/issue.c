@@ -3,6 +3,7 @@
 #include "interpose/issue.h"
 
 #include "common/log.h"
+#include "interpose/arrivals.h"
 #include "interpose/chain.h"
 #include "interpose/home_stream.h"
 #include "interpose/measure.h"
@@ -61,15 +62,21 @@ static const struct plan_variant *matched_variant(void)
     return &queue.plan->variants[queue.plan->groups[queue.state.group].first_variant + queue.state.variant];
 }
 
-static void pack_parameters(void)
+/* False: it needs a counter, and the stream has none (arrivals.h). */
+static bool pack_parameters(void)
 {
     const struct plan_variant *variant = matched_variant();
+    uint32_t number = 0;
+    if (variant->arrivals_end && !arrivals_number(queue.held[0].stream, &number)) return false;
     memset(queue.parameters, 0, variant->parameter_bytes);
     for (uint32_t i = 0; i < variant->parameter_count; i++) {
         const struct plan_parameter *piece = &queue.plan->parameters[variant->first_parameter + i];
         track_copy_argument(queue.parameters + piece->destination_offset,
                             queue.held[piece->step].arguments + piece->source_offset, piece->size);
     }
+    if (variant->arrivals_end)
+        memcpy(queue.parameters + variant->arrivals_end - sizeof number, &number, sizeof number);
+    return true;
 }
 
 static CUresult issue_members(void)
@@ -283,8 +290,7 @@ void issue_group(void)
     deferred_resolve(&use);
     home_meet(queue.held[0].stream);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
-    pack_parameters();
-    if (!is_fit()) {
+    if (!pack_parameters() || !is_fit()) {
         issue_members();
     } else if (verify_wants(index, queue.state.variant) ? issue_verified(index) : issue_unverified(index)) {
         shim_count(COUNT_FUSED);

@@ -23,6 +23,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/issue.c interpose/issue.h \
 	interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
+	interpose/arrivals.c interpose/arrivals.h \
 	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h \
 	interpose/queue_chain.c interpose/queue_memory.c interpose/queue_others.c interpose/queue_parts.h \
 	interpose/measure.c interpose/measure.h \

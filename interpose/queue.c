@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/setting.h"
+#include "interpose/arrivals.h"
 #include "interpose/blocked.h"
 #include "interpose/chain.h"
 #include "interpose/contents.h"
@@ -773,6 +774,7 @@ void queue_fork_child(void)
     own_stream_is_on = own_stream_is_lent = false;
     rename_forget();
     shadow_forget();
+    arrivals_forget();
     deferred_forget();
     home_end();
     home_forget();

@@ -2,6 +2,7 @@
  * The queue, what its groups need, and streams that come and go; see queue.h. */
 #include "interpose/queue_parts.h"
 
+#include "interpose/arrivals.h"
 #include "interpose/chain.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
@@ -106,12 +107,13 @@ uint64_t queue_own_bytes(void)
 
 void queue_stream_gone(CUstream stream)
 {
-    if (queue_has_lock() || (!shadow_bytes() && !chain_on() && !home_on())) return;
+    if (queue_has_lock() || (!shadow_bytes() && !chain_on() && !home_on() && !arrivals_has_any())) return;
     queue_enter();
     if (home_on()) queue_drain_and_materialise(true);
     chain_submit();
     if (home_on()) home_stream_gone(stream);
     shadow_stream_gone(stream);
+    arrivals_stream_gone(stream);
     chain_forget_stream(stream);
     queue_publish();
     queue_leave();
@@ -119,12 +121,14 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events() || home_on();
+    bool has_any =
+        shadow_bytes() || deferred_is_pending() || measure_has_events() || home_on() || arrivals_has_any();
     if (queue_has_lock() || !has_any) return;
     queue_enter();
     measure_context_gone();
     rename_forget();
     shadow_forget();
+    arrivals_forget();
     deferred_forget();
     home_forget();
     queue_publish();

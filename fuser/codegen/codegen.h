@@ -15,6 +15,8 @@ struct codegen_parameter { /* one parameter of the fused kernel, copied from a m
     bool is_copy;                /* a whole parameter of the member, which it reads at addresses */
     bool is_distance; /* of the group's i-th rename, at 16 i what is added to an address in the array for its
                          old contents, at 16 i + 8 for the new; member and source_offset mean nothing */
+    bool
+        is_arrivals; /* the number of the stream's counter, less than PLAN_ARRIVALS (last_block.h); the same */
 };
 /* Parameters that are known to be equal by a guard need only be passed once: the caller's table, may be NULL.
  */

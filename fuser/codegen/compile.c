@@ -75,7 +75,7 @@ static bool find_dead_stores(const struct group *group, uint32_t member, struct 
 static uint32_t copies_of(const struct codegen_request *request, const struct codegen_result *result,
                           uint32_t member)
 {
-    if (!result->is_twice) return 1;
+    if (!result->is_twice || group_runs_last(request->group, member)) return 1;
     bool is_twice = result->is_twice[group_stage_of(request->group, member) - request->group->stages];
     return 1 + (is_twice && !result->is_idle[member]);
 }

@@ -95,7 +95,8 @@ static bool fill(const struct issue *issue, const struct loop_forest *forest,
         }
         counts[stage] = is_idle(result, &group->stages[stage]) ? 0 : live / all * result->instructions;
     }
-    return all > 0 && loop == forest->loop_count;
+    return all > 0 &&
+           (loop == forest->loop_count || group->last_first); /* there may be loops behind the stages */
 }
 
 /* Of the marks' PTX, the first from this instruction on; or as many as there are. */

@@ -71,9 +71,14 @@ static void write_global(const struct body *body, FILE *out)
     for (int d = 0; d < 3; d++) write_global_axis(body, d, out);
 }
 
-static void write_fused_id(const struct group *group, FILE *out, const char *type)
+static void write_fused_id(const struct group *group, bool is_one_block, FILE *out, const char *type)
 {
     const uint32_t *grid = group->grid, *block = group->block;
+    if (is_one_block) {
+        fprintf(out, "        const %s fused_id = (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n",
+                type, block[1], block[0]);
+        return;
+    }
     fprintf(
         out,
         "        const %s fused_id = ((%s)((blockIdx.z * %uu + blockIdx.y) * (%s)%uu + blockIdx.x)) * %uu +\n"
@@ -107,10 +112,11 @@ static void write_linear(const struct body *body, FILE *out)
 {
     const struct group *group = body->group;
     const struct access_summary *summary = group->members[body->member].summary;
-    unsigned long long fused = remap_threads(group->grid, group->block);
+    bool runs_last = group_runs_last(group, body->member);
+    unsigned long long fused = runs_last ? group->last_threads : remap_threads(group->grid, group->block);
     unsigned long long own = remap_threads(summary->grid, summary->block);
     const char *type = index_type(fused + own);
-    write_fused_id(group, out, type);
+    write_fused_id(group, runs_last, out, type);
     if (group->remaps[body->member].kind == REMAP_STRIDE) {
         fprintf(out,
                 "#pragma unroll 1\n        for (%s linear = fused_id; linear < %lluu; linear += %lluu) {\n",

@@ -18,6 +18,7 @@ struct source {
     struct body *bodies;
     const char **names;  /* of kernel parameters, in order */
     const char ***words; /* [member][word] -> a parameter's name, or a number */
+    const char *arrivals;
 };
 
 static uint32_t align_up(uint32_t value, uint32_t alignment)
@@ -154,6 +155,13 @@ static bool collect_words(struct source *source, const struct body *body)
     return words;
 }
 
+static bool add_arrivals(struct source *source)
+{
+    struct codegen_parameter counter = {.size = 4, .alignment = 4, .is_arrivals = true};
+    source->arrivals = "arrivals";
+    return append_parameter(source, counter, source->arrivals) != UINT32_MAX;
+}
+
 static bool collect(struct source *source)
 {
     const struct group *group = source->request->group;
@@ -192,6 +200,7 @@ static bool collect(struct source *source)
         if (!collect_words(source, &source->bodies[member]) || !add_copies(source, &source->bodies[member]))
             return false;
     }
+    if (group->last_first && !add_arrivals(source)) return false;
     if (source->result->parameter_bytes <= PLAN_PARAMETERS_LIMIT) return true;
     source->result->error =
         arena_printf(source->result->arena, "its members take %u bytes of parameters: a kernel may have %d",
@@ -213,7 +222,7 @@ static uint32_t block_threads(const uint32_t block[3])
 uint32_t source_least_blocks(const struct group *group)
 {
     uint32_t least = 0;
-    for (uint32_t member = 0; member < group->member_count; member++) {
+    for (uint32_t member = 0; member < group_head_count(group); member++) {
         const struct ptx_function *function = group->members[member].summary->function;
         if (function->minnctapersm > least && block_threads(function->maxntid) == block_threads(group->block))
             least = function->minnctapersm;
@@ -466,6 +475,34 @@ static void write_stage(struct source *source, uint32_t index, FILE *out)
     stage_code_close(group, index, is_conditional, out);
 }
 
+/* The last block goes on, in the threads that have something to do (last_block.h). The counter is zero again behind it. Threads of
+ * a warp may come apart. */
+static void write_arrival(const struct source *source, FILE *out)
+{
+    const struct group *group = source->request->group;
+    const uint32_t *grid = group->grid, *block = group->block, last = grid[0] * grid[1] * grid[2] - 1;
+    fprintf(out, "\n    /* the last of all blocks to arrive goes on */");
+    body_write_barrier(&source->bodies[group->last_first], out);
+    fprintf(out,
+            "    const unsigned int in_block = (threadIdx.z * %uu + threadIdx.y) * %uu + threadIdx.x;\n"
+            "    unsigned int is_last = 0;\n"
+            "    if (in_block == 0) {\n"
+            "        unsigned int before;\n"
+            "        asm volatile(\"atom.release.gpu.global.inc.u32 %%0, [%%1], %u;\"\n"
+            "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(&%s_arrivals[%s])) : "
+            "\"memory\");\n"
+            "        is_last = before == %uu;\n"
+            "        if (is_last) asm volatile(\"fence.acq_rel.gpu;\" : : : \"memory\");\n"
+            "    }\n"
+            "    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %%0, 0; barrier.red.or.pred p, 0, p; selp.u32 "
+            "%%0, 1, 0, p; }\"\n"
+            "                 : \"+r\"(is_last) : : \"memory\");\n"
+            "    if (!is_last) return;\n",
+            block[1], block[0], last, source->request->name, source->arrivals, last);
+    if (group->last_threads < block_threads(block))
+        fprintf(out, "    if (in_block >= %uu) return;\n", group->last_threads);
+}
+
 /* The kernel alone, without prelude. */
 static bool write_kernel(struct source *source, FILE *out)
 {
@@ -474,6 +511,9 @@ static bool write_kernel(struct source *source, FILE *out)
     for (uint32_t member = 0; member < group->member_count; member++)
         write_tables(&source->bodies[member], out);
     write_copy_types(source, out);
+    if (group->last_first)
+        fprintf(out, "extern \"C\" __device__ unsigned int %s_arrivals[%d];\n", source->request->name,
+                PLAN_ARRIVALS);
     write_signature(source, out);
     if (group->stage_count) {
         source->result->has_interior = arena_calloc(source->result->arena, group->stage_count, sizeof(bool));
@@ -481,10 +521,14 @@ static bool write_kernel(struct source *source, FILE *out)
         source->result->is_idle = arena_calloc(source->result->arena, group->member_count, sizeof(bool));
     }
     stage_code_tiles(group, out);
-    if (!group->stage_count) write_members(source, NULL, 0, group->member_count, out);
+    if (!group->stage_count) write_members(source, NULL, 0, group_head_count(group), out);
     stage_code_open_march(group, out);
     for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);
     stage_code_close_march(group, out);
+    if (group->last_first) {
+        write_arrival(source, out);
+        write_members(source, NULL, group->last_first, group->member_count, out);
+    }
     fprintf(out, "}\n");
     return true;
 }

@@ -241,6 +241,21 @@ static void open_stage(const struct group *group, uint32_t stage, FILE *out)
     fprintf(out, ") {");
 }
 
+static void close_march(FILE *out)
+{
+    fprintf(out, "    __syncthreads();\n    }\n");
+}
+
+static void end_head(const struct group *group, FILE *out)
+{
+    if (group->march) close_march(out);
+    fprintf(out,
+            "    /* the last of all blocks to come here goes on, with %u threads: one block for what follows "
+            "*/\n",
+            group->last_threads);
+    fprintf(out, "    if (!is_last_block() || tid >= %u) return;\n", group->last_threads);
+}
+
 bool decompile_group(FILE *out, struct arena *arena, const struct group *group, const char *name,
                      const char **reason)
 {
@@ -272,18 +287,20 @@ bool decompile_group(FILE *out, struct arena *arena, const struct group *group, 
                 group->block_tiles[t].array);
     if (group->march) fprintf(out, "    for (int turn = 0; ..; turn++) {\n");
     for (text.member = 0; text.member < group->member_count; text.member++) {
-        bool begins = group->stage_count && group->stages[stage].first_member == text.member;
+        if (group->last_first == text.member && text.member) end_head(group, out);
+        bool begins = stage < group->stage_count && group->stages[stage].first_member == text.member;
         if (begins) open_stage(group, stage, out);
         bool waits = group->barriers && group->barriers[text.member];
         if (waits && text.member) fprintf(out, "    __syncthreads();\n");
-        if (!write_member(&text, out, group->stage_count ? 2 : 1, reason)) return false;
-        bool ends = group->stage_count &&
+        bool is_deep = group->stage_count && !group_runs_last(group, text.member);
+        if (!write_member(&text, out, is_deep ? 2 : 1, reason)) return false;
+        bool ends = stage < group->stage_count &&
                     text.member + 1 == group->stages[stage].first_member + group->stages[stage].member_count;
         if (!ends) continue;
         fprintf(out, "    }\n");
         stage++;
     }
-    if (group->march) fprintf(out, "    __syncthreads();\n    }\n");
+    if (group->march && !group->last_first) close_march(out);
     fprintf(out, "}\n");
     return !ferror(out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Classes a pair of launches by its conflicts. Needs both summaries in one isl context. */
+#include "fuser/fusion/last_block.h"
 #include "fuser/fusion/rename.h"
 
 #include <stdio.h>
@@ -145,6 +146,15 @@ static void check_loops(const struct bound_launch *p, const struct bound_launch 
              writer->summary->function->name, writer->summary->accesses[write].line);
 }
 
+/* Behind all of p, whatever it touches. The reason stays: it is why no other kind serves. */
+static void check_last_block(const struct memo *memo, const struct bound_launch *p,
+                             const struct bound_launch *q, struct conflict *conflict)
+{
+    uint32_t of_p, of_q;
+    if (!overlap_unordered(p, q, &of_p, &of_q) && last_block_serves(memo, q, SPACE_BLOCK_MOST))
+        conflict->class = CONFLICT_LAST_BLOCK;
+}
+
 void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
                       struct conflict *conflict)
 {
@@ -170,4 +180,5 @@ void conflict_between(struct memo *memo, const struct bound_launch *p, const str
                  "kernel %s line %u and kernel %s line %u may touch the same bytes of one array: %s",
                  p->summary->function->name, a->line, q->summary->function->name, b->line, detail);
     }
+    if (conflict->class > CONFLICT_RENAMED) check_last_block(memo, p, q, conflict);
 }

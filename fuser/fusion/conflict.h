@@ -9,11 +9,12 @@
 
 enum conflict_class {
     CONFLICT_NONE,
-    CONFLICT_THREAD,  /* each conflicting pair is one thread of each, by a remap: see remap */
-    CONFLICT_BLOCK,   /* each conflicting pair is in one block of the fused kernel, by a remap: a barrier
+    CONFLICT_THREAD,     /* each conflicting pair is one thread of each, by a remap: see remap */
+    CONFLICT_BLOCK,      /* each conflicting pair is in one block of the fused kernel, by a remap: a barrier
                         between */
-    CONFLICT_HALO,    /* a block can compute what it needs of the other's neighbouring threads: halo.h */
-    CONFLICT_RENAMED, /* one of these, if one array is written into a second buffer: rename.h */
+    CONFLICT_HALO,       /* a block can compute what it needs of the other's neighbouring threads: halo.h */
+    CONFLICT_RENAMED,    /* one of these, if one array is written into a second buffer: rename.h */
+    CONFLICT_LAST_BLOCK, /* q can run in that block of p that ends last: last_block.h */
     CONFLICT_OTHER,
     CONFLICT_UNKNOWN, /* a may access without bound, or isl gave up */
 };

@@ -227,7 +227,10 @@ struct group {
     struct remap *remaps; /* one a member */
     bool *barriers;       /* one a member: a barrier of the fused block comes before it; NULL: none */
     bool is_one_block;    /* its launch is one block, and whatever conflicts has a barrier between */
-    bool is_tied;         /* a block's threads wait for each other: none may leave the fused kernel early */
+    /* Members from here on run in the block that is the last to have run those before, in its first so many threads
+     * (last_block.h); 0: none do. */
+    uint32_t last_first, last_threads;
+    bool is_tied; /* a block's threads wait for each other: none may leave the fused kernel early */
     struct group_forward *forwards;
     uint32_t forward_count;
     struct group_drop *drops;
@@ -292,6 +295,15 @@ uint64_t group_tile_bytes(const struct group_block_tile *tile);
 /* Values are handed on in shared memory as was found legal, or not at all; what the group saves is measured
  * again. */
 void group_use_block_tiles(struct group *group, bool is_on);
+static inline bool group_runs_last(const struct group *group, uint32_t member)
+{
+    return group->last_first && member >= group->last_first;
+}
+/* Members that all blocks run. */
+static inline uint32_t group_head_count(const struct group *group)
+{
+    return group->last_first ? group->last_first : group->member_count;
+}
 /* The join that the member is in, or NULL. */
 const struct group_join *group_join_of(const struct group *group, uint32_t member);
 /* The value passes in each iteration of a joined loop. */
@@ -305,6 +317,7 @@ enum group_kind {
     GROUP_HALO,
     GROUP_HALO_IN_ITERATIONS,
     GROUP_ONE_BLOCK,
+    GROUP_LAST_BLOCK,
 };
 extern const char *const group_fusions[];
 enum group_kind group_kind(const struct group *group);

@@ -5,6 +5,7 @@
 #include "fuser/access/regrid.h"
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
+#include "fuser/fusion/last_block.h"
 #include "fuser/fusion/rename.h"
 #include "fuser/fusion/reuse.h"
 #include "fuser/fusion/traffic.h"
@@ -57,7 +58,7 @@ static const char *grid_refusal(struct arena *arena, struct memo *memo, const st
     return NULL;
 }
 
-static const char *member_refusal(struct arena *arena, struct memo *memo, const struct bound_launch *members,
+static const char *member_refusal(struct arena *arena, const struct bound_launch *members,
                                   uint32_t member_count)
 {
     if (!member_count) return "a group needs a member";
@@ -68,6 +69,12 @@ static const char *member_refusal(struct arena *arena, struct memo *memo, const 
                                                : summary->no_whole_block;
         if (why) return arena_printf(arena, "kernel %s cannot be a member: %s", summary->function->name, why);
     }
+    return NULL;
+}
+
+static const char *refusal_together(struct arena *arena, struct memo *memo,
+                                    const struct bound_launch *members, uint32_t member_count)
+{
     const char *why = loop_refusal(arena, members, member_count);
     if (!why) why = order_refusal(arena, members, member_count);
     return why ? why : grid_refusal(arena, memo, members, member_count);
@@ -110,6 +117,7 @@ static bool find_demotes(struct group *group)
     uint32_t capacity = 0;
     for (uint32_t member = 0; member < group->member_count; member++)
         capacity += group->members[member].summary->access_count;
+    group->demote_count = 0;
     group->demotes = arena_calloc(group->arena, capacity + 1, sizeof *group->demotes);
     for (uint32_t member = 0; group->demotes && member < group->member_count; member++) {
         const struct bound_launch *launch = &group->members[member];
@@ -149,30 +157,35 @@ static uint32_t end_of_interleaved(const struct group *group, uint32_t member)
     return join ? join->first_member + join->member_count : member + 1;
 }
 
-/* Before a member, or a join, that meets, within a block, what ran after the last barrier, or whose shared
- * memory lies over that one's. Members of a join have theirs side by side, and meet in no block. */
-static bool find_barriers(struct group *group, struct space *space)
+/* Of the members from this one on, whose space it is. Before a member, or a join, that meets, within a block, what ran after
+ * the last barrier, or whose shared memory lies over that one's. Members of a join have theirs side by side, and meet in no block. */
+static void find_barriers_from(struct group *group, struct space *space, uint32_t from)
 {
-    group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
     bool had_shared = false;
-    for (uint32_t first = 0, since = 0, end; group->barriers && first < group->member_count; first = end) {
+    for (uint32_t first = from, since = from, end; first < group->member_count; first = end) {
         end = end_of_interleaved(group, first);
         bool has_shared = false, is_needed = false;
         for (uint32_t member = first; member < end; member++) {
             has_shared |= group->members[member].summary->has_shared;
             group->is_tied |= group->members[member].summary->whole_block != NULL;
             for (uint32_t p = since; p < first && !is_needed; p++)
-                is_needed = meet_in_block(space, p, member);
+                is_needed = meet_in_block(space, p - from, member - from);
         }
         is_needed |= had_shared && has_shared;
         group->barriers[first] = is_needed;
         group->is_tied |= is_needed;
         had_shared = has_shared || (had_shared && !is_needed);
         if (is_needed) since = first;
-        if (!ends_with_barrier(space, end - 1)) continue;
+        if (!ends_with_barrier(space, end - 1 - from)) continue;
         had_shared = false;
         since = end;
     }
+}
+
+static bool find_barriers(struct group *group, struct space *space)
+{
+    group->barriers = arena_calloc(group->arena, group->member_count + 1, sizeof *group->barriers);
+    if (group->barriers) find_barriers_from(group, space, 0);
     return group->barriers;
 }
 
@@ -217,7 +230,7 @@ static bool decide(struct group *group, struct memo *memo)
     struct placement_failure failure;
     group->remaps = arena_calloc(group->arena, group->member_count + 1, sizeof *group->remaps);
     if (!group->remaps) return false;
-    group->refusal = member_refusal(group->arena, memo, group->members, group->member_count);
+    group->refusal = refusal_together(group->arena, memo, group->members, group->member_count);
     if (group->refusal) return true;
     if (!rename_place_all(group, &space, memo, &failure)) return group->refusal;
     group->refusal = NULL;
@@ -232,7 +245,9 @@ static bool decide(struct group *group, struct memo *memo)
     return done;
 }
 
-struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
+/* is_head: others come behind them, in the last block. */
+static struct group *decide_members(struct memo *memo, const struct bound_launch *members,
+                                    uint32_t member_count, bool is_head)
 {
     struct arena *arena = arena_create();
     struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
@@ -243,7 +258,105 @@ struct group *group_decide(struct memo *memo, const struct bound_launch *members
     group->arena = arena;
     group->members = members;
     group->member_count = member_count;
-    if (decide(group, memo)) return group;
+    group->last_first = is_head ? member_count : 0;
+    group->is_tied = is_head;
+    group->refusal = member_refusal(arena, members, member_count);
+    if (group->refusal || decide(group, memo)) return group;
     group_free(group);
     return NULL;
+}
+
+/* --- members that run in the last block --- */
+
+/* As many elements, and what there were of them. */
+static void *grown(struct arena *arena, const void *elements, size_t size, uint32_t had, uint32_t count)
+{
+    void *all = arena_calloc(arena, count + 1, size);
+    if (all && elements) memcpy(all, elements, had * size);
+    return all;
+}
+
+static bool grow(struct group *group, const struct bound_launch *tail, uint32_t tail_count)
+{
+    uint32_t had = group->member_count, count = had + tail_count;
+    struct bound_launch *members = grown(group->arena, group->members, sizeof *members, had, count);
+    if (!members) return false;
+    memcpy(members + had, tail, tail_count * sizeof *members);
+    group->members = members;
+    group->remaps = grown(group->arena, group->remaps, sizeof *group->remaps, had, count);
+    group->barriers = grown(group->arena, group->barriers, sizeof *group->barriers, had, count);
+    if (!group->remaps || !group->barriers) return false;
+    bool is_expanded = group->expansions, is_cut = group->cuts, has_unjoined = group->unjoined;
+    if (is_expanded)
+        group->expansions = grown(group->arena, group->expansions, sizeof *group->expansions, had, count);
+    if (is_cut) group->cuts = grown(group->arena, group->cuts, sizeof *group->cuts, had, count);
+    if (has_unjoined)
+        group->unjoined = grown(group->arena, group->unjoined, sizeof *group->unjoined, had, count);
+    group->member_count = count;
+    return is_expanded == !!group->expansions && is_cut == !!group->cuts && has_unjoined == !!group->unjoined;
+}
+
+/* Its space is that of the tail alone. */
+static bool add_tail(struct group *group, struct space *space, const struct bound_launch *tail,
+                     uint32_t tail_count)
+{
+    if (!grow(group, tail, tail_count) || !find_demotes(group)) return false;
+    for (uint32_t m = 0; m < tail_count; m++)
+        group->remaps[group->last_first + m].kind = space->remaps[m].kind;
+    find_barriers_from(group, space, group->last_first);
+    measure(group);
+    return true;
+}
+
+static uint32_t threads_of(const uint32_t block[3])
+{
+    return block[0] * block[1] * block[2];
+}
+
+/* Each is counted, in 31 bits. */
+static bool counts_blocks(const struct group *group)
+{
+    return (double)group->grid[0] * group->grid[1] * group->grid[2] < INT32_MAX;
+}
+
+/* The first members as a group, and the others in its last block; NULL: not so, or memory is out. */
+static struct group *decide_with_tail(struct memo *memo, const struct bound_launch *members,
+                                      uint32_t member_count, uint32_t head_count)
+{
+    const struct bound_launch *tail = members + head_count;
+    uint32_t tail_count = member_count - head_count;
+    struct space space;
+    if (!space_one_block_threads(tail, tail_count, SPACE_BLOCK_MOST)) return NULL;
+    struct group *group = decide_members(memo, members, head_count, true);
+    if (group && !group->refusal && counts_blocks(group) &&
+        !order_refusal(group->arena, members, member_count) &&
+        !refusal_together(group->arena, memo, tail, tail_count) &&
+        last_block_open(&space, memo, group->arena, tail, tail_count, threads_of(group->block),
+                        &group->last_threads)) {
+        bool is_added = add_tail(group, &space, tail, tail_count);
+        space_clear(&space);
+        if (is_added) return group;
+    }
+    group_free(group);
+    return NULL;
+}
+
+/* Behind which member the tail begins: where the verdict on all of them stumbles, if it may be there; else as early as may be. */
+static struct group *decide_last_block(struct memo *memo, const struct bound_launch *members,
+                                       uint32_t member_count, uint32_t refused_from)
+{
+    uint32_t first = last_block_first(members, member_count), stumbles = refused_from ? refused_from - 1 : 0;
+    if (memo->without_last_block || first == member_count) return NULL;
+    struct group *group = stumbles > first ? decide_with_tail(memo, members, member_count, stumbles) : NULL;
+    return group ? group : decide_with_tail(memo, members, member_count, first);
+}
+
+struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
+{
+    struct group *group = decide_members(memo, members, member_count, false), *with_tail = NULL;
+    if (group && group->refusal && !member_refusal(group->arena, members, member_count))
+        with_tail = decide_last_block(memo, members, member_count, group->refused_from);
+    if (!with_tail) return group;
+    group_free(group);
+    return with_tail;
 }

@@ -10,7 +10,6 @@ enum {
     PLACE_OPERATIONS = 2000000, /* of isl, for one fused shape */
     PLACE_MANY_THREADS = 65536, /* of a launch: they fill a device */
     ONE_BLOCK_PASSES = 8,       /* of one block over a launch, at most */
-    BLOCK_MOST_THREADS = 1024,
     WARP_THREADS = 32,
 };
 
@@ -206,9 +205,8 @@ bool space_place_coarsened(struct space *space, struct memo *memo, struct arena 
     return find_first(space, &attempt, 1, memo, arena, members, member_count, &failure);
 }
 
-/* Members whose blocks must stay whole have one, and all of them as many threads: the block has these. Else it has those of the
- * largest launch, or as many as a block may have. 0: there is no such block. */
-static uint32_t one_block_threads(const struct bound_launch *members, uint32_t member_count)
+uint32_t space_one_block_threads(const struct bound_launch *members, uint32_t member_count,
+                                 uint32_t most_threads)
 {
     uint64_t whole = 0, most = 0;
     for (uint32_t member = 0; member < member_count; member++) {
@@ -221,15 +219,17 @@ static uint32_t one_block_threads(const struct bound_launch *members, uint32_t m
         whole = threads;
     }
     uint64_t block = whole ? whole : (most + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
-    if (block > BLOCK_MOST_THREADS) block = BLOCK_MOST_THREADS;
+    if (whole > most_threads) return 0;
+    if (block > most_threads) block = most_threads / WARP_THREADS * WARP_THREADS;
     return most <= ONE_BLOCK_PASSES * block ? (uint32_t)block : 0;
 }
 
 bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
-                              const struct bound_launch *members, uint32_t member_count)
+                              const struct bound_launch *members, uint32_t member_count,
+                              uint32_t most_threads)
 {
     static const uint32_t grid[3] = {1, 1, 1};
-    const uint32_t block[3] = {memo->without_one_block ? 0 : one_block_threads(members, member_count), 1, 1};
+    const uint32_t block[3] = {space_one_block_threads(members, member_count, most_threads), 1, 1};
     struct placement_failure failure = {0};
     if (!block[0] || !space_open(space, memo, arena, members, member_count, grid, block)) return false;
     space->reach = OVERLAP_BLOCK;

@@ -477,6 +477,11 @@ bool rename_place_all(struct group *group, struct space *space, struct memo *mem
     bool found = find_any(group, space, memo, failures);
     *failure = failures[WITHIN];
     if (found) return true;
+    if (group->last_first) { /* nothing is renamed (last_block.h, rule 5) */
+        group->refusal =
+            failures[WITHIN].reason[0] ? refusal_of(group, failures) : "it is in no thread, and in no block";
+        return false;
+    }
     group->refusal = refusal_of(group, failures);
     group->refused_from = refused_from(failures);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -488,7 +493,8 @@ bool rename_place_all(struct group *group, struct space *space, struct memo *mem
         group->members = members;
         group->rename_count = 0;
     }
-    return space_place_in_one_block(space, memo, group->arena, members, group->member_count);
+    return !memo->without_one_block && space_place_in_one_block(space, memo, group->arena, members,
+                                                                group->member_count, SPACE_BLOCK_MOST);
 }
 
 const struct group_rename *group_rename_of(const struct group *group, uint32_t member, uint32_t instruction,

@@ -102,7 +102,13 @@ bool space_place_coarsened(struct space *space, struct memo *memo, struct arena 
 /* The same in a launch of one block, where all that conflicts has a barrier between, whatever it is: for launches of few
  * threads, which each would hardly use the device. */
 bool space_place_in_one_block(struct space *space, struct memo *memo, struct arena *arena,
-                              const struct bound_launch *members, uint32_t member_count);
+                              const struct bound_launch *members, uint32_t member_count,
+                              uint32_t most_threads);
+enum { SPACE_BLOCK_MOST = 1024 }; /* threads of a block */
+/* Of such a block. Members whose blocks must stay whole have one, and all of them as many threads: the block has these. Else it has
+ * those of the largest launch, whole warps, or the most that it may have. 0: there is no such block. */
+uint32_t space_one_block_threads(const struct bound_launch *members, uint32_t member_count,
+                                 uint32_t most_threads);
 
 /* --- failure.c */
 /* Fills the failure: these accesses of two placed members conflict beyond the reach. */

@@ -159,7 +159,7 @@ uint64_t traffic_of_block(const struct group *group)
 double traffic_repeated(const struct group *group, uint32_t member)
 {
     double run = 1, own = 1;
-    if (!group->stage_count) return 0;
+    if (!group->stage_count || group_runs_last(group, member)) return 0;
     const struct group_stage *stage = group_stage_of(group, member);
     if (stage->repeats) return stage->repeats;
     for (int d = 0; d < 3; d++) {

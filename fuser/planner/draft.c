@@ -3,6 +3,7 @@
 #include "fuser/planner/draft.h"
 
 #include "fuser/access/overlap.h"
+#include "fuser/fusion/last_block.h"
 
 enum { SMALL_KERNEL_NS = 10000, MOST_IN_TIME = 8 /* launches of several repetitions */ };
 
@@ -96,14 +97,33 @@ static bool stands_behind(struct draft *draft)
     return false;
 }
 
+/* Behind others of few threads, in the last block of those before (last_block.h). */
+static bool may_end(struct draft *draft, uint32_t candidate)
+{
+    struct search *search = draft->search;
+    struct bound_launch last = pairs_launch(search->pairs, candidate);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < draft->count - 1; i++) {
+        const uint32_t *block = search->program->launches[draft->first + i].record->block;
+        uint32_t threads = block[0] * block[1] * block[2];
+        if (draft->is_member[i] && threads > most) most = threads;
+    }
+    if (!draft->renames && last.bindings && last_block_serves(&search->pairs->memo, &last, most)) return true;
+    draft->reason = "members of few threads before it run in the last block of the others";
+    return false;
+}
+
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
     struct search *search = draft->search;
-    bool shares = false, dependent = false;
+    bool shares = false, dependent = false, runs_last = draft->runs_last;
     for (uint32_t m = 0; m < draft->count - 1; m++) {
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        if (!conflict || conflict->class > CONFLICT_RENAMED) {
+        bool is_last = conflict && conflict->class == CONFLICT_LAST_BLOCK;
+        runs_last |= is_last;
+        draft->may_run_last |= is_last;
+        if (!conflict || conflict->class > (draft->takes_last ? CONFLICT_LAST_BLOCK : CONFLICT_RENAMED)) {
             if (conflict) draft->reason = conflict->reason;
             draft->follows[draft->count - 1] = conflict != NULL;
             return false;
@@ -113,6 +133,8 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
         draft->follows[draft->count - 1] |= dependent;
         shares |= conflict->shared_bytes > 0;
     }
+    if (runs_last && !may_end(draft, candidate)) return false;
+    draft->runs_last = runs_last;
     if (dependent || shares || search->options->keeps_losing) return true;
     if (launch_class_time(search_class(search, candidate)) < SMALL_KERNEL_NS) return true;
     draft->reason = "they share no data, and each is too long for the launch alone to matter";
@@ -235,7 +257,7 @@ void draft_grow(struct draft *draft)
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
-        bool renamed = draft->renames, repeats = begins_again(draft, next);
+        bool renamed = draft->renames, ran_last = draft->runs_last, repeats = begins_again(draft, next);
         if (renamed && (repeats || draft->period) && !goes_on_in_time(draft, next)) {
             if (draft_members(draft) == 1) draft->reason = repeats_itself;
             break;
@@ -257,6 +279,7 @@ void draft_grow(struct draft *draft)
         }
         if (draft->is_member[at] && draft_assign_roles(draft)) continue;
         draft->is_member[at] = false;
+        draft->runs_last = ran_last;
         if (++passed > SEARCH_MOST_PASSED) break;
     }
     draft_trim(draft);

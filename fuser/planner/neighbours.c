@@ -135,7 +135,7 @@ static bool conflicts(struct neighbours *pair)
         return conclude(pair, NEIGHBOURS_DROPPED, pair->search->classes->too_late);
     if (!conflict) return conclude(pair, NEIGHBOURS_CONFLICT, NULL);
     pair->conflict = conflict;
-    if (conflict->class <= CONFLICT_RENAMED) return false;
+    if (conflict->class <= CONFLICT_LAST_BLOCK) return false;
     return conclude(pair, conflict->class == CONFLICT_UNKNOWN ? NEIGHBOURS_ADDRESS : NEIGHBOURS_CONFLICT,
                     conflict->reason);
 }
@@ -316,10 +316,14 @@ static json_t *pair_json(const struct neighbours *pair)
 #include "fuser/planner/neighbours.def"
 #undef NEIGHBOURS
     };
-    static const char *const classes[] = {
-        [CONFLICT_NONE] = "none",       [CONFLICT_THREAD] = "thread", [CONFLICT_HALO] = "halo",
-        [CONFLICT_RENAMED] = "renamed", [CONFLICT_BLOCK] = "block",   [CONFLICT_OTHER] = "other",
-        [CONFLICT_UNKNOWN] = "possible"};
+    static const char *const classes[] = {[CONFLICT_NONE] = "none",
+                                          [CONFLICT_THREAD] = "thread",
+                                          [CONFLICT_HALO] = "halo",
+                                          [CONFLICT_RENAMED] = "renamed",
+                                          [CONFLICT_BLOCK] = "block",
+                                          [CONFLICT_OTHER] = "other",
+                                          [CONFLICT_LAST_BLOCK] = "last block",
+                                          [CONFLICT_UNKNOWN] = "possible"};
     bool is_together = pair->group != NULL;
     json_t *json =
         json_pack("{s:o,s:o,s:i,s:i,s:s}", "first", kernel_json(pair, 0), "second", kernel_json(pair, 1),

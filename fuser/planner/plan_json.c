@@ -124,6 +124,7 @@ static const char *threads_text(const struct search *search, const struct group 
 {
     const struct access_summary *summary = group->members[member].summary;
     const char *text = remap_text(search, group, member);
+    if (group_runs_last(group, member)) text = arena_printf(search->arena, "in the last block: %s", text);
     if (!summary->is_regridded) return text;
     if (summary->is_unstaged)
         return arena_printf(search->arena, "%s; what it stages in shared memory is read where it lies", text);

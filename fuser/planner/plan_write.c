@@ -187,7 +187,7 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
     uint32_t count = 0;
     for (uint32_t i = 0; i < code->parameter_count; i++) {
         const struct codegen_parameter *from = &code->parameters[i];
-        if (from->is_distance) continue;
+        if (from->is_distance || from->is_arrivals) continue;
         parameters[count++] = (struct plan_parameter){.step = group->member_steps[from->member],
                                                       .source_offset = from->source_offset,
                                                       .destination_offset = from->destination_offset,
@@ -197,6 +197,9 @@ static bool add_variant(struct search *search, struct plan_builder *builder, con
                                    .registers = code->registers,
                                    .dynamic_shared = code->dynamic_shared,
                                    .rematerialisation = rematerialisation};
+    for (uint32_t i = 0; i < code->parameter_count; i++)
+        if (code->parameters[i].is_arrivals)
+            variant.arrivals_end = code->parameters[i].destination_offset + code->parameters[i].size;
     memcpy(variant.grid, group->group->grid, sizeof variant.grid);
     memcpy(variant.block, group->group->block, sizeof variant.block);
     plan_build_variant(builder, &variant, code->entry, fatbin, size, parameters, count, NULL, 0);

@@ -64,6 +64,7 @@ static bool plan_program(const struct planner_options *options, struct program *
     pairs.memo.without_halo = options->without_halo;
     pairs.memo.march_layers = options->march_layers;
     pairs.memo.without_one_block = options->only && !(options->only >> GROUP_ONE_BLOCK & 1);
+    pairs.memo.without_last_block = options->only && !(options->only >> GROUP_LAST_BLOCK & 1);
     planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
               (json = plan_json(&search, names, summary));
     deadline_leave(deadline);

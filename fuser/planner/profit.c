@@ -42,7 +42,7 @@ static double repeated_ns(const struct search *search, const struct search_group
                           const uint64_t *times)
 {
     double sum = 0;
-    for (uint32_t m = 0; planned->group && m < planned->member_count; m++)
+    for (uint32_t m = 0; m < group_head_count(planned->group); m++)
         if (!is_mostly_interior(planned, m))
             sum += traffic_repeated(planned->group, m) *
                    computing_ns(search, planned->bound[m].summary, times[m]);
@@ -82,7 +82,7 @@ static bool waits_for_memory(const struct group *group, uint32_t member)
 static double waiting_ns(const struct search *search, const struct group *group, const uint64_t *times)
 {
     double sum = 0, fused = busy_threads(search, group->grid, group->block);
-    for (uint32_t m = 0; m < group->member_count; m++) {
+    for (uint32_t m = 0; m < group_head_count(group); m++) {
         const struct access_summary *summary = group->members[m].summary;
         double own = busy_threads(search, summary->grid, summary->block);
         if (!remap_is_repeated(&group->remaps[m]) || own <= fused) continue;
@@ -103,7 +103,7 @@ static double either_ns(const struct search *search, const struct search_group *
 {
     const struct group *group = planned->group;
     double sum = 0;
-    for (uint32_t m = 0; planned->code.has_interior && m < group->member_count; m++) {
+    for (uint32_t m = 0; planned->code.has_interior && m < group_head_count(group); m++) {
         bool looks = false;
         if (is_mostly_interior(planned, m)) continue;
         for (uint32_t i = 0; i < group->fetch_count; i++)
@@ -140,7 +140,8 @@ static double apart_ns(const struct search *search, const struct group *group, c
 {
     double sum = 0;
     uint64_t linked = linked_members(group);
-    for (uint32_t m = 0; m < group->member_count; m++)
+    if (group_head_count(group) == 1) return 0;
+    for (uint32_t m = 0; m < group_head_count(group); m++)
         if (!(linked >> m & 1) && (double)times[m] > search->projection.floor_ns)
             sum += (double)times[m] - search->projection.floor_ns;
     return sum;
@@ -153,7 +154,8 @@ static uint32_t shared_of(const struct search_group *planned)
 
 static bool has_loops(const struct search_group *planned)
 {
-    for (uint32_t m = 0; m < planned->member_count; m++)
+    uint32_t count = planned->group ? group_head_count(planned->group) : planned->member_count;
+    for (uint32_t m = 0; m < count; m++)
         if (planned->bound[m].summary->has_loop) return true;
     return false;
 }
@@ -257,11 +259,12 @@ static double in_one_block_ns(const struct access_summary *summary, const struct
 
 /* Of a launch of one block: each member waits for its own loads and for the others at the barrier, and what one multiprocessor
  * moves takes it longer than all of them. */
-static double one_block_ns(const struct search *search, const struct group *group, const uint64_t *times)
+static double one_block_ns(const struct search *search, const struct group *group, uint32_t first,
+                           double fused, const uint64_t *times)
 {
     const double step_ns = 500; /* as above */
-    double sum = 0, fused = (double)remap_threads(group->grid, group->block);
-    for (uint32_t m = 0; m < group->member_count; m++) {
+    double sum = 0;
+    for (uint32_t m = first; m < group->member_count; m++) {
         const struct access_summary *summary = group->members[m].summary;
         double passes = (double)remap_threads(summary->grid, summary->block) / fused;
         double own = (double)times[m] - search->projection.floor_ns;
@@ -269,6 +272,30 @@ static double one_block_ns(const struct search *search, const struct group *grou
         for (uint32_t i = 0; i < summary->access_count; i++)
             sum += in_one_block_ns(summary, &summary->accesses[i]);
     }
+    return sum;
+}
+
+/* Its blocks arrive at the counter: each waits there for what it has stored, and for the answer, while those beside it go on; the
+ * last one runs the members of few threads. */
+static double last_block_ns(const struct search *search, const struct group *group,
+                            const struct projection_kernel *kernel, const uint64_t *times)
+{
+    const double arrive_ns = 1000, turn_ns = 300, block_ns = 1;
+    uint32_t most;
+    double blocks = (double)group->grid[0] * group->grid[1] * group->grid[2];
+    double resident =
+        (double)projection_blocks(&search->projection, kernel, &most) * search->projection.multiprocessors;
+    double turns = resident > 0 ? blocks / resident : 0;
+    double counting = turn_ns * turns > block_ns * blocks ? turn_ns * turns : block_ns * blocks;
+    return arrive_ns + counting + one_block_ns(search, group, group->last_first, group->last_threads, times);
+}
+
+/* As a member that the last block runs costs before. */
+static double tail_apart_ns(const struct search *search, const struct group *group, const uint64_t *times)
+{
+    double sum = 0;
+    for (uint32_t m = group->last_first; m < group->member_count; m++)
+        sum += (double)times[m] + search->projection.gap_ns;
     return sum;
 }
 
@@ -290,9 +317,17 @@ struct projected profit_project(struct search *search, const struct search_group
         kernel.issued_ns = issued_ns(search, planned);
     }
     kernel.saved_ns = saved_ns;
-    struct projected projected = projection_group(&search->projection, times, planned->member_count, &kernel);
-    if (planned->group && planned->group->is_one_block)
-        projected.fused_ns = search->projection.floor_ns + one_block_ns(search, planned->group, times);
+    const struct group *group = planned->group;
+    uint32_t count = group ? group_head_count(group) : planned->member_count;
+    struct projected projected = projection_group(&search->projection, times, count, &kernel);
+    if (group && group->is_one_block)
+        projected.fused_ns =
+            search->projection.floor_ns +
+            one_block_ns(search, group, 0, (double)remap_threads(group->grid, group->block), times);
+    if (group && group->last_first) {
+        projected.original_ns += tail_apart_ns(search, group, times);
+        projected.fused_ns += last_block_ns(search, group, &kernel, times);
+    }
     projected.fused_ns += planned->copying_ns;
     return projected;
 }

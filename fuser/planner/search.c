@@ -268,6 +268,15 @@ static void cut_at_passed(struct draft *draft)
     draft->count = count;
 }
 
+/* Grows a draft anew where some launch could have run in its last block. False where none does. */
+static bool grow_to_last_block(struct draft *draft)
+{
+    if (!draft->may_run_last) return false;
+    *draft = (struct draft){.search = draft->search, .first = draft->first, .takes_last = true};
+    draft_grow(draft);
+    return draft->runs_last && draft_members(draft) >= 2;
+}
+
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
 {
     struct search_memo *memo = arena_calloc(search->arena, 1, sizeof *memo);
@@ -280,7 +289,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo->reason) {
         draft_grow(&draft);
         if (!draft.reason) draft.reason = why_enough(search);
-        struct draft other = draft, next = draft;
+        struct draft other = draft, next = draft, last = draft;
         file_draft(&draft, memo, CANDIDATE_LONGEST);
         const struct search_group *longest = memo->groups[CANDIDATE_LONGEST];
         cut_at_halo(&other);
@@ -289,6 +298,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
         cut_at_passed(&next);
         if (longest && longest->step_count > next.count && next.count >= 2)
             file_draft(&next, memo, CANDIDATE_UNBROKEN);
+        if (grow_to_last_block(&last) && !why_enough(search)) file_draft(&last, memo, CANDIDATE_LAST_BLOCK);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;
@@ -300,6 +310,7 @@ void search_look_at_pairs(struct search *search, uint32_t first)
     if (search_class(search, first)->no_member || draft_why_no_step(search, first)) return;
     search->pairs->skips_asked = true;
     draft_grow(&draft);
+    grow_to_last_block(&draft);
     search->pairs->skips_asked = false;
 }
 

@@ -19,9 +19,10 @@ struct memo {
     struct memo_answer *answers;     /* uthash by question */
     struct memo_relation **by_number;
     uint32_t relation_count, number_capacity;
-    struct answers *shared; /* with other processes, which have numbers of their own; may be NULL */
-    bool without_halo;      /* halo fusions are not looked for */
-    bool without_one_block; /* nor launches of one block */
+    struct answers *shared;  /* with other processes, which have numbers of their own; may be NULL */
+    bool without_halo;       /* halo fusions are not looked for */
+    bool without_one_block;  /* nor launches of one block */
+    bool without_last_block; /* nor members that the last block runs */
     /* Blocks of halo fusions march (halo_march.h) so many layers, wherever they can; 0: where it pays; UINT32_MAX: never */
     uint32_t march_layers;
 };

@@ -137,7 +137,8 @@ void scene_open(struct scene_run *run, const struct scene *scene)
     isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
     run->memo = memo_open(run->ctx);
     run->memo.without_one_block = !scene->in_one_block; /* the launches are small */
-    run->memo.without_halo = scene->in_one_block;
+    run->memo.without_last_block = !scene->in_last_block;
+    run->memo.without_halo = scene->in_one_block || scene->in_last_block;
     run->memo.march_layers = scene->march_layers;
     run->arena = arena_create();
     run->module = hand_module(scene->module ? scene->module : "kernels.ptx");
@@ -231,6 +232,7 @@ static void run_fused(struct scene_run *run, const struct codegen_result *result
     open_ranges(run, seed % 2, buffers, distances);
     for (uint32_t i = 0; i < result->parameter_count; i++) {
         const struct codegen_parameter *parameter = &result->parameters[i];
+        if (parameter->is_arrivals) continue;
         if (parameter->is_distance) {
             memcpy(parameters + parameter->destination_offset, &distances[next++], 8);
             continue;

@@ -43,7 +43,24 @@ struct example {
     uint32_t blocks, threads;
 };
 
+/* Two blocks of 64 threads: each writes its part; the one that arrives last reads the other's. */
+#define PART(block) block " mad.lo.u32 %q, %q, 64, %t; mul.wide.u32 %s, %q, 4; add.u64 %s, %s, %d;"
+#define WRITE       PART("mov.u32 %q, %b;") "st.global.u32 [%s], %r;"
+#define ARRIVE(how) "setp.eq.u32 %p, %t, 0; @%p atom" how ".global.inc.u32 %q, [%d+2048], 1;"
+#define FENCE       "@%p fence.acq_rel.gpu;"
+#define TELL        "@%p st.shared.u32 [s], %q; bar.sync 0; ld.shared.u32 %q, [s]; setp.eq.u32 %o, %q, 1;"
+#define READ        PART("xor.b32 %q, %b, 1;") "@%o ld.global.u32 %q, [%s];"
+
 static const struct example racing[] = {
+    {"an arrival that releases nothing", WRITE "bar.sync 0;" ARRIVE(".relaxed.gpu") FENCE TELL READ, 2, 64},
+    {"an arrival before others of the block have written", WRITE ARRIVE(".release.gpu") FENCE TELL READ, 2,
+     64},
+    {"a last block that acquires nothing", WRITE "bar.sync 0;" ARRIVE(".release.gpu") TELL READ, 2, 64},
+    {"a fence of the block alone",
+     WRITE "bar.sync 0; fence.acq_rel.cta;" ARRIVE(".relaxed.gpu") FENCE TELL READ, 2, 64},
+    {"an arrival of the block alone", WRITE "bar.sync 0;" ARRIVE(".release.cta") FENCE TELL READ, 2, 64},
+    {"threads of the last block that have not met",
+     WRITE "bar.sync 0;" ARRIVE(".release.gpu") FENCE "setp.ne.u32 %o, %b, 5;" READ, 2, 64},
     {"an atomic, then a plain read",
      "setp.eq.u32 %p, %t, 0; setp.eq.u32 %o, %t, 1; @%p red.global.add.u32 [%d], 1; @%o ld.global.u32 %q, "
      "[%d];",
@@ -97,6 +114,16 @@ static const struct example racing[] = {
 };
 
 static const struct example ordered[] = {
+    {"the last block to arrive", WRITE "bar.sync 0;" ARRIVE(".release.gpu") FENCE TELL READ, 2, 64},
+    {"the last block to arrive, by fences", WRITE "bar.sync 0; membar.gl;" ARRIVE("") "membar.gl;" TELL READ,
+     2, 64},
+    {"each thread fences", WRITE "membar.gl; bar.sync 0;" ARRIVE(".acq_rel.gpu") TELL READ, 2, 64},
+    {"a thread fences what it has written itself",
+     "setp.eq.u32 %p, %t, 0; mul.wide.u32 %s, %b, 4; add.u64 %s, %s, %d; @%p st.global.u32 [%s], %r; @%p "
+     "membar.gl;"
+     "@%p atom.global.inc.u32 %q, [%d+2048], 1; @%p membar.gl; setp.eq.u32 %o, %q, 1; and.pred %o, %o, %p;"
+     "xor.b32 %q, %b, 1; mul.wide.u32 %s, %q, 4; add.u64 %s, %s, %d; @%o ld.global.u32 %q, [%s];",
+     2, 32},
     {"atomics of all", "red.global.add.u32 [%d], 1; ld.volatile.global.u32 %q, [%d];", 4, 64},
     {"an atomic, a barrier, a plain read", "red.shared.add.u32 [s], 1; bar.sync 0; ld.shared.u32 %q, [s];", 2,
      64},
