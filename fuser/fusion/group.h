@@ -276,6 +276,9 @@ struct group {
 /* members: 1 or more, in program order; kept by reference (but see expansion). Never NULL except out of
  * memory. */
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count);
+/* The same of the members before last_first, those from there on in the last block (last_block.h); neither is none. */
+struct group *group_decide_last_block(struct memo *memo, const struct bound_launch *members,
+                                      uint32_t member_count, uint32_t last_first);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
                                              uint32_t instruction);

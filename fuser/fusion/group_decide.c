@@ -319,44 +319,39 @@ static bool counts_blocks(const struct group *group)
     return (double)group->grid[0] * group->grid[1] * group->grid[2] < INT32_MAX;
 }
 
-/* The first members as a group, and the others in its last block; NULL: not so, or memory is out. */
-static struct group *decide_with_tail(struct memo *memo, const struct bound_launch *members,
-                                      uint32_t member_count, uint32_t head_count)
+/* Why these do not run in the last block of the group, with their space opened where they do. */
+static const char *tail_refusal(struct group *group, struct space *space, struct memo *memo,
+                                const struct bound_launch *tail, uint32_t tail_count)
 {
-    const struct bound_launch *tail = members + head_count;
-    uint32_t tail_count = member_count - head_count;
+    const char *why = refusal_together(group->arena, memo, tail, tail_count);
+    if (why) return why;
+    if (!counts_blocks(group)) return "it has too many blocks to be counted";
+    return last_block_open(space, memo, group->arena, tail, tail_count, threads_of(group->block),
+                           &group->last_threads)
+               ? NULL
+               : "the launches behind the first ones have more threads than its last block can run";
+}
+
+struct group *group_decide_last_block(struct memo *memo, const struct bound_launch *members,
+                                      uint32_t member_count, uint32_t last_first)
+{
+    const struct bound_launch *tail = members + last_first;
+    uint32_t tail_count = member_count - last_first;
     struct space space;
-    if (!space_one_block_threads(tail, tail_count, SPACE_BLOCK_MOST)) return NULL;
-    struct group *group = decide_members(memo, members, head_count, true);
-    if (group && !group->refusal && counts_blocks(group) &&
-        !order_refusal(group->arena, members, member_count) &&
-        !refusal_together(group->arena, memo, tail, tail_count) &&
-        last_block_open(&space, memo, group->arena, tail, tail_count, threads_of(group->block),
-                        &group->last_threads)) {
-        bool is_added = add_tail(group, &space, tail, tail_count);
-        space_clear(&space);
-        if (is_added) return group;
-    }
+    struct group *group = decide_members(memo, members, last_first, true);
+    if (!group || group->refusal) return group;
+    group->refusal = member_refusal(group->arena, tail, tail_count);
+    if (!group->refusal) group->refusal = order_refusal(group->arena, members, member_count);
+    if (!group->refusal) group->refusal = tail_refusal(group, &space, memo, tail, tail_count);
+    if (group->refusal) return group;
+    bool is_added = add_tail(group, &space, tail, tail_count);
+    space_clear(&space);
+    if (is_added) return group;
     group_free(group);
     return NULL;
 }
 
-/* Behind which member the tail begins: where the verdict on all of them stumbles, if it may be there; else as early as may be. */
-static struct group *decide_last_block(struct memo *memo, const struct bound_launch *members,
-                                       uint32_t member_count, uint32_t refused_from)
-{
-    uint32_t first = last_block_first(members, member_count), stumbles = refused_from ? refused_from - 1 : 0;
-    if (memo->without_last_block || first == member_count) return NULL;
-    struct group *group = stumbles > first ? decide_with_tail(memo, members, member_count, stumbles) : NULL;
-    return group ? group : decide_with_tail(memo, members, member_count, first);
-}
-
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
 {
-    struct group *group = decide_members(memo, members, member_count, false), *with_tail = NULL;
-    if (group && group->refusal && !member_refusal(group->arena, members, member_count))
-        with_tail = decide_last_block(memo, members, member_count, group->refused_from);
-    if (!with_tail) return group;
-    group_free(group);
-    return with_tail;
+    return decide_members(memo, members, member_count, false);
 }

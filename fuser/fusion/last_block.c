@@ -2,13 +2,6 @@
  * See last_block.h. */
 #include "fuser/fusion/last_block.h"
 
-uint32_t last_block_first(const struct bound_launch *members, uint32_t member_count)
-{
-    uint32_t first = member_count;
-    while (first > 1 && space_one_block_threads(&members[first - 1], 1, SPACE_BLOCK_MOST)) first--;
-    return first;
-}
-
 /* In a line of threads, whatever else fits is one of these as well. */
 static bool number_threads(struct space *space)
 {

@@ -25,8 +25,6 @@
 
 #include "fuser/fusion/space.h"
 
-/* The first of the members that the tail may have: from there on, all have few threads. member_count: there is no tail. Never 0. */
-uint32_t last_block_first(const struct bound_launch *members, uint32_t member_count);
 /* Opens the space of a tail, in a block of at most so many threads: *threads. Members are placed by LINEAR or STRIDE. False when it
  * does not fit. */
 bool last_block_open(struct space *space, struct memo *memo, struct arena *arena,

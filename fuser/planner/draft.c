@@ -97,44 +97,63 @@ static bool stands_behind(struct draft *draft)
     return false;
 }
 
-/* Behind others of few threads, in the last block of those before (last_block.h). */
-static bool may_end(struct draft *draft, uint32_t candidate)
+static uint32_t block_threads(const struct draft *draft, uint32_t step)
 {
-    struct search *search = draft->search;
-    struct bound_launch last = pairs_launch(search->pairs, candidate);
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < draft->count - 1; i++) {
-        const uint32_t *block = search->program->launches[draft->first + i].record->block;
-        uint32_t threads = block[0] * block[1] * block[2];
-        if (draft->is_member[i] && threads > most) most = threads;
+    const uint32_t *block = draft->search->program->launches[draft->first + step].record->block;
+    return block[0] * block[1] * block[2];
+}
+
+/* The last launch could run in the last block of the members before, of which some fill more than a block. */
+static bool may_run_last(const struct draft *draft)
+{
+    const struct pairs *pairs = draft->search->pairs;
+    uint32_t last = draft->count - 1, most = 0;
+    bool is_large = false;
+    for (uint32_t i = 0; i < last; i++) {
+        if (!draft->is_member[i]) continue;
+        struct bound_launch member = pairs_launch(draft->search->pairs, draft->first + i);
+        if (!member.bindings) return false;
+        is_large |= !last_block_serves(&pairs->memo, &member, SPACE_BLOCK_MOST);
+        if (block_threads(draft, i) > most) most = block_threads(draft, i);
     }
-    if (!draft->renames && last.bindings && last_block_serves(&search->pairs->memo, &last, most)) return true;
-    draft->reason = "members of few threads before it run in the last block of the others";
-    return false;
+    struct bound_launch launch = pairs_launch(draft->search->pairs, draft->first + last);
+    return is_large && launch.bindings && last_block_serves(&pairs->memo, &launch, most);
+}
+
+/* Where the last launch follows a member so that others than its own thread must be waited for, it runs in the last block, and so
+ * does what comes behind. */
+static bool runs_last(struct draft *draft, bool is_far)
+{
+    bool must = draft->last_step || is_far, may = must && may_run_last(draft);
+    draft->may_run_last |= may;
+    if (!must || !draft->takes_last) return false;
+    if (may && !draft->renames && !draft->last_step) draft->last_step = draft->count - 1;
+    return may && !draft->renames;
 }
 
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
     struct search *search = draft->search;
-    bool shares = false, dependent = false, runs_last = draft->runs_last;
+    const struct conflict *obstacle = NULL;
+    bool shares = false, dependent = false, is_far = false;
     for (uint32_t m = 0; m < draft->count - 1; m++) {
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        bool is_last = conflict && conflict->class == CONFLICT_LAST_BLOCK;
-        runs_last |= is_last;
-        draft->may_run_last |= is_last;
-        if (!conflict || conflict->class > (draft->takes_last ? CONFLICT_LAST_BLOCK : CONFLICT_RENAMED)) {
-            if (conflict) draft->reason = conflict->reason;
-            draft->follows[draft->count - 1] = conflict != NULL;
-            return false;
-        }
+        if (!conflict) return false;
+        bool is_last = conflict->class == CONFLICT_LAST_BLOCK;
+        if (conflict->class > CONFLICT_RENAMED && (!obstacle || !is_last)) obstacle = conflict;
+        is_far |= is_last || conflict->class == CONFLICT_BLOCK;
         dependent |= conflict->class != CONFLICT_NONE;
         draft->renames |= conflict->class == CONFLICT_RENAMED;
         draft->follows[draft->count - 1] |= dependent;
         shares |= conflict->shared_bytes > 0;
+        if (obstacle && !(is_last && draft->takes_last)) break;
     }
-    if (runs_last && !may_end(draft, candidate)) return false;
-    draft->runs_last = runs_last;
+    bool is_last = (!obstacle || obstacle->class == CONFLICT_LAST_BLOCK) && runs_last(draft, is_far);
+    if (!is_last && (obstacle || draft->last_step)) {
+        draft->reason = obstacle ? obstacle->reason : "members before it run in the last block of the others";
+        return false;
+    }
     if (dependent || shares || search->options->keeps_losing) return true;
     if (launch_class_time(search_class(search, candidate)) < SMALL_KERNEL_NS) return true;
     draft->reason = "they share no data, and each is too long for the launch alone to matter";
@@ -257,7 +276,7 @@ void draft_grow(struct draft *draft)
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
         if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
-        bool renamed = draft->renames, ran_last = draft->runs_last, repeats = begins_again(draft, next);
+        bool renamed = draft->renames, repeats = begins_again(draft, next);
         if (renamed && (repeats || draft->period) && !goes_on_in_time(draft, next)) {
             if (draft_members(draft) == 1) draft->reason = repeats_itself;
             break;
@@ -279,7 +298,7 @@ void draft_grow(struct draft *draft)
         }
         if (draft->is_member[at] && draft_assign_roles(draft)) continue;
         draft->is_member[at] = false;
-        draft->runs_last = ran_last;
+        if (draft->last_step == at) draft->last_step = 0;
         if (++passed > SEARCH_MOST_PASSED) break;
     }
     draft_trim(draft);

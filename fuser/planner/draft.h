@@ -15,7 +15,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
     bool follows[SEARCH_MOST_STEPS]; /* while it grows: known to depend on a member, or on such a launch */
     bool renames;                    /* some members conflict unless an array is renamed */
     bool takes_last;                 /* members may run in the last block of those before (last_block.h) */
-    bool may_run_last, runs_last;    /* some could; some do */
+    bool may_run_last;               /* some could */
+    uint32_t last_step;              /* those from this step on do; 0: none */
     uint32_t period;                 /* steps in time: it has several repetitions of so many launches; or 0 */
     bool is_illegal;                 /* decided whole, it is refused for a conflict, not for what it gains */
     uint32_t refused_from;           /* then: as group's */

@@ -201,25 +201,29 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
 }
 
 /* NULL when memory is out, or time is over. */
-static struct group *decide_in_time(struct pairs *pairs, const struct bound_launch *bound, uint32_t count)
+static struct group *decide_in_time(struct pairs *pairs, const struct bound_launch *bound, uint32_t count,
+                                    uint32_t last_first)
 {
     struct deadline *deadline = pairs->classes->deadline;
-    struct group *group = deadline_is_over(deadline) ? NULL : group_decide(&pairs->memo, bound, count);
+    struct group *group = deadline_is_over(deadline) ? NULL
+                          : last_first ? group_decide_last_block(&pairs->memo, bound, count, last_first)
+                                       : group_decide(&pairs->memo, bound, count);
     if (!deadline_is_over(deadline)) return group;
     group_free(group); /* isl may have given up */
     return NULL;
 }
 
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
-                          uint32_t count)
+                          uint32_t count, uint32_t last_first)
 {
     struct hash128 key;
     struct group_entry *entry;
     if (!pairs_key(pairs, launches, count, &key)) return NULL;
+    if (last_first) key = pairs_question_key(key, last_first);
     HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
     if (entry) return entry->group;
     entry = calloc(1, sizeof *entry);
-    struct group *group = entry ? decide_in_time(pairs, bound, count) : NULL;
+    struct group *group = entry ? decide_in_time(pairs, bound, count, last_first) : NULL;
     if (!group) {
         free(entry);
         return NULL;

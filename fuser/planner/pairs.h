@@ -36,9 +36,9 @@ bool pairs_like_key(struct pairs *pairs, const uint32_t *launches, uint32_t coun
                     struct hash128 *key);
 /* Of the kind of question that is asked of these launches. */
 struct hash128 pairs_question_key(struct hash128 key, uint64_t kind);
-/* What group_decide says of these launches as members; a situation is decided once. bound: they, bound, which
- * must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
+/* What group_decide says of these launches as members, or where last_first is not 0, group_decide_last_block; a situation is
+ * decided once. bound: they, bound, which must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
-                          uint32_t count);
+                          uint32_t count, uint32_t last_first);
 
 #endif

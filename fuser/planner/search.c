@@ -18,13 +18,15 @@ static const double DISAPPOINTS = 0.7; /* of the gain that was expected before t
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
 {
     planned->step_count = draft->count;
-    planned->member_count = 0;
+    planned->member_count = planned->last_first = 0;
     planned->bound = arena_calloc(search->arena, draft->count, sizeof *planned->bound);
     if (!planned->bound) return false;
     for (uint32_t i = 0; i < draft->count; i++) {
         planned->launches[i] = draft->first + i;
         planned->roles[i] = draft->roles[i];
         if (!draft->is_member[i]) continue;
+        if (draft->last_step && i >= draft->last_step && !planned->last_first)
+            planned->last_first = planned->member_count;
         planned->member_steps[planned->member_count] = i;
         planned->bound[planned->member_count++] = pairs_launch(search->pairs, draft->first + i);
     }
@@ -220,7 +222,7 @@ static struct search_group *known_group(struct search *search, const struct sear
     if (!pairs_key(search->pairs, planned->launches, planned->step_count, &key)) return NULL;
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (group->step_count != planned->step_count) continue;
+        if (group->step_count != planned->step_count || group->last_first != planned->last_first) continue;
         if (memcmp(group->roles, planned->roles, planned->step_count * sizeof *planned->roles)) continue;
         if (pairs_key(search->pairs, group->launches, group->step_count, &other) && hash_equal(key, other))
             return group;
@@ -274,7 +276,7 @@ static bool grow_to_last_block(struct draft *draft)
     if (!draft->may_run_last) return false;
     *draft = (struct draft){.search = draft->search, .first = draft->first, .takes_last = true};
     draft_grow(draft);
-    return draft->runs_last && draft_members(draft) >= 2;
+    return draft->last_step && draft_members(draft) >= 2;
 }
 
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
@@ -331,6 +333,7 @@ void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_o
 static struct draft cut_group(struct search *search, const struct search_group *planned, uint32_t cut)
 {
     struct draft draft = {.search = search, .first = planned->launches[0], .count = cut};
+    if (planned->last_first) draft.last_step = planned->member_steps[planned->last_first];
     for (uint32_t m = 0; m < planned->member_count; m++)
         if (planned->member_steps[m] < cut) draft.is_member[planned->member_steps[m]] = true;
     draft_trim(&draft);
@@ -517,6 +520,7 @@ void search_try_longer(struct search *search, uint32_t launch, struct search_tri
     trial->refusal = why_enough(search);
     if (trial->refusal) return;
     for (uint32_t i = 0; i < steps; i++) draft.is_member[i] = !group || group->roles[i] == PLAN_MEMBER;
+    if (group && group->last_first) draft.last_step = group->member_steps[group->last_first];
     draft.is_member[steps] = true;
     if (draft_assign_roles(&draft))
         try_draft(&draft, trial);

@@ -137,8 +137,8 @@ void scene_open(struct scene_run *run, const struct scene *scene)
     isl_options_set_on_error(run->ctx, ISL_ON_ERROR_CONTINUE);
     run->memo = memo_open(run->ctx);
     run->memo.without_one_block = !scene->in_one_block; /* the launches are small */
-    run->memo.without_last_block = !scene->in_last_block;
-    run->memo.without_halo = scene->in_one_block || scene->in_last_block;
+    run->memo.without_last_block = !scene->last_first;
+    run->memo.without_halo = scene->in_one_block || scene->last_first;
     run->memo.march_layers = scene->march_layers;
     run->arena = arena_create();
     run->module = hand_module(scene->module ? scene->module : "kernels.ptx");
@@ -146,7 +146,9 @@ void scene_open(struct scene_run *run, const struct scene *scene)
         run->addresses[i] = the_device()->allocate(scene->arrays[i].bytes);
     for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)
         open_launch(run, scene, i);
-    run->group = group_decide(&run->memo, run->members, run->launch_count);
+    run->group = scene->last_first
+                     ? group_decide_last_block(&run->memo, run->members, run->launch_count, scene->last_first)
+                     : group_decide(&run->memo, run->members, run->launch_count);
     assert_non_null(run->group);
     shadow_group(&run->memo, run->members, run->launch_count, run->group);
 }

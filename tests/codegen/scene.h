@@ -55,7 +55,7 @@ struct scene {
     const char *module;    /* NULL: kernels.ptx */
     uint32_t march_layers; /* of memo.h */
     bool in_one_block;     /* that kind of fusion is looked for, in place of halos */
-    bool in_last_block;    /* the same, where the last block runs the last members */
+    uint32_t last_first;   /* 0, or as group_decide_last_block has it, without halos */
 };
 
 /* Arrays of random numbers, and a launch of planes, for those that these suit. */

@@ -47,7 +47,7 @@ enum { NX = 37, LARGE = 37 * 350, FEW = 37 * 20, LEVELS = 7 };
 static void expect(struct scene scene, uint32_t first, uint32_t threads, const char *barriers)
 {
     struct scene_run run;
-    scene.in_last_block = true;
+    scene.last_first = first;
     scene_open(&run, &scene);
     if (run.group->refusal) fail_msg("%s", run.group->refusal);
     assert_int_equal(group_kind(run.group), GROUP_LAST_BLOCK);
@@ -62,7 +62,7 @@ static void expect(struct scene scene, uint32_t first, uint32_t threads, const c
 static void expect_none(struct scene scene)
 {
     struct scene_run run;
-    scene.in_last_block = true;
+    scene.last_first = 1;
     scene_open(&run, &scene);
     assert_non_null(run.group->refusal);
     scene_close(&run);
@@ -107,7 +107,7 @@ static void constant_loads_are_plain(void **state)
     struct scene_run run;
     expect(scene, 1, 128, "--b");
     struct scene again = scene;
-    again.in_last_block = true;
+    again.last_first = 1;
     scene_open(&run, &again);
     assert_int_equal(run.group->demote_count, 1);
     scene_close(&run);

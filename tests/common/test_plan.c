@@ -433,9 +433,10 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a rematerialisation */
         FIELD(variants, plan_variant, 3, stale_count, 2),
         FIELD(variants, plan_variant, 3, rematerialisation, 0),
-        FIELD(variants, plan_variant, 3, rematerialisation, 1), /* no member */
-        FIELD(variants, plan_variant, 3, rematerialisation, 4), /* no step */
-        FIELD(variants, plan_variant, 3, reserved, 1),
+        FIELD(variants, plan_variant, 3, rematerialisation, 1),  /* no member */
+        FIELD(variants, plan_variant, 3, rematerialisation, 4),  /* no step */
+        FIELD(variants, plan_variant, 3, arrivals_end, 2),       /* no place for a number */
+        FIELD(variants, plan_variant, 3, arrivals_end, 1 << 20), /* outside */
         FIELD(variants, plan_variant, 4, stale_count, 1),
         FIELD(variants, plan_variant, 4, rematerialisation, 2),
         FIELD(groups, plan_group, 2, variant_count, 1), /* none that stores everything */
