@@ -269,7 +269,8 @@ static double one_block_ns(const struct search *search, const struct group *grou
         double passes = (double)remap_threads(summary->grid, summary->block) / fused;
         double own = (double)times[m] - search->projection.floor_ns;
         sum += step_ns + (own > 0 ? own : 0) * (passes > 1 ? passes : 1);
-        bool was_one = summary->grid[0] * summary->grid[1] * summary->grid[2] == 1; /* what it moves, it moved so before */
+        bool was_one = summary->grid[0] * summary->grid[1] * summary->grid[2] ==
+                       1; /* what it moves, it moved so before */
         for (uint32_t i = 0; i < summary->access_count && !was_one; i++)
             sum += in_one_block_ns(summary, &summary->accesses[i]);
     }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Launches of few threads behind large ones run in the last block of these: sums, scalars, a source, receivers, a border. Streams that
 # work at a time count their blocks apart.
+kinds="--without one-block"
 . "$top_srcdir/tests/tools/functions.sh"
 behind=$top_builddir/tests/bench/behind
 export KFUSE_HOLD_US=10000000

@@ -80,8 +80,8 @@ same_as_original() {
     cmp "$work/original.dump" "$work/fused.dump" >&2 || fail "other results: $*"
 }
 
-# The launches of tests are small, so that one block could do what the other kinds are tested for.
-kinds=${kinds---without one-block}
+# The launches of tests are small, so that one block could do what the other kinds are tested for, or the last one of another launch.
+kinds=${kinds---without one-block,last-block}
 
 # record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $kinds and $plan_options
 record_and_plan() {
