@@ -120,39 +120,33 @@ static bool may_run_last(const struct draft *draft)
     return is_large && launch.bindings && last_block_serves(&pairs->memo, &launch, most);
 }
 
-/* Where the last launch follows a member so that others than its own thread must be waited for, it runs in the last block, and so
- * does what comes behind. */
-static bool runs_last(struct draft *draft, bool is_far)
+/* Others than its own thread must be waited for: the last launch runs in the last block, and so does what comes behind. */
+static bool runs_last(struct draft *draft, enum conflict_class class)
 {
-    bool must = draft->last_step || is_far, may = must && may_run_last(draft);
+    bool is_far = class == CONFLICT_BLOCK || class == CONFLICT_LAST_BLOCK,
+         may = is_far && may_run_last(draft);
     draft->may_run_last |= may;
-    if (!must || !draft->takes_last) return false;
-    if (may && !draft->renames && !draft->last_step) draft->last_step = draft->count - 1;
-    return may && !draft->renames;
+    if (may && draft->takes_last && !draft->renames) draft->last_step = draft->count - 1;
+    return draft->last_step;
 }
 
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
     struct search *search = draft->search;
-    const struct conflict *obstacle = NULL;
-    bool shares = false, dependent = false, is_far = false;
+    bool shares = false, dependent = false;
     for (uint32_t m = 0; m < draft->count - 1; m++) {
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
-        if (!conflict) return false;
-        bool is_last = conflict->class == CONFLICT_LAST_BLOCK;
-        if (conflict->class > CONFLICT_RENAMED && (!obstacle || !is_last)) obstacle = conflict;
-        is_far |= is_last || conflict->class == CONFLICT_BLOCK;
+        if (conflict && runs_last(draft, conflict->class)) return true;
+        if (!conflict || conflict->class > CONFLICT_RENAMED) {
+            if (conflict) draft->reason = conflict->reason;
+            draft->follows[draft->count - 1] = conflict != NULL;
+            return false;
+        }
         dependent |= conflict->class != CONFLICT_NONE;
         draft->renames |= conflict->class == CONFLICT_RENAMED;
         draft->follows[draft->count - 1] |= dependent;
         shares |= conflict->shared_bytes > 0;
-        if (obstacle && !(is_last && draft->takes_last)) break;
-    }
-    bool is_last = (!obstacle || obstacle->class == CONFLICT_LAST_BLOCK) && runs_last(draft, is_far);
-    if (!is_last && (obstacle || draft->last_step)) {
-        draft->reason = obstacle ? obstacle->reason : "members before it run in the last block of the others";
-        return false;
     }
     if (dependent || shares || search->options->keeps_losing) return true;
     if (launch_class_time(search_class(search, candidate)) < SMALL_KERNEL_NS) return true;
@@ -289,7 +283,10 @@ void draft_grow(struct draft *draft)
         uint32_t at = draft->count++;
         const char *no_member = search_class(search, next)->no_member;
         if (no_member && at == 1) draft->reason = no_member;
-        draft->is_member[at] = !no_member && !stands_behind(draft) && joins_members(draft, next);
+        bool is_behind = draft->last_step && may_run_last(draft); /* whatever it has to do with the others */
+        draft->is_member[at] =
+            !no_member &&
+            (is_behind || (!draft->last_step && !stands_behind(draft) && joins_members(draft, next)));
         if (repeats && draft->renames && !draft->period) {
             if (!renamed && !draft->reason) draft->reason = repeats_itself;
             draft->is_member[at] = false;
@@ -299,7 +296,7 @@ void draft_grow(struct draft *draft)
         if (draft->is_member[at] && draft_assign_roles(draft)) continue;
         draft->is_member[at] = false;
         if (draft->last_step == at) draft->last_step = 0;
-        if (++passed > SEARCH_MOST_PASSED) break;
+        if (draft->last_step || ++passed > SEARCH_MOST_PASSED) break;
     }
     draft_trim(draft);
     end_in_time(draft);
