@@ -77,7 +77,11 @@ static void describe_class(struct conflict *conflict, const struct group *group,
 {
     const char *p = group->members[0].summary->function->name, *q = group->members[1].summary->function->name;
     bool is_thread = space->reach == OVERLAP_SAME;
-    if (group->rename_count) {
+    conflict->in_one_block = space->is_one_block;
+    if (space->is_one_block) {
+        conflict->class = CONFLICT_BLOCK;
+        snprintf(conflict->reason, sizeof conflict->reason, "%s", group->refusal);
+    } else if (group->rename_count) {
         conflict->class = CONFLICT_RENAMED;
         snprintf(conflict->reason, sizeof conflict->reason,
                  "kernel %s may write into a second buffer what kernel %s still needs", q, p);

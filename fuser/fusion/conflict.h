@@ -27,6 +27,7 @@ struct conflict {
     /* the first conflict that is not within one thread, or any: indices in the summaries' accesses */
     uint32_t access_p, access_q;
     bool has_witness;
+    bool in_one_block; /* BLOCK: only in a launch of one block; the reason is why no other kind serves */
     struct conflict_witness witness;
     uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
     char reason[800];      /* for `kfuse explain`: kernels, array, PTX lines, threads */

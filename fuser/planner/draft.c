@@ -4,6 +4,7 @@
 
 #include "fuser/access/overlap.h"
 #include "fuser/fusion/last_block.h"
+#include "fuser/planner/profit.h"
 
 enum { SMALL_KERNEL_NS = 10000, MOST_IN_TIME = 8 /* launches of several repetitions */ };
 
@@ -117,7 +118,8 @@ static bool may_run_last(const struct draft *draft)
         if (block_threads(draft, i) > most) most = block_threads(draft, i);
     }
     struct bound_launch launch = pairs_launch(draft->search->pairs, draft->first + last);
-    return is_large && launch.bindings && last_block_serves(&pairs->memo, &launch, most);
+    return is_large && launch.bindings && last_block_serves(&pairs->memo, &launch, most) &&
+           profit_share_in_one_block(draft->search, draft->first + last) < 1;
 }
 
 /* Others than its own thread must be waited for: the last launch runs in the last block, and so does what comes behind. */
@@ -130,6 +132,14 @@ static bool runs_last(struct draft *draft, enum conflict_class class)
     return draft->last_step;
 }
 
+bool draft_loses_in_one_block(struct search *search, const struct conflict *conflict, uint32_t earlier,
+                              uint32_t later)
+{
+    const double hopeless = 2; /* else with others there may be a better kind for them */
+    return conflict->in_one_block && (profit_share_in_one_block(search, earlier) > hopeless ||
+                                      profit_share_in_one_block(search, later) > hopeless);
+}
+
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
     struct search *search = draft->search;
@@ -138,7 +148,8 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
         if (!draft->is_member[m]) continue;
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
         if (conflict && runs_last(draft, conflict->class)) return true;
-        if (!conflict || conflict->class > CONFLICT_RENAMED) {
+        if (!conflict || conflict->class > CONFLICT_RENAMED ||
+            draft_loses_in_one_block(search, conflict, draft->first + m, candidate)) {
             if (conflict) draft->reason = conflict->reason;
             draft->follows[draft->count - 1] = conflict != NULL;
             return false;

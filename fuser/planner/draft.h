@@ -32,6 +32,9 @@ const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *bas
 bool draft_may_stand_by(struct search *search, uint32_t launch);
 /* Extends the draft launch by launch to the end of the window; needs search and first. */
 void draft_grow(struct draft *draft);
+/* They could be together in one block alone, and that takes much longer than they do apart. */
+bool draft_loses_in_one_block(struct search *search, const struct conflict *conflict, uint32_t earlier,
+                              uint32_t later);
 /* Gives every passed-over launch its side of the fused kernel; false when one can stand on neither. */
 bool draft_assign_roles(struct draft *draft);
 uint32_t draft_members(const struct draft *draft);

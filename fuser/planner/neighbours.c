@@ -135,7 +135,8 @@ static bool conflicts(struct neighbours *pair)
         return conclude(pair, NEIGHBOURS_DROPPED, pair->search->classes->too_late);
     if (!conflict) return conclude(pair, NEIGHBOURS_CONFLICT, NULL);
     pair->conflict = conflict;
-    if (conflict->class <= CONFLICT_LAST_BLOCK) return false;
+    bool loses = draft_loses_in_one_block(pair->search, conflict, pair->first, pair->first + 1);
+    if (conflict->class <= CONFLICT_LAST_BLOCK && !loses) return false;
     return conclude(pair, conflict->class == CONFLICT_UNKNOWN ? NEIGHBOURS_ADDRESS : NEIGHBOURS_CONFLICT,
                     conflict->reason);
 }

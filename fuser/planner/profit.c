@@ -3,7 +3,10 @@
 #include "fuser/planner/profit.h"
 
 #include "fuser/access/stride.h"
+#include "fuser/fusion/space.h"
 #include "fuser/fusion/traffic.h"
+
+#include <math.h>
 
 /* Recorded device time; where there is none, the time that the launch's traffic takes. */
 uint64_t search_launch_time(struct search *search, uint32_t launch)
@@ -257,24 +260,39 @@ static double in_one_block_ns(const struct access_summary *summary, const struct
     return (rounds > 1 ? rounds : 1) * threads * bytes / (is_row ? row_bytes_per_ns : far_bytes_per_ns);
 }
 
-/* Of a launch of one block: each member waits for its own loads and for the others at the barrier, and what one multiprocessor
+/* A member of a launch of one block: it waits for its own loads and for the others at the barrier, and what one multiprocessor
  * moves takes it longer than all of them. */
+static double member_in_one_block_ns(const struct search *search, const struct access_summary *summary,
+                                     double time, double fused)
+{
+    const double step_ns = 500; /* as above */
+    double passes = (double)remap_threads(summary->grid, summary->block) / fused,
+           own = time - search->projection.floor_ns;
+    bool was_one = summary->grid[0] * summary->grid[1] * summary->grid[2] == 1;
+    double sum = step_ns + (own > 0 ? own : 0) * (passes > 1 ? passes : 1);
+    for (uint32_t i = 0; i < summary->access_count && !was_one; i++) /* one has moved it so before */
+        sum += in_one_block_ns(summary, &summary->accesses[i]);
+    return sum;
+}
+
 static double one_block_ns(const struct search *search, const struct group *group, uint32_t first,
                            double fused, const uint64_t *times)
 {
-    const double step_ns = 500; /* as above */
     double sum = 0;
-    for (uint32_t m = first; m < group->member_count; m++) {
-        const struct access_summary *summary = group->members[m].summary;
-        double passes = (double)remap_threads(summary->grid, summary->block) / fused;
-        double own = (double)times[m] - search->projection.floor_ns;
-        sum += step_ns + (own > 0 ? own : 0) * (passes > 1 ? passes : 1);
-        bool was_one = summary->grid[0] * summary->grid[1] * summary->grid[2] ==
-                       1; /* what it moves, it moved so before */
-        for (uint32_t i = 0; i < summary->access_count && !was_one; i++)
-            sum += in_one_block_ns(summary, &summary->accesses[i]);
-    }
+    for (uint32_t m = first; m < group->member_count; m++)
+        sum += member_in_one_block_ns(search, group->members[m].summary, (double)times[m], fused);
     return sum;
+}
+
+double profit_share_in_one_block(struct search *search, uint32_t launch)
+{
+    struct bound_launch bound = pairs_launch(search->pairs, launch);
+    double time = (double)search_launch_time(search, launch);
+    if (search->options->keeps_losing) return 0;
+    uint32_t threads = bound.bindings ? space_one_block_threads(&bound, 1, SPACE_BLOCK_MOST) : 0;
+    return threads ? member_in_one_block_ns(search, bound.summary, time, threads) /
+                         (time + search->projection.gap_ns)
+                   : INFINITY;
 }
 
 /* Its blocks arrive at the counter: each waits there for what it has stored, and for the answer, while those beside it go on; the

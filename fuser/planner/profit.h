@@ -17,6 +17,9 @@ bool profit_covers_loading(const struct search *search, double gain, uint64_t us
 uint64_t profit_most_uses(const struct search *search, const struct search_group *planned);
 /* Of the members' times, what the traffic takes that no longer goes to memory, as far as that is known to save time. */
 double profit_saved_ns(struct search *search, const struct search_group *planned, const struct group *group);
+/* What it costs as a member of a launch of one block, or of a last block, as a share of what it costs as the launch that it is. 0
+ * where losing groups are kept. */
+double profit_share_in_one_block(struct search *search, uint32_t launch);
 struct profit_copies {
     uint64_t restores,
         chains; /* of renamed ranges, back at the end of so many chains of uses, and forth at the beginning */

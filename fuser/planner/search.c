@@ -77,7 +77,7 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     planned->projected.fused_ns += planned->copying_ns;
     /* A border costs: without its last member, a halo fusion may save more. Fewer members find more in a
      * cache. */
-    *saved_ns = verdict->may_save_more ? INFINITY : verdict->saved_ns;
+    *saved_ns = verdict->may_save_more || verdict->has_repeats ? INFINITY : verdict->saved_ns;
     return profit_is_enough(search, &planned->projected) ? NULL : gains_little;
 }
 
@@ -192,7 +192,8 @@ static struct search_group *best_of_draft(struct draft *draft)
         if (worse) release_group(worse);
         if (best && !is_better) break;
         if (is_better) best = planned;
-        if (best && !best->verdict->has_stages && !best->verdict->rename_count) break;
+        if (best && !best->verdict->has_stages && !best->verdict->rename_count && !best->verdict->has_repeats)
+            break;
         if (draft->is_illegal)
             cut_to_legal(draft);
         else

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct message { /* and the refusal behind it, with its NUL; empty: legal */
-    uint64_t kind, has_stages, may_save_more, rename_count, refused_from;
+    uint64_t kind, has_stages, may_save_more, has_repeats, rename_count, refused_from;
     struct group_rename renames[RENAME_MOST];
     double saved_ns, dead_ns;
     struct projected projected;
@@ -55,6 +55,8 @@ static bool judge(struct search *search, const struct search_group *planned, str
     verdict->has_stages = group->stage_count;
     for (uint32_t i = 0; i < group->rename_count; i++, verdict->rename_count++)
         verdict->renames[i] = group->renames[i];
+    for (uint32_t m = 0; m < group->member_count; m++)
+        verdict->has_repeats |= remap_is_repeated(&group->remaps[m]);
     verdict->may_save_more =
         group->stage_count || group->bytes_cached || group->rename_count || group->block_tile_count;
     verdict->dead_ns = dead_stores_ns(search, &tried, group);
@@ -71,6 +73,7 @@ static void tell(struct search *search, struct hash128 key, struct hash128 like,
                               .rename_count = verdict->rename_count,
                               .refused_from = verdict->refused_from,
                               .may_save_more = verdict->may_save_more,
+                              .has_repeats = verdict->has_repeats,
                               .saved_ns = verdict->saved_ns,
                               .dead_ns = verdict->dead_ns,
                               .projected = verdict->projected};
@@ -100,6 +103,7 @@ static void hear(const void *bytes, struct verdict *verdict)
     verdict->refused_from = (uint32_t)message.refused_from;
     memcpy(verdict->renames, message.renames, sizeof verdict->renames);
     verdict->may_save_more = message.may_save_more;
+    verdict->has_repeats = message.has_repeats;
     verdict->saved_ns = message.saved_ns;
     verdict->dead_ns = message.dead_ns;
     verdict->projected = message.projected;

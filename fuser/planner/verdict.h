@@ -16,6 +16,7 @@ struct verdict {
     uint32_t refused_from; /* as group's */
     enum group_kind kind;
     bool has_stages, may_save_more; /* with fewer members */
+    bool has_repeats;               /* some thread runs several of a member's: with fewer members none may */
     uint32_t rename_count;
     struct group_rename renames[RENAME_MOST]; /* bytes and is_partial alone */
     double saved_ns;                          /* profit_saved_ns, and the next */
