@@ -132,12 +132,27 @@ static bool runs_last(struct draft *draft, enum conflict_class class)
     return draft->last_step;
 }
 
+/* One of the two costs more than so many times what it costs apart. */
+static bool costs_in_one_block(struct search *search, uint32_t earlier, uint32_t later, double times)
+{
+    return profit_share_in_one_block(search, earlier) > times ||
+           profit_share_in_one_block(search, later) > times;
+}
+
 bool draft_loses_in_one_block(struct search *search, const struct conflict *conflict, uint32_t earlier,
                               uint32_t later)
 {
     const double hopeless = 2; /* else with others there may be a better kind for them */
-    return conflict->in_one_block && (profit_share_in_one_block(search, earlier) > hopeless ||
-                                      profit_share_in_one_block(search, later) > hopeless);
+    return conflict->in_one_block && costs_in_one_block(search, earlier, later, hopeless);
+}
+
+/* They may be together as far as one block goes. */
+static bool may_meet(struct draft *draft, const struct conflict *conflict, uint32_t earlier, uint32_t later)
+{
+    if (!conflict->in_one_block) return true;
+    draft->meets_in_one_block = true;
+    return draft->not_in_one_block ? !costs_in_one_block(draft->search, earlier, later, 1)
+                                   : !draft_loses_in_one_block(draft->search, conflict, earlier, later);
 }
 
 static bool joins_members(struct draft *draft, uint32_t candidate)
@@ -149,7 +164,7 @@ static bool joins_members(struct draft *draft, uint32_t candidate)
         const struct conflict *conflict = pairs_conflict(search->pairs, draft->first + m, candidate);
         if (conflict && runs_last(draft, conflict->class)) return true;
         if (!conflict || conflict->class > CONFLICT_RENAMED ||
-            draft_loses_in_one_block(search, conflict, draft->first + m, candidate)) {
+            !may_meet(draft, conflict, draft->first + m, candidate)) {
             if (conflict) draft->reason = conflict->reason;
             draft->follows[draft->count - 1] = conflict != NULL;
             return false;

@@ -14,6 +14,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
     enum plan_step_role roles[SEARCH_MOST_STEPS];
     bool follows[SEARCH_MOST_STEPS]; /* while it grows: known to depend on a member, or on such a launch */
     bool renames;                    /* some members conflict unless an array is renamed */
+    bool not_in_one_block;           /* the group may not be one of one block */
+    bool meets_in_one_block;         /* some members meet in one block alone */
     bool takes_last;                 /* members may run in the last block of those before (last_block.h) */
     bool may_run_last;               /* some could */
     uint32_t last_step;              /* those from this step on do; 0: none */

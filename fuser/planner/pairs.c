@@ -200,30 +200,41 @@ const struct conflict *pairs_conflict(struct pairs *pairs, uint32_t earlier, uin
     return &entry->conflict;
 }
 
+static struct group *decide(struct pairs *pairs, const struct bound_launch *bound, uint32_t count,
+                            uint32_t form)
+{
+    struct memo *memo = &pairs->memo;
+    if (form != PAIRS_ANY_FORM && form != PAIRS_NOT_ONE_BLOCK)
+        return group_decide_last_block(memo, bound, count, form);
+    bool was_without = memo->without_one_block;
+    memo->without_one_block |= form == PAIRS_NOT_ONE_BLOCK;
+    struct group *group = group_decide(memo, bound, count);
+    memo->without_one_block = was_without;
+    return group;
+}
+
 /* NULL when memory is out, or time is over. */
 static struct group *decide_in_time(struct pairs *pairs, const struct bound_launch *bound, uint32_t count,
-                                    uint32_t last_first)
+                                    uint32_t form)
 {
     struct deadline *deadline = pairs->classes->deadline;
-    struct group *group = deadline_is_over(deadline) ? NULL
-                          : last_first ? group_decide_last_block(&pairs->memo, bound, count, last_first)
-                                       : group_decide(&pairs->memo, bound, count);
+    struct group *group = deadline_is_over(deadline) ? NULL : decide(pairs, bound, count, form);
     if (!deadline_is_over(deadline)) return group;
     group_free(group); /* isl may have given up */
     return NULL;
 }
 
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
-                          uint32_t count, uint32_t last_first)
+                          uint32_t count, uint32_t form)
 {
     struct hash128 key;
     struct group_entry *entry;
     if (!pairs_key(pairs, launches, count, &key)) return NULL;
-    if (last_first) key = pairs_question_key(key, last_first);
+    if (form != PAIRS_ANY_FORM) key = pairs_question_key(key, form);
     HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
     if (entry) return entry->group;
     entry = calloc(1, sizeof *entry);
-    struct group *group = entry ? decide_in_time(pairs, bound, count, last_first) : NULL;
+    struct group *group = entry ? decide_in_time(pairs, bound, count, form) : NULL;
     if (!group) {
         free(entry);
         return NULL;

@@ -18,15 +18,16 @@ static const double DISAPPOINTS = 0.7; /* of the gain that was expected before t
 static bool collect_members(struct search *search, const struct draft *draft, struct search_group *planned)
 {
     planned->step_count = draft->count;
-    planned->member_count = planned->last_first = 0;
+    planned->member_count = 0;
+    planned->form = draft->not_in_one_block ? PAIRS_NOT_ONE_BLOCK : PAIRS_ANY_FORM;
     planned->bound = arena_calloc(search->arena, draft->count, sizeof *planned->bound);
     if (!planned->bound) return false;
     for (uint32_t i = 0; i < draft->count; i++) {
         planned->launches[i] = draft->first + i;
         planned->roles[i] = draft->roles[i];
         if (!draft->is_member[i]) continue;
-        if (draft->last_step && i >= draft->last_step && !planned->last_first)
-            planned->last_first = planned->member_count;
+        bool is_last = draft->last_step && i >= draft->last_step;
+        if (is_last && planned->form == PAIRS_ANY_FORM) planned->form = planned->member_count;
         planned->member_steps[planned->member_count] = i;
         planned->bound[planned->member_count++] = pairs_launch(search->pairs, draft->first + i);
     }
@@ -223,7 +224,7 @@ static struct search_group *known_group(struct search *search, const struct sear
     if (!pairs_key(search->pairs, planned->launches, planned->step_count, &key)) return NULL;
     for (uint32_t i = 0; i < search->group_count; i++) {
         struct search_group *group = search->groups[i];
-        if (group->step_count != planned->step_count || group->last_first != planned->last_first) continue;
+        if (group->step_count != planned->step_count || group->form != planned->form) continue;
         if (memcmp(group->roles, planned->roles, planned->step_count * sizeof *planned->roles)) continue;
         if (pairs_key(search->pairs, group->launches, group->step_count, &other) && hash_equal(key, other))
             return group;
@@ -271,6 +272,15 @@ static void cut_at_passed(struct draft *draft)
     draft->count = count;
 }
 
+/* Grows a draft anew where some launches meet in one block alone. */
+static bool grow_beyond_one_block(struct draft *draft)
+{
+    if (!draft->meets_in_one_block) return false;
+    *draft = (struct draft){.search = draft->search, .first = draft->first, .not_in_one_block = true};
+    draft_grow(draft);
+    return draft_members(draft) >= 2;
+}
+
 /* Grows a draft anew where some launch could have run in its last block. False where none does. */
 static bool grow_to_last_block(struct draft *draft)
 {
@@ -292,7 +302,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo->reason) {
         draft_grow(&draft);
         if (!draft.reason) draft.reason = why_enough(search);
-        struct draft other = draft, next = draft, last = draft;
+        struct draft other = draft, next = draft, large = draft, last = draft;
         file_draft(&draft, memo, CANDIDATE_LONGEST);
         const struct search_group *longest = memo->groups[CANDIDATE_LONGEST];
         cut_at_halo(&other);
@@ -301,6 +311,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
         cut_at_passed(&next);
         if (longest && longest->step_count > next.count && next.count >= 2)
             file_draft(&next, memo, CANDIDATE_UNBROKEN);
+        if (grow_beyond_one_block(&large) && !why_enough(search)) file_draft(&large, memo, CANDIDATE_LARGE);
         if (grow_to_last_block(&last) && !why_enough(search)) file_draft(&last, memo, CANDIDATE_LAST_BLOCK);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
@@ -330,11 +341,18 @@ void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_o
     if (planned) release_group(planned);
 }
 
+static void take_form(struct draft *draft, const struct search_group *planned)
+{
+    draft->not_in_one_block = planned->form == PAIRS_NOT_ONE_BLOCK;
+    if (planned->form != PAIRS_ANY_FORM && !draft->not_in_one_block)
+        draft->last_step = planned->member_steps[planned->form];
+}
+
 /* The group's steps before the cut. */
 static struct draft cut_group(struct search *search, const struct search_group *planned, uint32_t cut)
 {
     struct draft draft = {.search = search, .first = planned->launches[0], .count = cut};
-    if (planned->last_first) draft.last_step = planned->member_steps[planned->last_first];
+    take_form(&draft, planned);
     for (uint32_t m = 0; m < planned->member_count; m++)
         if (planned->member_steps[m] < cut) draft.is_member[planned->member_steps[m]] = true;
     draft_trim(&draft);
@@ -521,7 +539,7 @@ void search_try_longer(struct search *search, uint32_t launch, struct search_tri
     trial->refusal = why_enough(search);
     if (trial->refusal) return;
     for (uint32_t i = 0; i < steps; i++) draft.is_member[i] = !group || group->roles[i] == PLAN_MEMBER;
-    if (group && group->last_first) draft.last_step = group->member_steps[group->last_first];
+    if (group) take_form(&draft, group);
     draft.is_member[steps] = true;
     if (draft_assign_roles(&draft))
         try_draft(&draft, trial);

@@ -29,8 +29,8 @@ struct search_group { /* a group as planned; launches are those of its first use
     enum plan_step_role roles[SEARCH_MOST_STEPS];
     uint32_t step_count;
     uint32_t member_steps[SEARCH_MOST_STEPS]; /* member -> step */
-    uint32_t member_count,
-        last_first; /* members from this one on run in the last block (last_block.h); 0: none do */
+    uint32_t member_count;
+    uint32_t form;                 /* as pairs_group's */
     struct bound_launch *bound;    /* members */
     const struct verdict *verdict; /* once it is judged */
     struct group *group;           /* once it is used: verdict_carry_out */

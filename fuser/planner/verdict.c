@@ -25,7 +25,7 @@ bool verdict_carry_out(struct search *search, struct search_group *planned)
 {
     uint32_t members[SEARCH_MOST_STEPS], count = find_members(planned, members);
     if (planned->group) return true;
-    planned->group = pairs_group(search->pairs, members, planned->bound, count, planned->last_first);
+    planned->group = pairs_group(search->pairs, members, planned->bound, count, planned->form);
     if (planned->group && !planned->group->refusal) profit_choose_block_tiles(search, planned);
     return planned->group && !planned->group->refusal;
 }
@@ -147,7 +147,7 @@ const struct verdict *verdict_of(struct search *search, const struct search_grou
         !pairs_like_key(search->pairs, members, count, 'V', &like))
         return NULL;
     struct hash128 after = dead_stores_name(search, planned);
-    if (planned->last_first) after = pairs_question_key(after, planned->last_first);
+    if (planned->form != PAIRS_ANY_FORM) after = pairs_question_key(after, planned->form);
     key = both(key, after);
     like = both(like, after);
     HASH_FIND(hh, search->verdicts, &key, sizeof key, verdict);
