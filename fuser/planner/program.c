@@ -248,8 +248,10 @@ static const char *why_window_ends(const struct reading *reading, const struct t
     const struct trace_launch *previous = reading->previous;
     if (!previous) return reading->boundary ? reading->boundary : "the program begins";
     if (previous->stream != record->stream) return "they are on two streams";
-    bool is_known = previous->context; /* of a set or a copy before the first launch it is not */
-    if (is_known && previous->context != record->context) return "they are in two contexts";
+    bool is_known = previous->context; /* not of what comes before the first launch */
+    if (previous->context != record->context)
+        return is_known ? "they are in two contexts"
+                        : "replay holds no set or copy before the first launch of the program";
     return previous->thread != record->thread ? "two threads make them"
                                               : program_special_launch(reading->program, record);
 }
