@@ -416,12 +416,23 @@ static bool part(struct group *group, struct memo *memo, const struct placement_
            add_view(group, &of.range, &written, of.contents);
 }
 
+/* What the one has written the other loads: both are of the new contents, however the range is renamed. */
+static bool is_flow(const struct group *group, const struct placement_hazard *hazard)
+{
+    const struct access *p = &group->members[hazard->p].summary->accesses[hazard->access_p],
+                        *q = &group->members[hazard->q].summary->accesses[hazard->access_q];
+    return hazard->p < hazard->q && p->kind != ACCESS_READ && q->kind == ACCESS_READ;
+}
+
 /* False when one of the hazards cannot be dissolved, or there is none. */
 static bool part_all(struct group *group, struct memo *memo, const struct placement_failure *failure)
 {
+    if (failure->has_more) return false;
+    for (uint32_t i = 0; i < failure->hazard_count; i++)
+        if (is_flow(group, &failure->hazards[i])) return false;
     for (uint32_t i = 0; i < failure->hazard_count; i++)
         if (!part(group, memo, &failure->hazards[i])) return false;
-    return failure->hazard_count && !failure->has_more;
+    return failure->hazard_count;
 }
 
 enum { BY_HALO, BY_ROWS, WITHIN, KINDS }; /* whose failures say what to rename, in this order */
