@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where in a tile a load finds what it reads, and which cells therefore run what: see halo.h. */
+#include "fuser/fusion/halo_nearest.h"
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
 
@@ -78,19 +79,12 @@ static bool add_fetch(struct halo *halo, const struct placed_access *store, cons
     return covered;
 }
 
-/* { place in the tile -> cell that runs there }, where what is needed of a cell lies offset away from it. */
-static __isl_give isl_map *placed(__isl_keep isl_map *needed, const int64_t offset[3])
-{
-    return isl_map_apply_domain(isl_map_copy(needed),
-                                halo_source_translation(isl_map_get_ctx(needed), offset));
-}
-
 /* Takes needed. is_new: it is not known to have its places already. */
 static bool serve_at(struct halo *halo, const struct placed_access *store, const struct placed_access *load,
                      __isl_take isl_map *needed, const int64_t offset[3], bool is_new)
 {
     struct spread *p = &halo->spreads[store->member];
-    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, placed(needed, offset)));
+    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, halo_placed(needed, offset)));
     bool is_spread = spread_to(halo, p, &halo->spreads[load->member], needed, offset);
     return is_spread && p->cells &&
            add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
@@ -117,78 +111,7 @@ static bool remember(struct halo *halo, const struct placed_access *store, __isl
     return true;
 }
 
-/* --- places that are chosen freely ------------------------------------------------------------------- */
-
-/* The places are free, or hold these very cells. */
-static bool is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
-{
-    isl_map *wanted = placed(needed, offset);
-    isl_map *held = isl_map_intersect_domain(isl_map_copy(p->cells), isl_map_domain(isl_map_copy(wanted)));
-    bool is = isl_map_is_subset(held, wanted) == isl_bool_true;
-    isl_map_free(wanted);
-    isl_map_free(held);
-    return is;
-}
-
-static bool is_extended(const struct halo *halo, int d)
-{
-    return halo->group->cells[d] > 1;
-}
-
-/* { place -> cell }, as if the member's own cells followed each other in every direction: what others need of
- * a periodic border then lies as its neighbours need it. NULL: they are no box. */
-static __isl_give isl_map *periodic_places(const struct halo *halo, uint32_t member)
-{
-    int64_t length[3];
-    isl_set *effective = isl_set_copy(halo_summary(halo, member)->effective);
-    isl_set *own =
-        isl_map_domain(isl_map_intersect_range(isl_map_copy(halo->space->maps[member]), effective));
-    bool is_known = true;
-    for (int d = 0; d < 3 && is_known; d++) is_known = halo_source_extent(own, d, &length[d]);
-    isl_set_free(own);
-    if (!is_known) return NULL;
-    char text[512];
-    snprintf(text, sizeof text,
-             "{ F[bz, by, bx, tz, ty, tx] -> F[bz, by, bx, z, y, x] : exists i, j, k : z = tz + %lld i and y "
-             "= ty + "
-             "%lld j and x = tx + %lld k and -1 <= i <= 1 and -1 <= j <= 1 and -1 <= k <= 1 }",
-             (long long)length[2], (long long)length[1], (long long)length[0]);
-    return isl_map_read_from_str(halo->space->ctx, text);
-}
-
-static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_keep isl_map *places)
-{
-    isl_map *wanted = places ? placed(needed, offset) : NULL;
-    bool is = !places || isl_map_is_subset(wanted, places) == isl_bool_true;
-    isl_map_free(wanted);
-    return is;
-}
-
-/* The nearest offset at which all that is needed has one of these places (NULL: any), and a free one. */
-static bool find_nearest(const struct halo *halo, const struct spread *p, __isl_keep isl_map *needed,
-                         __isl_keep isl_map *places, int64_t offset[3])
-{
-    for (int64_t distance = 0; distance <= 3 * HALO_NEARBY; distance++)
-        for (int64_t z = -HALO_NEARBY; z <= HALO_NEARBY; z++)
-            for (int64_t y = -HALO_NEARBY; y <= HALO_NEARBY; y++)
-                for (int64_t x = -HALO_NEARBY; x <= HALO_NEARBY; x++) {
-                    if (llabs(x) + llabs(y) + llabs(z) != distance) continue;
-                    if ((x && !is_extended(halo, 0)) || (y && !is_extended(halo, 1)) ||
-                        (z && !is_extended(halo, 2)))
-                        continue;
-                    offset[0] = x, offset[1] = y, offset[2] = z;
-                    if (is_among(needed, offset, places) && is_free(p, needed, offset)) return true;
-                }
-    return false;
-}
-
-static bool find_nearest_places(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed,
-                                int64_t offset[3])
-{
-    const struct spread *p = &halo->spreads[member];
-    return (p->periodic && find_nearest(halo, p, needed, p->periodic, offset)) ||
-           find_nearest(halo, p, needed, NULL, offset);
-}
+/* --- what lies at several distances ----------------------------------------------------------------- */
 
 struct pieces {
     struct halo *halo;
@@ -214,7 +137,7 @@ static isl_stat serve_piece(__isl_take isl_basic_map *piece, void *user)
     bool is_served;
     if (served) {
         is_served = serve_at(pieces->halo, pieces->store, pieces->load, needed, served->offset, false);
-    } else if (find_nearest_places(pieces->halo, pieces->store->member, needed, offset)) {
+    } else if (halo_find_nearest(pieces->halo, pieces->store->member, needed, offset)) {
         is_served = serve_all(pieces->halo, pieces->store, pieces->load, needed, offset);
     } else {
         isl_map_free(needed);
@@ -229,7 +152,7 @@ static bool serve_nearest(struct halo *halo, const struct placed_access *store,
 {
     struct pieces pieces = {halo, store, load};
     int64_t offset[3];
-    if (find_nearest_places(halo, store->member, needed, offset))
+    if (halo_find_nearest(halo, store->member, needed, offset))
         return serve_all(halo, store, load, needed, offset);
     needed = isl_map_make_disjoint(needed);
     bool is_served = isl_map_foreach_basic_map(needed, serve_piece, &pieces) == isl_stat_ok;
@@ -242,7 +165,7 @@ static bool serve_mostly_at(struct halo *halo, const struct placed_access *store
                             const struct placed_access *load, __isl_take isl_map *needed,
                             const int64_t offset[3])
 {
-    if (is_free(&halo->spreads[store->member], needed, offset))
+    if (halo_is_free(&halo->spreads[store->member], needed, offset))
         return serve_all(halo, store, load, needed, offset);
     isl_map *held =
         isl_map_intersect(isl_map_copy(needed), halo_source_translation(isl_map_get_ctx(needed), offset));
@@ -256,7 +179,7 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_wri
 {
     struct spread *p = &halo->spreads[writer->store->member];
     const struct spread *q = &halo->spreads[load->load->member];
-    if (!p->periodic && !p->is_small) p->periodic = periodic_places(halo, writer->store->member);
+    if (!p->periodic && !p->is_small) p->periodic = halo_periodic_places(halo, writer->store->member);
     int64_t offset[3];
     bool is_served = false;
     isl_map *needed =
