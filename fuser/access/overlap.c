@@ -256,6 +256,31 @@ isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct
     return answer == GIVEN_UP ? isl_bool_error : answer == NOWHERE ? isl_bool_true : isl_bool_false;
 }
 
+/* Most accesses are told apart by where they begin and end, without isl. */
+static bool sticks_out(const struct touch *inner, const struct touch *outer)
+{
+    bool is_known = inner->from != INT64_MIN && inner->to != INT64_MAX;
+    return is_known && (inner->from < outer->from || inner->to > outer->to);
+}
+
+bool overlap_covers(struct memo *memo, const struct touch *outer, const struct touch *inner)
+{
+    enum { COVERS = 1, STICKS_OUT, GIVEN_UP };
+    struct quota quota;
+    if (sticks_out(inner, outer)) return false;
+    struct memo_question question = question_of(MEMO_COVERS, outer, inner);
+    bool is_known = outer->number && inner->number;
+    if (!quota_ask(&quota, memo->ctx)) return false;
+    uint32_t answer = is_known ? memo_value(memo, &question) : 0;
+    if (!answer) {
+        isl_bool is_subset = isl_map_is_subset(inner->bytes, outer->bytes);
+        answer = is_subset < 0 ? GIVEN_UP : is_subset ? COVERS : STICKS_OUT;
+        if (is_known) memo_keep_value(memo, &question, answer);
+    }
+    quota_answer(&quota, answer != GIVEN_UP);
+    return answer == COVERS;
+}
+
 /* From a point of the relation that isl has found to see that there is one: whether both threads differ there in one
  * of these coordinates. */
 static bool differs_at(__isl_keep isl_point *point, unsigned count, unsigned from, unsigned to)

@@ -50,6 +50,8 @@ const struct touch *touches_get(struct memo *memo, struct touches *touches, uint
 __isl_give isl_map *overlap_relation(const struct touch *a, const struct touch *b);
 /* Tests of overlap_relation, which they do not compute: that takes long. */
 isl_bool overlap_is_empty(struct memo *memo, const struct touch *a, const struct touch *b);
+/* Each thread's bytes of the inner one are the outer one's of that thread; false: or it is not known. */
+bool overlap_covers(struct memo *memo, const struct touch *outer, const struct touch *inner);
 /* Of the threads of one space. Not empty: OVERLAP_SAME at least; BLOCK only where that is the reach. */
 enum overlap overlap_test(struct memo *memo, const struct touch *a, const struct touch *b,
                           enum overlap reach);

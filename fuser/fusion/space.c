@@ -320,13 +320,6 @@ enum overlap space_overlap(struct space *space, const struct placed_access *a, c
     return *known;
 }
 
-/* Most accesses are told apart by where they begin and end, without isl. */
-static bool sticks_out(const struct touch *inner, const struct touch *outer)
-{
-    bool is_known = inner->from != INT64_MIN && inner->to != INT64_MAX;
-    return is_known && (inner->from < outer->from || inner->to > outer->to);
-}
-
 bool space_covers(struct space *space, const struct placed_access *outer, const struct placed_access *inner)
 {
     const struct space_shape *from = &space->shapes[outer->shape], *to = &space->shapes[inner->shape];
@@ -334,11 +327,8 @@ bool space_covers(struct space *space, const struct placed_access *outer, const 
     if (!from->touch.bytes || !to->touch.bytes) return false;
     unsigned char *known = &space->covers[(size_t)outer->shape * space->table_size + inner->shape];
     if (!*known)
-        *known = outer->shape == inner->shape ||
-                         (!sticks_out(&to->touch, &from->touch) &&
-                          isl_map_is_subset(to->touch.bytes, from->touch.bytes) == isl_bool_true)
-                     ? 2
-                     : 1;
+        *known =
+            outer->shape == inner->shape || overlap_covers(space->memo, &from->touch, &to->touch) ? 2 : 1;
     return *known == 2;
 }
 

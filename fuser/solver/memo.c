@@ -102,6 +102,7 @@ static uint32_t numbers_in(const struct memo_question *question)
     switch (question->kind) {
     case MEMO_MEET:
     case MEMO_OVERLAP:
+    case MEMO_COVERS:
         return 5;
     case MEMO_AFFINE:
         return 3;

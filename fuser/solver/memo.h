@@ -27,7 +27,16 @@ struct memo {
     uint32_t march_layers;
 };
 /* words: what is asked, unused ones 0. */
-enum memo_kind { MEMO_REMAP = 1, MEMO_BYTES, MEMO_TOUCH, MEMO_MEET, MEMO_OVERLAP, MEMO_AFFINE, MEMO_TEXT };
+enum memo_kind {
+    MEMO_REMAP = 1,
+    MEMO_BYTES,
+    MEMO_TOUCH,
+    MEMO_MEET,
+    MEMO_OVERLAP,
+    MEMO_COVERS,
+    MEMO_AFFINE,
+    MEMO_TEXT
+};
 enum { MEMO_NUMBERS = 5 };
 struct memo_question {
     uint64_t kind, words[12];
