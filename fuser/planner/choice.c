@@ -201,7 +201,7 @@ static bool drop_rival(struct search *search)
     return true;
 }
 
-bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
+bool search_open(struct search *search, const struct planner_options *options, struct pairs *pairs)
 {
     struct program *program = pairs->classes->program;
     *search = (struct search){.options = options,
@@ -217,9 +217,12 @@ bool search_run(struct search *search, const struct planner_options *options, st
     search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
     search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
     search->start_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->start_of);
-    if (!search->group_of || !search->reason_of || !search->memo_of || !search->gain_from ||
-        !search->start_of || !measurements_read(search))
-        return false;
+    return search->group_of && search->reason_of && search->memo_of && search->gain_from && search->start_of;
+}
+
+bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
+{
+    if (!search_open(search, options, pairs) || !measurements_read(search)) return false;
     search->error = NULL;
     deadline_enter(search->deadline, DEADLINE_SEARCH);
     ahead_search(search);

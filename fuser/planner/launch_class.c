@@ -375,7 +375,7 @@ static bool join_class(struct launch_classes *classes, uint32_t number, struct l
 }
 
 static bool add_to_classes(struct launch_classes *classes, struct spared_kernel *kernels,
-                           const bool *is_between, bool memops, launch_progress *progress, void *context)
+                           const bool *is_between, bool memops, const struct launch_watch *watch)
 {
     const struct program *program = classes->program;
     for (uint32_t i = 0; i < program->launch_count; i++) {
@@ -383,14 +383,15 @@ static bool add_to_classes(struct launch_classes *classes, struct spared_kernel 
         bool is_memop = launch->memop;
         if (is_memop != memops) continue;
         if (!join_class(classes, i, class_for(classes, kernels, launch, is_between[i]))) return false;
-        if (progress && (i % 256 == 0 || i + 1 == program->launch_count))
-            progress(context, "analysing launches", i + 1, program->launch_count);
+        if (watch->progress && (i % 256 == 0 || i + 1 == program->launch_count))
+            watch->progress(watch->progress_context, "analysing launches", i + 1, program->launch_count);
+        if (watch->classes && !memops) watch->classes(watch->classes_context, classes, i + 1);
     }
     return true;
 }
 
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
-                          launch_progress *progress, void *context)
+                          const struct launch_watch *watch)
 {
     *classes = (struct launch_classes){.program = program, .ctx = deadline->ctx, .deadline = deadline};
     classes->too_late = arena_printf(
@@ -405,8 +406,20 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
         return false;
     find_between(program, kernels, is_between);
     /* What sets and copies are like, the others tell. */
-    return add_to_classes(classes, kernels, is_between, false, progress, context) && memop_shape(classes) &&
-           add_to_classes(classes, kernels, is_between, true, progress, context);
+    return add_to_classes(classes, kernels, is_between, false, watch) && memop_shape(classes) &&
+           add_to_classes(classes, kernels, is_between, true, watch);
+}
+
+bool launch_classes_cut(struct launch_classes *classes, uint32_t launches)
+{
+    struct program *program = classes->program;
+    struct launch_class *later = launches ? append_class(classes, &program->launches[0]) : NULL;
+    if (!later) return false;
+    later->refusal = "it is not classed yet";
+    program->launch_count = launches;
+    for (uint32_t i = 0; i < launches; i++)
+        if (program->launches[i].memop) classes->of_launch[i] = later->id;
+    return true;
 }
 
 void launch_classes_free(struct launch_classes *classes)

@@ -50,10 +50,20 @@ static inline struct launch_class *launch_class_of(const struct launch_classes *
 {
     return classes->classes[classes->of_launch[launch]];
 }
-/* Classes of every launch of the program; progress may be NULL. False when memory is out. */
 typedef void launch_progress(void *context, const char *phase, uint32_t done, uint32_t total);
+/* Called whenever another launch has its class: so many have theirs, from the first on, but for sets and copies. */
+typedef void launch_classes_watch(void *context, struct launch_classes *classes, uint32_t launches);
+struct launch_watch { /* functions may be NULL */
+    launch_progress *progress;
+    launch_classes_watch *classes;
+    void *progress_context, *classes_context;
+};
+/* Classes of every launch of the program. False when memory is out. */
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
-                          launch_progress *progress, void *context);
+                          const struct launch_watch *watch);
+/* For a process that looks ahead, while the others are not classed yet: the program ends behind so many launches, and its sets and
+ * copies are refused. False when memory is out. */
+bool launch_classes_cut(struct launch_classes *classes, uint32_t launches);
 void launch_classes_free(struct launch_classes *classes);
 /* Mean device time of one launch of this class or those alike, or 0 when the trace has none. */
 uint64_t launch_class_time(const struct launch_class *class);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 planner_sources = \
 	fuser/planner/ahead.c fuser/planner/ahead.h \
+	fuser/planner/early.c fuser/planner/early.h \
 	fuser/planner/contents.c fuser/planner/contents.h \
 	fuser/planner/crew.c fuser/planner/crew.h \
 	fuser/planner/draft.c fuser/planner/draft.h \

@@ -34,10 +34,16 @@ struct seen_array {
     int64_t offset;
 };
 
-bool pairs_open(struct pairs *pairs, struct launch_classes *classes, struct answers *answers)
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes, const struct planner_options *options)
 {
+    const struct compiler *compiler = classes->program->compiler;
+    struct answers *answers = compiler ? compiler->answers : NULL;
     *pairs = (struct pairs){.classes = classes, .answers = answers, .memo = memo_open(classes->ctx)};
     pairs->memo.shared = answers;
+    pairs->memo.without_halo = options->without_halo;
+    pairs->memo.march_layers = options->march_layers;
+    pairs->memo.without_one_block = options->only && !(options->only >> GROUP_ONE_BLOCK & 1);
+    pairs->memo.without_last_block = options->only && !(options->only >> GROUP_LAST_BLOCK & 1);
     pairs->bindings = calloc(classes->program->launch_count + 1, sizeof *pairs->bindings);
     return pairs->bindings;
 }

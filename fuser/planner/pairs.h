@@ -7,6 +7,7 @@
 
 #include "fuser/fusion/group.h"
 #include "fuser/planner/launch_class.h"
+#include "fuser/planner/planner.h"
 #include "fuser/solver/answers.h"
 
 struct pairs {
@@ -20,8 +21,8 @@ struct pairs {
     bool skips_asked;                      /* in a worker: what another process is asked is not waited for */
 };
 
-/* answers: those of other processes, may be NULL. */
-bool pairs_open(struct pairs *pairs, struct launch_classes *classes, struct answers *answers);
+/* Answers of other processes are those of the program's compiler, where it has one. */
+bool pairs_open(struct pairs *pairs, struct launch_classes *classes, const struct planner_options *options);
 void pairs_close(struct pairs *pairs);
 /* The launch as conflict_between and group_decide want it. Only for launches of a class without a refusal. */
 struct bound_launch pairs_launch(struct pairs *pairs, uint32_t launch);

@@ -4,6 +4,7 @@
 #include "fuser/planner/planner.h"
 
 #include "fuser/planner/deferred.h"
+#include "fuser/planner/early.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_write.h"
 
@@ -58,13 +59,12 @@ static bool plan_program(const struct planner_options *options, struct program *
     struct search search = {0};
     const char *names = names_of_traces(program->arena, options);
     char *json = NULL;
-    bool planned = names &&
-                   launch_classes_build(&classes, program, deadline, options->progress, options->context) &&
-                   pairs_open(&pairs, &classes, program->compiler->answers);
-    pairs.memo.without_halo = options->without_halo;
-    pairs.memo.march_layers = options->march_layers;
-    pairs.memo.without_one_block = options->only && !(options->only >> GROUP_ONE_BLOCK & 1);
-    pairs.memo.without_last_block = options->only && !(options->only >> GROUP_LAST_BLOCK & 1);
+    struct early early;
+    early_open(&early, options);
+    const struct launch_watch watch = {options->progress, early_look, options->context, &early};
+    bool planned = names && launch_classes_build(&classes, program, deadline, &watch) &&
+                   pairs_open(&pairs, &classes, options);
+    early_end(&early);
     planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
               (json = plan_json(&search, names, summary));
     deadline_leave(deadline);

@@ -96,7 +96,9 @@ static inline const struct launch_class *search_class(const struct search *searc
 {
     return launch_class_of(search->classes, launch);
 }
-/* False with search->error set: memory is out, or a group was chosen and there is no compiler for it. */
+/* Before any of the below. False, with search->error set: memory is out. Release with search_free. */
+bool search_open(struct search *search, const struct planner_options *options, struct pairs *pairs);
+/* Opens it, and searches. False with search->error set: memory is out, or a group was chosen and there is no compiler for it. */
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs);
 void search_free(struct search *search);
 /* After the search: why the group that ends with this launch (or the launch alone) does not go on with the

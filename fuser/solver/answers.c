@@ -21,17 +21,19 @@ struct entry {
     _Atomic(const void *) bytes; /* NULL: not answered yet */
     size_t size;
     uint32_t worker; /* whose question it is; NOBODY: it is open */
+    uint32_t term;   /* and which of the processes that were this worker */
 };
 enum { NOBODY = UINT32_MAX };
 
 struct head {
     pthread_mutex_t lock, alive[ANSWERS_MOST_WORKERS];
+    _Atomic uint32_t term[ANSWERS_MOST_WORKERS]; /* how often some process became this worker */
     size_t used, size;
     struct entry *chains[CHAINS];
 };
 struct answers { /* each process has its own */
     struct head *head;
-    uint32_t worker;
+    uint32_t worker, term;
 };
 
 static bool open_lock(pthread_mutex_t *lock)
@@ -99,8 +101,9 @@ void answers_close(struct answers *answers)
 void answers_join(struct answers *answers, uint32_t worker)
 {
     if (!answers) return;
-    answers->worker = worker;
     take_lock(&answers->head->alive[worker]);
+    answers->worker = worker;
+    answers->term = ++answers->head->term[worker];
 }
 
 /* With the lock held. */
@@ -138,16 +141,21 @@ static struct entry *enter(struct head *head, struct hash128 key)
     return entry;
 }
 
+/* With the lock held: somebody is at it. */
+static bool is_asked(const struct answers *answers, const struct entry *entry)
+{
+    if (entry->worker == NOBODY || entry->term != answers->head->term[entry->worker]) return false;
+    return entry->worker != answers->worker && is_alive(answers->head, entry->worker);
+}
+
 /* NULL: there is no room. */
 static struct entry *claim(struct answers *answers, struct hash128 key, bool *is_mine)
 {
     struct head *head = answers->head;
     take_lock(&head->lock);
     struct entry *entry = enter(head, key);
-    bool is_open =
-        entry && !atomic_load(&entry->bytes) &&
-        (entry->worker == NOBODY || entry->worker == answers->worker || !is_alive(head, entry->worker));
-    if (is_open) entry->worker = answers->worker;
+    bool is_open = entry && !atomic_load(&entry->bytes) && !is_asked(answers, entry);
+    if (is_open) entry->worker = answers->worker, entry->term = answers->term;
     pthread_mutex_unlock(&head->lock);
     *is_mine = is_open;
     return entry;

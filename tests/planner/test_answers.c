@@ -107,6 +107,31 @@ static void test_waiting_ends(void **state)
     answers_close(answers);
 }
 
+static void say_it_lives(void *context, uint32_t task)
+{
+    answers_give(context, key_of(task + 200), "", 1);
+    pause();
+}
+
+/* Whoever comes after a dead worker under its number was not asked. */
+static void test_a_later_worker_owes_nothing(void **state)
+{
+    (void)state;
+    struct answers *answers = answers_open();
+    struct crew crew, later;
+    const void *bytes;
+    size_t size;
+    assert_non_null(answers);
+    crew_start(&crew, answers, 1, 1, never_answer, answers);
+    for (int i = 0; i < 6000 && !answers_look(answers, key_of(100), &bytes, &size); i++) usleep(10000);
+    crew_end(&crew);
+    crew_start(&later, answers, 1, 1, say_it_lives, answers);
+    for (int i = 0; i < 6000 && !answers_look(answers, key_of(200), &bytes, &size); i++) usleep(10000);
+    assert_int_equal(answers_ask(answers, key_of(0), 0.05, &bytes, &size), ANSWERS_MINE);
+    crew_end(&later);
+    answers_close(answers);
+}
+
 static void test_without_a_table(void **state)
 {
     (void)state;
@@ -123,9 +148,8 @@ static void test_without_a_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_crew_answers),
-        cmocka_unit_test(test_a_dead_workers_question_is_open),
-        cmocka_unit_test(test_waiting_ends),
+        cmocka_unit_test(test_a_crew_answers),  cmocka_unit_test(test_a_dead_workers_question_is_open),
+        cmocka_unit_test(test_waiting_ends),    cmocka_unit_test(test_a_later_worker_owes_nothing),
         cmocka_unit_test(test_without_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

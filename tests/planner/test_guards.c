@@ -58,8 +58,9 @@ static void plan(struct planned *planned)
     planned->ctx = isl_ctx_alloc();
     isl_options_set_on_error(planned->ctx, ISL_ON_ERROR_CONTINUE);
     deadline_open(&planned->deadline, planned->ctx, deadline_now(), 0);
-    assert_true(launch_classes_build(&planned->classes, planned->program, &planned->deadline, NULL, NULL));
-    assert_true(pairs_open(&planned->pairs, &planned->classes, NULL));
+    assert_true(launch_classes_build(&planned->classes, planned->program, &planned->deadline,
+                                     &(struct launch_watch){0}));
+    assert_true(pairs_open(&planned->pairs, &planned->classes, &(struct planner_options){0}));
     if (!search_run(&planned->search, &planned->options, &planned->pairs))
         fail_msg("%s", planned->search.error);
     assert_int_equal(planned->search.group_count, 1);
