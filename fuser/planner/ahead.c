@@ -27,7 +27,7 @@ struct start { /* the first launch of a situation */
     uint32_t launch;
     UT_hash_handle hh;
 };
-enum look_kind { LOOK_AT_PAIRS, LOOK_WHOLE, LOOK_AT_FEWER };
+enum look_kind { LOOK_AT_PAIRS, LOOK_UNASKED, LOOK_WHOLE, LOOK_AT_FEWER };
 struct look {
     uint32_t start, left_out; /* left_out: members, for LOOK_AT_FEWER */
     enum look_kind kind;
@@ -50,8 +50,9 @@ static void look(void *context, uint32_t task)
     } else if (look->kind == LOOK_AT_FEWER) {
         if (!starts->is_done[look->start]) search_look_at_fewer(starts->search, launch, look->left_out);
     } else {
-        search_look(starts->search, launch);
-        if (starts->is_done) starts->is_done[look->start] = true;
+        bool is_done = look->kind == LOOK_UNASKED ? search_look_unasked(starts->search, launch)
+                                                  : search_look(starts->search, launch) != NULL;
+        if (starts->is_done && is_done) starts->is_done[look->start] = true;
     }
 }
 
@@ -83,20 +84,20 @@ static uint32_t reverse_bits(uint32_t number, uint32_t bits)
     return reversed;
 }
 
-/* Horizon by horizon, as the search comes to them: first the pairs, where nobody needs to wait for another,
- * then the groups. Within a horizon from the end, where the search comes last, and each far from those
+/* Horizon by horizon, as the search comes to them: first the pairs and then the groups for which nobody needs to wait for another,
+ * then the other groups. Within a horizon from the end, where the search comes last, and each far from those
  * before: neighbours ask the same questions. */
 static void spread(struct starts *starts)
 {
     const uint32_t bits = 8, horizon = 1u << bits;
     for (uint32_t first = 0; first < starts->count; first += horizon) {
         uint32_t left = starts->count - first, last = first + (left < horizon ? left : horizon) - 1;
-        for (uint32_t i = 0; i < 2 * horizon; i++) {
-            uint32_t at = reverse_bits(i % horizon, bits);
-            if (at > last - first) continue;
-            starts->looks[starts->look_count++] =
-                (struct look){.start = last - at, .kind = i < horizon ? LOOK_AT_PAIRS : LOOK_WHOLE};
-        }
+        for (enum look_kind kind = LOOK_AT_PAIRS; kind <= LOOK_WHOLE; kind++)
+            for (uint32_t i = 0; i < horizon; i++) {
+                uint32_t at = reverse_bits(i, bits);
+                if (at > last - first) continue;
+                starts->looks[starts->look_count++] = (struct look){.start = last - at, .kind = kind};
+            }
     }
 }
 
@@ -115,10 +116,10 @@ void ahead_search(struct search *search)
     struct answers *answers = search->pairs->answers;
     uint32_t workers = worker_count(search);
     if (workers && find_starts(search, &starts))
-        starts.looks = calloc((size_t)starts.count * SEARCH_MOST_STEPS + 1, sizeof *starts.looks);
+        starts.looks = calloc((size_t)starts.count * (SEARCH_MOST_STEPS + 1) + 1, sizeof *starts.looks);
     if (starts.looks) {
         spread(&starts);
-        starts.is_done = workers > 1 ? answers_take(answers, starts.count * sizeof *starts.is_done) : NULL;
+        starts.is_done = answers_take(answers, starts.count * sizeof *starts.is_done);
         if (starts.is_done) spread_fewer(&starts);
         crew_start(&search->crew, answers, workers, starts.look_count, look, &starts);
     }

@@ -115,6 +115,7 @@ static const char *why_enough(struct search *search)
 {
     if (search->decided == SEARCH_MOST_DECIDED)
         return "the trace holds too many different situations to plan them all";
+    if (search->has_skipped) return "another process is at it";
     return deadline_is_over(search->deadline) ? search->classes->too_late : NULL;
 }
 
@@ -326,6 +327,18 @@ void search_look_at_pairs(struct search *search, uint32_t first)
     draft_grow(&draft);
     grow_to_last_block(&draft);
     search->pairs->skips_asked = false;
+}
+
+bool search_look_unasked(struct search *search, uint32_t first)
+{
+    search->skips_asked = true;
+    struct search_memo *memo = search_look(search, first);
+    bool has_skipped = search->has_skipped;
+    search->skips_asked = search->has_skipped = false;
+    if (!memo || !has_skipped) return memo;
+    HASH_DEL(search->memo, memo);
+    search->memo_of[first] = NULL;
+    return false;
 }
 
 void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_out)

@@ -71,9 +71,11 @@ struct search {
     struct search_group **groups;
     uint32_t group_count, group_capacity;
     struct deadline *deadline;
-    struct crew crew;                     /* at work ahead of the search: ahead.h */
-    bool crew_compiles;                   /* that is what it is at */
-    uint32_t crew_certain;                /* its first tasks: the rest is for those who would be idle */
+    struct crew crew;      /* at work ahead of the search: ahead.h */
+    bool crew_compiles;    /* that is what it is at */
+    uint32_t crew_certain; /* its first tasks: the rest is for those who would be idle */
+    bool skips_asked,
+        has_skipped; /* in a worker: a verdict that another process is asked for is not waited for */
     uint32_t decided, compiled;           /* drafts that were decided whole, groups that were compiled */
     struct verdict *verdicts;             /* uthash: verdict.h */
     struct search_memo *memo;             /* uthash: situation -> group or reason */

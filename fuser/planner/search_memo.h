@@ -34,6 +34,8 @@ bool search_situation(struct search *search, uint32_t first, struct hash128 *key
 struct search_memo *search_look(struct search *search, uint32_t first);
 /* In a worker: asks what search_look will ask of pairs, but for what others are asked at the time. */
 void search_look_at_pairs(struct search *search, uint32_t first);
+/* In a worker: search_look, given up where another process is asked for a verdict at the time. False: it was. */
+bool search_look_unasked(struct search *search, uint32_t first);
 /* In a worker: asks for the verdict that search_look may come to with so many members less. */
 void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_out);
 /* A group that may start in this situation as things stand; NULL, of the first with the reason in the memo.

@@ -120,11 +120,15 @@ static bool find(struct search *search, const struct search_group *planned, stru
     struct hash128 key = pairs_question_key(verdict->key, 'v');
     if (deadline_is_over(search->deadline)) return false;
     bool is_known = answers_look(answers, like, &bytes, &size);
-    enum answers_state state =
-        is_known ? ANSWERS_FOUND : answers_ask(answers, key, deadline_left(search->deadline), &bytes, &size);
+    double wait = search->skips_asked ? 0 : deadline_left(search->deadline);
+    enum answers_state state = is_known ? ANSWERS_FOUND : answers_ask(answers, key, wait, &bytes, &size);
     if (state == ANSWERS_FOUND) {
         hear(bytes, verdict);
         return true;
+    }
+    if (state == ANSWERS_NONE && search->skips_asked) {
+        search->has_skipped = true;
+        return false;
     }
     bool is_judged = judge(search, planned, verdict);
     if (state == ANSWERS_MINE && is_judged) tell(search, key, like, verdict);
