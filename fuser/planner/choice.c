@@ -98,8 +98,9 @@ static const char *why_it_loses(const struct search *search, const struct search
     if (search->options->keeps_losing) return NULL;
     if (group->copying_ns > 0 && !profit_is_enough(search, &group->projected)) return search_copied_too_often;
     if (!holding_is_profitable(search, group)) return waits_too_long;
-    return profit_covers_loading(search, profit_of(search, group), group->uses) ? NULL
-                                                                                : search_used_too_rarely;
+    return profit_covers_loading(search, group, profit_of(search, group), group->uses)
+               ? NULL
+               : search_used_too_rarely;
 }
 
 /* The groups that gain most over the program; their uses are counted anew. */

@@ -65,6 +65,14 @@ const char *draft_obstacle(struct search *search, uint32_t launch, uint32_t *bas
     return "a loop ends by what it loads, and it may write that: it may wait for another thread";
 }
 
+const char *draft_why_once(const struct search *search, uint32_t first, uint32_t other)
+{
+    bool is_once = search_class(search, first)->comes_once;
+    if (is_once == search_class(search, other)->comes_once) return NULL;
+    return is_once ? "the first has other numbers each time, so that a group of both would be used once"
+                   : "the second has other numbers each time, so that a group of both would be used once";
+}
+
 bool draft_assign_roles(struct draft *draft)
 {
     struct search *search = draft->search;
@@ -301,7 +309,8 @@ void draft_grow(struct draft *draft)
             if (draft_members(draft) == 1) draft->reason = repeats_itself;
             break;
         }
-        const char *obstacle = draft_why_no_step(search, next);
+        const char *obstacle = draft_why_once(search, draft->first, next);
+        if (!obstacle) obstacle = draft_why_no_step(search, next);
         if (obstacle) {
             if (draft->count == 1) draft->reason = obstacle;
             break;

@@ -25,6 +25,8 @@ struct draft { /* a group in the making: consecutive launches from first on */
     const char *reason;              /* why it did not grow, or is none */
 };
 
+/* Why no group has both of these launches: the one comes once (launch_class.h), the other does not. Or NULL. */
+const char *draft_why_once(const struct search *search, uint32_t first, uint32_t other);
 /* Why no group can have this launch as a step, or NULL. Replay holds a launch only when every base lies in a
  * tracked plain allocation of the process. */
 const char *draft_why_no_step(struct search *search, uint32_t launch);

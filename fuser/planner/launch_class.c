@@ -390,6 +390,22 @@ static bool add_to_classes(struct launch_classes *classes, struct spared_kernel 
     return true;
 }
 
+/* Launches of one kernel and shape, of which hardly two are alike. */
+static void find_once(struct launch_classes *classes)
+{
+    const uint32_t many = 8;
+    for (const struct class_bucket *bucket = classes->buckets; bucket; bucket = bucket->hh.next) {
+        uint64_t launches = 0;
+        for (uint32_t i = 0; i < bucket->count; i++)
+            launches += classes->classes[bucket->classes[i]]->launches;
+        if (bucket->count < many || launches > bucket->count + bucket->count / 4) continue;
+        for (uint32_t i = 0; i < bucket->count; i++) {
+            struct launch_class *class = classes->classes[bucket->classes[i]];
+            class->comes_once = class->launches == 1;
+        }
+    }
+}
+
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
                           const struct launch_watch *watch)
 {
@@ -406,8 +422,11 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
         return false;
     find_between(program, kernels, is_between);
     /* What sets and copies are like, the others tell. */
-    return add_to_classes(classes, kernels, is_between, false, watch) && memop_shape(classes) &&
-           add_to_classes(classes, kernels, is_between, true, watch);
+    if (!add_to_classes(classes, kernels, is_between, false, watch) || !memop_shape(classes) ||
+        !add_to_classes(classes, kernels, is_between, true, watch))
+        return false;
+    find_once(classes);
+    return true;
 }
 
 bool launch_classes_cut(struct launch_classes *classes, uint32_t launches)

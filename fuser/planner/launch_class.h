@@ -27,6 +27,9 @@ struct launch_class {
     const int64_t *moved;
     const struct launch_shift *shifts; /* of the summary's input */
     uint32_t shift_count;
+    /* Of launches that have other numbers each time, and a plan can't know those to come: a group that has such launches and
+     * others, too, would be used once. */
+    bool comes_once;
     uint64_t launches, timed_launches, time_ns;
     uint64_t alike_timed_launches, alike_time_ns; /* of all classes that are like this one */
 };

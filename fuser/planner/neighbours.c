@@ -128,6 +128,12 @@ static bool has_no_member(struct neighbours *pair)
     return false;
 }
 
+static bool comes_once(struct neighbours *pair)
+{
+    const char *why = draft_why_once(pair->search, pair->first, pair->first + 1);
+    return why && conclude(pair, NEIGHBOURS_ONCE, why);
+}
+
 static bool conflicts(struct neighbours *pair)
 {
     const struct conflict *conflict = pairs_conflict(pair->search->pairs, pair->first, pair->first + 1);
@@ -177,7 +183,7 @@ static bool is_given_up(struct neighbours *pair)
 static void decide(struct neighbours *pair)
 {
     if (is_together(pair) || is_across_windows(pair) || has_refused_kernel(pair) || has_place(pair) ||
-        has_obstacle(pair) || has_no_member(pair) || conflicts(pair))
+        has_obstacle(pair) || has_no_member(pair) || comes_once(pair) || conflicts(pair))
         return;
     is_given_up(pair);
 }

@@ -396,9 +396,11 @@ double profit_of(const struct search *search, const struct search_group *group)
     return gain > least ? gain : least;
 }
 
-bool profit_covers_loading(const struct search *search, double gain, uint64_t uses)
+bool profit_covers_loading(const struct search *search, const struct search_group *planned, double gain,
+                           uint64_t uses)
 {
-    return search->options->keeps_losing || !search->program->is_whole_run ||
+    bool is_all = search->program->is_whole_run || search_class(search, planned->launches[0])->comes_once;
+    return search->options->keeps_losing || !is_all ||
            gain * (double)uses > search->projection.load_ns * search->program->run_count;
 }
 

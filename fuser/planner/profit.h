@@ -11,8 +11,10 @@ struct projected profit_project(struct search *search, const struct search_group
 /* As projected last; of NULL 0. Where losing groups are kept, at least a little for each member. */
 double profit_of(const struct search *search, const struct search_group *group);
 bool profit_is_enough(const struct search *search, const struct projected *projected); /* by the margin */
-/* A group that is used once or twice in a whole run must win back the time that loading its code takes. */
-bool profit_covers_loading(const struct search *search, double gain, uint64_t uses);
+/* A group whose recorded uses are all that there are must win back the time that loading its code takes: in a whole run, or of
+ * launches that have other numbers each time. */
+bool profit_covers_loading(const struct search *search, const struct search_group *planned, double gain,
+                           uint64_t uses);
 /* Uses that the recorded run has room for: each takes a launch of the class of every member. */
 uint64_t profit_most_uses(const struct search *search, const struct search_group *planned);
 /* Of the members' times, what the traffic takes that no longer goes to memory, as far as that is known to save time. */

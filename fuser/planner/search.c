@@ -63,7 +63,8 @@ static const char *decide_whole(struct search *search, struct search_group *plan
     static const char gains_little[] = "the projected gain is below the margin";
     struct projected most = profit_project(search, planned, *saved_ns);
     if (!profit_is_enough(search, &most)) return gains_little;
-    if (!profit_covers_loading(search, most.original_ns - most.fused_ns, profit_most_uses(search, planned)))
+    if (!profit_covers_loading(search, planned, most.original_ns - most.fused_ns,
+                               profit_most_uses(search, planned)))
         return search_used_too_rarely;
     const char *measured = measurements_refusal(search, planned, most.original_ns);
     if (measured) return measured;
@@ -452,7 +453,9 @@ bool search_situation(struct search *search, uint32_t first, struct hash128 *key
     uint32_t slice[SEARCH_MOST_STEPS], count = 0;
     const struct program *program = search->program;
     for (uint32_t i = first; i < program->launch_count && count < SEARCH_MOST_STEPS; i++) {
-        if (program->launches[i].window != program->launches[first].window) break;
+        if (program->launches[i].window != program->launches[first].window ||
+            draft_why_once(search, first, i))
+            break;
         slice[count++] = i;
         if (search_class(search, i)->refusal) break;
     }

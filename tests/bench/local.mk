@@ -49,12 +49,13 @@ bench_scripts += \
 	tests/bench/in_place.sh \
 	tests/bench/sweeps.sh \
 	tests/bench/threads.sh \
+	tests/bench/turning.sh \
 	tests/bench/trace_damaged.sh \
 	tests/bench/unseen.sh \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/lazy_streams.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/staged_kernels.h tests/bench/pattern_kernels.h tests/bench/arrays.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/behind tests/bench/closures tests/bench/colours tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/in_place tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/staged tests/bench/strides tests/bench/sweeps tests/bench/threads tests/bench/unseen tests/bench/waits
+cuda_tests += tests/bench/attack tests/bench/behind tests/bench/closures tests/bench/colours tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/flat tests/bench/in_place tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/staged tests/bench/strides tests/bench/sweeps tests/bench/threads tests/bench/turning tests/bench/unseen tests/bench/waits
 own_stream_tests += tests/bench/corners tests/bench/managed tests/bench/memops tests/bench/threads
 tests/bench/behind tests/bench/colours tests/bench/in_place tests/bench/staged tests/bench/strides tests/bench/sweeps: tests/bench/arrays.h
 tests/bench/staged: tests/bench/staged_kernels.h
