@@ -129,18 +129,20 @@ void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *de
 void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress, const char *deviceName,
                        int ext, size_t size, int constant, int global)
 {
-    (void)deviceAddress, (void)ext, (void)size, (void)constant, (void)global;
-    enter_symbol(
-        &registry.variables,
-        (struct symbol){.host = hostVar, .name = deviceName, .module = (struct module *)fatCubinHandle});
+    (void)deviceAddress, (void)ext, (void)constant, (void)global;
+    enter_symbol(&registry.variables, (struct symbol){.host = hostVar,
+                                                      .name = deviceName,
+                                                      .module = (struct module *)fatCubinHandle,
+                                                      .size = size});
 }
 
 void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, char *deviceAddress,
                               const char *deviceName, int ext, size_t size, int constant, int global)
 {
-    (void)deviceAddress, (void)ext, (void)size, (void)constant, (void)global;
+    (void)deviceAddress, (void)ext, (void)constant, (void)global;
     enter_symbol(&registry.variables, (struct symbol){.host = hostVarPtrAddress,
                                                       .name = deviceName,
+                                                      .size = size,
                                                       .module = (struct module *)fatCubinHandle,
                                                       .managed = hostVarPtrAddress});
 }
@@ -178,14 +180,16 @@ static cudaError_t find_kernel(struct symbol *symbol, CUkernel *kernel)
     return cudaSuccess;
 }
 
+/* The driver is not asked for the size, as NVIDIA's runtime does not ask it either. */
 static cudaError_t find_variable(struct symbol *symbol, CUdeviceptr *address, size_t *size)
 {
     cudaError_t error = load(symbol->module);
     if (error != cudaSuccess) return error;
     CUlibrary library = symbol->module->library;
     error =
-        (cudaError_t)(symbol->managed ? cudart_driver.LibraryGetManaged(address, size, library, symbol->name)
-                                      : cudart_driver.LibraryGetGlobal(address, size, library, symbol->name));
+        (cudaError_t)(symbol->managed ? cudart_driver.LibraryGetManaged(address, NULL, library, symbol->name)
+                                      : cudart_driver.LibraryGetGlobal(address, NULL, library, symbol->name));
+    *size = symbol->size;
     if (error == cudaSuccess && symbol->managed) {
         symbol->address = *address;
         *symbol->managed = (void *)(uintptr_t)*address;

@@ -167,8 +167,10 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
     DRIVER_ENTER(DRIVER_USUAL);
     struct emu_allocation allocation;
     if (!emu_memory_find(dptr, &allocation)) return CUDA_ERROR_NOT_FOUND;
+    /* The driver has a module's variables in one allocation. */
+    bool is_variable = !record_at(allocation.start);
     if (pbase) *pbase = allocation.start;
-    if (psize) *psize = allocation.size;
+    if (psize) *psize = allocation.size + (is_variable ? 4096 : 0);
     return CUDA_SUCCESS;
 }
 

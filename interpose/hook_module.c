@@ -216,42 +216,39 @@ static bool is_managed_memory(CUdeviceptr address)
            is_managed;
 }
 
-static void variable(void *module, const char *name, const CUdeviceptr *address, const size_t *size,
-                     bool is_managed)
+static void variable(void *module, const char *name, const CUdeviceptr *address, size_t size, bool is_managed)
 {
-    CUdeviceptr base = 0;
-    size_t bytes = 0;
-    if (!address || !*address) return;
-    if (size)
-        bytes = *size;
-    else if (REAL(cuMemGetAddressRange_v2)(&base, &bytes, *address) != CUDA_SUCCESS)
-        return;
+    if (!*address) return;
     if (is_managed || (through_on() && is_managed_memory(*address)))
         queue_end_through("the program has a managed variable, which the host sees without a call");
-    track_memory_add(*address, bytes, is_managed ? TRACE_MEMORY_MANAGED : TRACE_MEMORY_VARIABLE);
-    record_variable(module, name, *address, bytes, is_managed);
+    track_memory_add(*address, size, is_managed ? TRACE_MEMORY_MANAGED : TRACE_MEMORY_VARIABLE);
+    record_variable(module, name, *address, size, is_managed);
 }
 
+/* The size is asked for even where the program does not: the allocation may have all variables of the module. */
 HOOK(cuModuleGetGlobal_v2, CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
 {
     shim_enter();
-    CUresult result = REAL(cuModuleGetGlobal_v2)(address, size, module, name);
-    if (result == CUDA_SUCCESS) variable(module, name, address, size, false);
+    size_t own = 0, *bytes = size || !address ? size : &own;
+    CUresult result = REAL(cuModuleGetGlobal_v2)(address, bytes, module, name);
+    if (result == CUDA_SUCCESS && address) variable(module, name, address, *bytes, false);
     return result;
 }
 
 HOOK(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
 {
     shim_enter();
-    CUresult result = REAL(cuLibraryGetGlobal)(address, size, library, name);
-    if (result == CUDA_SUCCESS) variable(library, name, address, size, false);
+    size_t own = 0, *bytes = size || !address ? size : &own;
+    CUresult result = REAL(cuLibraryGetGlobal)(address, bytes, library, name);
+    if (result == CUDA_SUCCESS && address) variable(library, name, address, *bytes, false);
     return result;
 }
 
 HOOK(cuLibraryGetManaged, CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
 {
     shim_enter();
-    CUresult result = REAL(cuLibraryGetManaged)(address, size, library, name);
-    if (result == CUDA_SUCCESS) variable(library, name, address, size, true);
+    size_t own = 0, *bytes = size || !address ? size : &own;
+    CUresult result = REAL(cuLibraryGetManaged)(address, bytes, library, name);
+    if (result == CUDA_SUCCESS && address) variable(library, name, address, *bytes, true);
     return result;
 }
