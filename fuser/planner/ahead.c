@@ -10,8 +10,7 @@
 
 static uint32_t worker_count(const struct search *search)
 {
-    uint32_t jobs = search->options->jobs ? search->options->jobs : crew_cores();
-    return search->pairs->answers ? jobs - 1 : 0;
+    return search->pairs->answers ? crew_workers(search->options->jobs) : 0;
 }
 
 void ahead_end(struct search *search)

@@ -73,10 +73,15 @@ void crew_end(struct crew *crew)
     crew->count = 0;
 }
 
-uint32_t crew_cores(void)
+static uint32_t cores(void)
 {
-    cpu_set_t cores;
-    if (sched_getaffinity(0, sizeof cores, &cores)) return 1;
-    int count = CPU_COUNT(&cores);
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int count = CPU_COUNT(&set);
     return count > 0 ? (uint32_t)count : 1;
+}
+
+uint32_t crew_workers(uint32_t jobs)
+{
+    return (jobs ? jobs : cores()) - 1;
 }

@@ -23,7 +23,7 @@ bool crew_is_busy(struct crew *crew);
 bool crew_is_at(const struct crew *crew, uint32_t tasks);
 /* Ends the workers, done or not. */
 void crew_end(struct crew *crew);
-/* The cores that this process may use. */
-uint32_t crew_cores(void);
+/* Workers beside this process: of so many jobs, or, for 0, of the cores that it may use. */
+uint32_t crew_workers(uint32_t jobs);
 
 #endif

@@ -42,12 +42,12 @@ void early_look(void *context, struct launch_classes *classes, uint32_t launches
 {
     struct early *early = context;
     double now = deadline_now();
-    uint32_t jobs = early->options->jobs ? early->options->jobs : crew_cores();
+    uint32_t workers = crew_workers(early->options->jobs);
     const struct compiler *compiler = classes->program->compiler;
-    if (now < early->next || jobs < 2 || !compiler || !compiler->answers) return;
+    if (now < early->next || !workers || !compiler || !compiler->answers) return;
     struct worker worker = {.options = early->options, .classes = classes, .launches = launches};
     crew_end(&early->crew);
-    crew_start(&early->crew, compiler->answers, jobs - 1, launches, look, &worker);
+    crew_start(&early->crew, compiler->answers, workers, launches, look, &worker);
     early->next = early->opened + GROWTH * (now - early->opened);
 }
 
