@@ -4,26 +4,10 @@
 #include "common/guard.h"
 
 #include <stddef.h>
-#include <string.h>
-
-/* The size is 8 but for GUARD_VALUE and GUARD_BETWEEN. */
-static inline bool read_value(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size,
-                              uint64_t *value)
-{
-    if (step >= view->steps || (uint64_t)offset + size > view->argument_sizes[step]) return false;
-    if (size == 8) {
-        memcpy(value, view->arguments[step] + offset, 8);
-        return true;
-    }
-    if (size != 1 && size != 2 && size != 4) return false;
-    *value = 0;
-    memcpy(value, view->arguments[step] + offset, size);
-    return true;
-}
 
 static inline bool read_pair(const struct guard_check *check, const struct guard_view *view, uint64_t *b)
 {
-    return read_value(view, check->step_b, check->offset_b, 8, b);
+    return guard_read(view, check->step_b, check->offset_b, 8, b);
 }
 
 static bool range_at(uint64_t pointer, int64_t from, int64_t to, uint64_t *start, uint64_t *end)
@@ -72,7 +56,7 @@ static bool are_apart(const struct guard_check *check, const struct guard_view *
 static inline bool difference_holds(const struct guard_check *check, const struct guard_view *view)
 {
     uint64_t a, b;
-    return read_value(view, check->step_a, check->offset_a, 8, &a) && read_pair(check, view, &b) &&
+    return guard_read(view, check->step_a, check->offset_a, 8, &a) && read_pair(check, view, &b) &&
            b - a == (uint64_t)check->value[0];
 }
 
@@ -80,8 +64,8 @@ static __attribute__((noinline)) bool check_holds(const struct guard_check *chec
                                                   const struct guard_view *view)
 {
     uint64_t a, b, start, end;
-    uint32_t size = check->kind == GUARD_VALUE || check->kind == GUARD_BETWEEN ? check->size : 8;
-    if (!read_value(view, check->step_a, check->offset_a, size, &a)) return false;
+    uint32_t size = guard_size(check);
+    if (!guard_read(view, check->step_a, check->offset_a, size, &a)) return false;
     switch ((enum guard_check_kind)check->kind) {
     case GUARD_VALUE:
         return a == (uint64_t)check->value[0];

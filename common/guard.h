@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* X(NAME, meaning); a and b are (step, offset) pairs; p(x) is the 8-byte pointer at x */
 #define GUARD_CHECKS(X)                                                                                      \
@@ -57,7 +58,30 @@ struct guard_view {
     bool (*allocation)(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
     bool (*open_allocation)(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
     const void *context;
+    /* Another number than before, once one of these two may answer otherwise. NULL: they always may. */
+    uint64_t (*generation)(const void *context);
 };
+
+/* Bytes of the operand at a. */
+static inline uint16_t guard_size(const struct guard_check *check)
+{
+    return check->kind == GUARD_VALUE || check->kind == GUARD_BETWEEN ? check->size : 8;
+}
+
+/* False: outside of what has arrived, or no size that an operand may have. */
+static inline bool guard_read(const struct guard_view *view, uint32_t step, uint32_t offset, uint32_t size,
+                              uint64_t *value)
+{
+    if (step >= view->steps || (uint64_t)offset + size > view->argument_sizes[step]) return false;
+    if (size == 8) {
+        memcpy(value, view->arguments[step] + offset, 8);
+        return true;
+    }
+    if (size != 1 && size != 2 && size != 4) return false;
+    *value = 0;
+    memcpy(value, view->arguments[step] + offset, size);
+    return true;
+}
 
 /* True when every check holds. A check that reads outside a parameter buffer or names a step that has not
  * arrived is false. */

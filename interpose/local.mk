@@ -21,7 +21,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/hook_share.c \
 	interpose/hook_stream.c \
 	interpose/issue.c interpose/issue.h \
-	interpose/match.c interpose/match.h \
+	interpose/guard_cache.c interpose/guard_cache.h interpose/match.c interpose/match.h \
 	interpose/own_thread.c interpose/own_thread.h \
 	interpose/arrivals.c interpose/arrivals.h \
 	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h \

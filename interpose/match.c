@@ -3,6 +3,8 @@
  * guards and masks included, share nodes. */
 #include "interpose/match.h"
 
+#include "interpose/guard_cache.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ struct match {
     uint32_t node_count, word_count;
     uint32_t *leaf, *next; /* by group: its last node; the next group that ends there */
     bool *is_on;
+    struct guard_cache *of_nodes, *of_variants; /* their guards */
 };
 
 static const struct node unlinked = {.step = NONE,
@@ -150,7 +153,10 @@ struct match *match_create(const struct plan *plan)
     match->leaf = calloc((size_t)groups + 1, sizeof *match->leaf);
     match->next = calloc((size_t)groups + 1, sizeof *match->next);
     match->is_on = calloc((size_t)groups + 1, sizeof *match->is_on);
-    if (!match->nodes || !match->words || !match->leaf || !match->next || !match->is_on) {
+    match->of_nodes = calloc((size_t)steps + 1, sizeof *match->of_nodes);
+    match->of_variants = calloc((size_t)plan->header->variants.count + 1, sizeof *match->of_variants);
+    if (!match->nodes || !match->words || !match->leaf || !match->next || !match->is_on || !match->of_nodes ||
+        !match->of_variants) {
         match_free(match);
         return NULL;
     }
@@ -163,6 +169,11 @@ struct match *match_create(const struct plan *plan)
 void match_free(struct match *match)
 {
     if (!match) return;
+    for (uint32_t i = 0; match->of_nodes && i < match->node_count; i++) guard_cache_free(&match->of_nodes[i]);
+    for (uint32_t i = 0; match->of_variants && i < match->plan->header->variants.count; i++)
+        guard_cache_free(&match->of_variants[i]);
+    free(match->of_nodes);
+    free(match->of_variants);
     free(match->nodes);
     free(match->words);
     free(match->leaf);
@@ -217,7 +228,8 @@ static inline bool step_fits(const struct match *match, const struct node *node,
 {
     return shape_fits(node, launch) && node->arguments_size == launch->arguments_size &&
            arguments_fit(match, node, launch->arguments) &&
-           (!node->guard_count || guard_holds(node->guards, node->guard_count, view));
+           (!node->guard_count ||
+            guard_cache_holds(&match->of_nodes[node - match->nodes], node->guards, node->guard_count, view));
 }
 
 static bool variant_for(const struct match *match, uint32_t group, const struct guard_view *view,
@@ -225,9 +237,11 @@ static bool variant_for(const struct match *match, uint32_t group, const struct 
 {
     const struct plan_group *pattern = &match->plan->groups[group];
     for (uint32_t i = 0; i < pattern->variant_count; i++) {
-        const struct plan_variant *candidate = &match->plan->variants[pattern->first_variant + i];
+        uint32_t index = pattern->first_variant + i;
+        const struct plan_variant *candidate = &match->plan->variants[index];
         *variant = i;
-        if (guard_holds(match->plan->guards + candidate->first_guard, candidate->guard_count, view))
+        if (guard_cache_holds(&match->of_variants[index], match->plan->guards + candidate->first_guard,
+                              candidate->guard_count, view))
             return true;
     }
     return false;

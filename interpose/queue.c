@@ -755,7 +755,8 @@ bool queue_start(const struct plan *plan)
     queue.view = (struct guard_view){.arguments = queue.arguments,
                                      .argument_sizes = queue.sizes,
                                      .allocation = track_memory_plain,
-                                     .open_allocation = is_open ? track_memory_open : NULL};
+                                     .open_allocation = is_open ? track_memory_open : NULL,
+                                     .generation = track_memory_generation};
     match_start(&queue.state);
     timer_prepare(&source);
     return true;

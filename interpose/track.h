@@ -24,6 +24,8 @@ bool track_memory_find(uint64_t address, struct track_range *range);
 bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
 /* The same, or managed memory, or what a stream frees. */
 bool track_memory_open(const void *context, uint64_t address, uint64_t *start, uint64_t *size);
+/* Another number after each change of the ranges. */
+uint64_t track_memory_generation(const void *context);
 /* A plain device allocation, or a variable of a module: what the host does not write meanwhile. */
 bool track_memory_written(uint64_t address, uint64_t *start, uint64_t *size);
 /* Every range, in order of address, from a copy. */

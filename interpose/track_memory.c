@@ -81,6 +81,12 @@ bool track_memory_find(uint64_t address, struct track_range *range)
     return is_found;
 }
 
+uint64_t track_memory_generation(const void *context)
+{
+    (void)context;
+    return atomic_load_explicit(&memory.generation, memory_order_acquire);
+}
+
 /* Guards ask for the same few pointers again and again: a thread remembers the last answers until anything
  * changes. */
 bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, uint64_t *size)
@@ -90,7 +96,7 @@ bool track_memory_plain(const void *context, uint64_t address, uint64_t *start, 
         uint64_t address, generation;
         struct track_range range;
     } remembered[REMEMBERED];
-    uint64_t generation = atomic_load_explicit(&memory.generation, memory_order_acquire);
+    uint64_t generation = track_memory_generation(NULL);
     unsigned slot = (address ^ address >> 8 ^ address >> 16 ^ address >> 24) % REMEMBERED;
     (void)context;
     if (!address) return false;

@@ -60,7 +60,7 @@ static uint64_t follow(const struct plan *plan)
             if (!words[s]) abort();
             memcpy(words[s], plan->masks + steps[s].mask, steps[s].arguments_size);
             struct guard_view view = {
-                (const unsigned char *const *)words, sizes, s + 1, is_allocated, is_allocated, NULL};
+                (const unsigned char *const *)words, sizes, s + 1, is_allocated, is_allocated, NULL, NULL};
             sum += guard_holds(plan->guards + steps[s].first_guard, steps[s].guard_count, &view);
         }
         for (uint32_t v = 0; v < group->variant_count; v++) {

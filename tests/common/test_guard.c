@@ -29,7 +29,7 @@ static bool holds(struct guard_check check, uint64_t a, uint64_t b)
     struct arguments first = {a, 1000, 7, {0}}, second = {b, 0xffffffff, 255, {0}};
     const unsigned char *arguments[] = {(unsigned char *)&first, (unsigned char *)&second};
     const uint32_t sizes[] = {sizeof first, sizeof second};
-    struct guard_view view = {arguments, sizes, 2, find_allocation, NULL, NULL};
+    struct guard_view view = {arguments, sizes, 2, find_allocation, NULL, NULL, NULL};
     return guard_holds(&check, 1, &view);
 }
 
@@ -168,7 +168,7 @@ static void without_allocations_nothing_is_inside(void **state)
     uint64_t pointer = 0x1000;
     const unsigned char *arguments[] = {(unsigned char *)&pointer};
     const uint32_t size = 8;
-    struct guard_view view = {arguments, &size, 1, NULL, NULL, NULL};
+    struct guard_view view = {arguments, &size, 1, NULL, NULL, NULL, NULL};
     struct guard_check check = {.kind = GUARD_INSIDE, .value = {0, 1}};
     assert_false(guard_holds(&check, 1, &view));
 }
@@ -180,8 +180,8 @@ static void memory_is_of_the_kind(void **state)
     uint64_t pointer = 0x1000;
     const unsigned char *arguments[] = {(unsigned char *)&pointer};
     const uint32_t size = 8;
-    struct guard_view private_memory = {arguments, &size, 1, find_allocation, NULL, NULL};
-    struct guard_view open_memory = {arguments, &size, 1, NULL, find_allocation, NULL};
+    struct guard_view private_memory = {arguments, &size, 1, find_allocation, NULL, NULL, NULL};
+    struct guard_view open_memory = {arguments, &size, 1, NULL, find_allocation, NULL, NULL};
     struct guard_check check = {.kind = GUARD_INSIDE, .size = GUARD_OPEN, .value = {0, 16}};
     assert_true(guard_holds(&check, 1, &open_memory));
     assert_false(guard_holds(&check, 1, &private_memory));
@@ -196,7 +196,7 @@ static void all_checks_must_hold(void **state)
     uint64_t pointer = 0x1000;
     const unsigned char *arguments[] = {(unsigned char *)&pointer};
     const uint32_t size = 8;
-    struct guard_view view = {arguments, &size, 1, find_allocation, NULL, NULL};
+    struct guard_view view = {arguments, &size, 1, find_allocation, NULL, NULL, NULL};
     struct guard_check checks[] = {{.kind = GUARD_ALIGNED, .value = {16}},
                                    {.kind = GUARD_INSIDE, .value = {0, 16}}};
     assert_true(guard_holds(checks, 2, &view));

@@ -55,7 +55,7 @@ static void match_group(const struct match *match, const struct plan *plan, cons
                                       .arguments = arguments[i]};
         memcpy(launch.grid, step->grid, sizeof launch.grid);
         memcpy(launch.block, step->block, sizeof launch.block);
-        struct guard_view view = {arguments, sizes, i + 1, is_allocated, is_allocated, NULL};
+        struct guard_view view = {arguments, sizes, i + 1, is_allocated, is_allocated, NULL, NULL};
         if (!match_take(match, &state, &launch, &view)) return;
         if (match_is_final(match, &state)) return;
     }

@@ -12,7 +12,8 @@ tests_fuzz_replay_trace_SOURCES = $(fuzz_harness) tests/fuzz/harness_trace.c tes
 	tools/trace_text.c tools/trace_text.h
 tests_fuzz_replay_trace_LDADD = libfuser.la
 tests_fuzz_replay_plan_SOURCES = $(fuzz_harness) tests/fuzz/harness_plan.c tests/fuzz/memory_file.c \
-	tests/common/follow_plan.c tests/common/follow_plan.h interpose/match.c interpose/match.h
+	tests/common/follow_plan.c tests/common/follow_plan.h interpose/match.c interpose/match.h \
+	interpose/guard_cache.c interpose/guard_cache.h
 tests_fuzz_replay_plan_LDADD = libcommon.la
 tests_fuzz_replay_analysis_SOURCES = $(fuzz_harness) tests/fuzz/harness_analysis.c
 tests_fuzz_replay_analysis_LDADD = libfuser.la

@@ -13,7 +13,7 @@ tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 preload_tests = tests/interpose/test_alone tests/interpose/test_chain \
 	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_own_stream tests/interpose/test_pace tests/interpose/test_refusals \
 	tests/interpose/test_rename tests/interpose/test_replay tests/interpose/test_through tests/interpose/test_verify
-interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_own_thread \
+interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_guard_cache tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
 c_tests += $(interpose_tests)
 dist_check_SCRIPTS += tests/interpose/observers.sh tests/interpose/table.sh
@@ -61,9 +61,11 @@ tests_interpose_test_own_thread_SOURCES = tests/interpose/test_own_thread.c inte
 tests_interpose_test_own_thread_LDADD = $(CMOCKA_LIBS) -lpthread
 tests_interpose_test_verify_memory_SOURCES = tests/interpose/test_verify_memory.c interpose/verify_memory.c
 tests_interpose_test_verify_memory_LDADD = $(CMOCKA_LIBS)
-tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/starts.c \
-	interpose/track_memory.c
+tests_interpose_test_match_SOURCES = tests/interpose/test_match.c interpose/match.c interpose/guard_cache.c \
+	interpose/starts.c interpose/track_memory.c
 tests_interpose_test_match_LDADD = libcommon.la $(CMOCKA_LIBS)
+tests_interpose_test_guard_cache_SOURCES = tests/interpose/test_guard_cache.c interpose/guard_cache.c
+tests_interpose_test_guard_cache_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 # The program of rename.sh, for any driver; its kernels are PTX, as the plan has them.
 check_PROGRAMS += tests/interpose/renamed

@@ -111,7 +111,7 @@ static bool matches(const struct planned *planned, struct tried first, struct tr
     const uint32_t sizes[2] = {ARGUMENTS, ARGUMENTS};
     for (uint32_t step = 0; step < 2; step++) {
         const struct step_condition *condition = &planned->conditions->steps[step];
-        const struct guard_view view = {arguments, sizes, step + 1, in_an_array, in_an_array, NULL};
+        const struct guard_view view = {arguments, sizes, step + 1, in_an_array, in_an_array, NULL, NULL};
         if (!words_agree(condition, arguments[step])) return false;
         if (!guard_holds(condition->checks, condition->check_count, &view)) return false;
     }
@@ -124,7 +124,7 @@ static bool holds_at(const struct planned *planned, struct tried first)
     const unsigned char *arguments[1] = {(unsigned char *)&first};
     const uint32_t sizes[1] = {ARGUMENTS};
     const struct step_condition *condition = &planned->conditions->steps[0];
-    const struct guard_view view = {arguments, sizes, 1, in_an_array, in_an_array, NULL};
+    const struct guard_view view = {arguments, sizes, 1, in_an_array, in_an_array, NULL, NULL};
     return guard_holds(condition->checks, condition->check_count, &view);
 }
 
