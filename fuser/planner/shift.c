@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { MOST_SUMS = 64 /* of a kernel */, ROOM = 64 /* for values that were not recorded */ };
+enum { MOST_SUMS = 64 /* of a kernel */ };
+/* How many times what was recorded a value may be. Runs are far longer than what is recorded of them, but where numbers of 32
+ * bits are multiplied, the largest may be too much. */
+static const int64_t rooms[] = {1 << 20, 1 << 12, 1 << 6, 1};
 
 /* --- candidates --- */
 
@@ -77,11 +80,11 @@ static uint32_t find_candidates(const struct program *program, uint32_t kernel,
 }
 
 /* Later launches may have larger numbers, such as those of later steps. */
-static void widen(struct launch_shift *shift)
+static void widen(struct launch_shift *shift, int64_t room)
 {
     const int64_t most = shift->size == 4 ? INT32_MAX : INT64_C(1) << 40;
     int64_t high = 1;
-    while (high < most / 2 && high / ROOM < shift->high) high *= 2;
+    while (high < most / 2 && high / room < shift->high) high *= 2;
     if (shift->low > 0) shift->low = 0;
     if (shift->high < high) shift->high = high - 1;
 }
@@ -155,10 +158,10 @@ static struct access_summary *find_shifts(struct program *program, struct progra
     struct access_summary *summary = NULL;
     kernel->shifts_are_known = true;
     kernel->shifts = arena_calloc(program->arena, ACCESS_MOST_SHIFTS, sizeof *kernel->shifts);
-    for (int attempt = 0; kernel->shifts && candidates && !summary && attempt < 2; attempt++) {
+    for (size_t i = 0; kernel->shifts && candidates && !summary && i < sizeof rooms / sizeof *rooms; i++) {
         kernel->shift_count = candidates;
         memcpy(kernel->shifts, recorded, sizeof recorded);
-        for (uint32_t k = 0; k < candidates && attempt == 0; k++) widen(&kernel->shifts[k]);
+        for (uint32_t k = 0; k < candidates && rooms[i] > 1; k++) widen(&kernel->shifts[k], rooms[i]);
         summary = try_shifts(ctx, *input, kernel->shifts, &kernel->shift_count, plain);
     }
     return summary;
