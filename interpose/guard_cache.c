@@ -33,6 +33,14 @@ static uint32_t collect(const struct guard_check *checks, uint32_t count, struct
     return kept;
 }
 
+/* As many comparisons take, about. */
+static uint64_t cost_of(const struct guard_check *checks, uint32_t count)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < count; i++) cost += checks[i].kind == GUARD_DIFFERENCE ? 1 : 3;
+    return cost;
+}
+
 static bool is_prepared(struct guard_cache *cache, const struct guard_check *checks, uint32_t count)
 {
     if (cache->operands) return true;
@@ -41,7 +49,7 @@ static bool is_prepared(struct guard_cache *cache, const struct guard_check *che
     struct guard_operand *operands = malloc(2 * (size_t)count * sizeof *operands), *shorter;
     if (!operands) return false;
     cache->operand_count = collect(checks, count, operands);
-    cache->is_useless = 2 * (uint64_t)cache->operand_count > count;
+    cache->is_useless = 2 * (uint64_t)cache->operand_count > cost_of(checks, count);
     if (cache->is_useless) {
         free(operands);
         return false;
