@@ -149,7 +149,8 @@ const char *group_fusion(const struct group *group)
 void group_forget_stages(struct group *group)
 {
     for (uint32_t i = 0; i < group->fetch_count; i++) isl_set_free(group->fetches[i].covered);
-    group->stage_count = group->tile_count = group->fetch_count = 0;
+    for (uint32_t i = 0; i < group->kept_count; i++) isl_set_free(group->kept[i].cells);
+    group->stage_count = group->tile_count = group->fetch_count = group->kept_count = 0;
     group->march = 0;
     group->prefetch_count = 0;
 }

@@ -68,10 +68,11 @@ struct group_drop { /* a store that is overwritten by the same thread in the gro
                        by forwards */
     uint32_t member, instruction;
 };
-/* A store that only some cells make: halo, those whose bytes are not all left stale (stale.h). */
+/* A store that only some cells make: halo, those whose bytes are not all left stale (stale.h), nor overwritten in another cell
+ * (halo.h). */
 struct group_kept {
     uint32_t member, instruction;
-    isl_set *cells; /* { F }: of the member's own, those that store */
+    isl_set *cells; /* { F }: of those that run their own thread, the ones that store */
     double share;   /* of what the store moves, about */
 };
 struct group_cached { /* its block has just touched the same bytes for an earlier member: a cache serves it */

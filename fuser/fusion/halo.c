@@ -20,13 +20,17 @@ enum {
 /* --- one member
  * ----------------------------------------------------------------------------------------------- */
 
-/* Its own cells, each running itself. */
+/* Its own cells, each running itself. Of a member that others look at by cells, those need not run whose stores all give way. */
 static __isl_give isl_map *own_cells(const struct halo *halo, uint32_t member, bool only_effective)
 {
+    const struct spread *spread = &halo->spreads[member];
     isl_map *map = isl_map_copy(halo->space->maps[member]);
     if (only_effective)
         map = isl_map_intersect_range(map, isl_set_copy(halo_summary(halo, member)->effective));
-    return isl_set_identity(isl_map_domain(map));
+    isl_set *own = isl_map_domain(map);
+    if ((spread->is_small || spread->is_recomputed) && halo_gives_way(halo, member))
+        own = isl_set_intersect(own, halo_storing(halo, member));
+    return isl_set_identity(own);
 }
 
 static struct halo_load *load_of(const struct halo *halo, const struct placed_access *access)
@@ -190,20 +194,42 @@ static bool sort_fetches(struct halo *halo)
 /* --- what must not happen
  * ------------------------------------------------------------------------------------- */
 
+/* What the load reads in memory in the cells that run, of these bytes, and a write of the same array. */
+static bool meets(const struct halo *halo, const struct placed_access *load, __isl_keep isl_map *bytes,
+                  const struct placed_access *write)
+{
+    const struct touch *written = &halo->space->shapes[write->shape].touch;
+    isl_map *read = isl_map_copy(bytes);
+    if (halo_gives_way(halo, load->member))
+        read = isl_map_intersect_domain(read, isl_map_range(isl_map_copy(halo->spreads[load->member].cells)));
+    struct touch touch = touch_of(halo->space->memo, read, load->access->width);
+    bool may_meet = !written->bytes || overlap_is_empty(halo->space->memo, &touch, written) != isl_bool_true;
+    isl_map_free(read);
+    return may_meet;
+}
+
 /* What a load that is served still reads from memory, and a write. */
 static bool rest_is_written(struct halo *halo, const struct halo_load *served,
                             const struct placed_access *write)
 {
-    isl_map *rest = served->rest;
     const struct placed_access *load = served->load;
-    if (!rest || !overlap_may_share(&halo->space->members[load->member], load->access,
-                                    &halo->space->members[write->member], write->access))
+    if (!served->rest || !overlap_may_share(&halo->space->members[load->member], load->access,
+                                            &halo->space->members[write->member], write->access))
         return false;
     if (halo->space->shapes[load->shape].array != halo->space->shapes[write->shape].array)
         return space_overlap(halo->space, load, write) != OVERLAP_NONE;
-    const struct touch *written = &halo->space->shapes[write->shape].touch;
-    struct touch read = touch_of(halo->space->memo, rest, load->access->width);
-    return !written->bytes || overlap_is_empty(halo->space->memo, &read, written) != isl_bool_true;
+    return meets(halo, load, served->rest, write);
+}
+
+/* Cells of the load's member that would read what is written do not run, as their stores give way. */
+static bool is_not_run(const struct halo *halo, const struct placed_access *load,
+                       const struct placed_access *write)
+{
+    const struct space *space = halo->space;
+    isl_map *bytes = space->shapes[load->shape].touch.bytes;
+    return bytes && halo_gives_way(halo, load->member) &&
+           space->shapes[load->shape].array == space->shapes[write->shape].array &&
+           !meets(halo, load, bytes, write);
 }
 
 /* a is a write; b any access; at least one of two members. */
@@ -222,12 +248,15 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
     if (overlap == OVERLAP_NONE) return true;
     if (overlap == OVERLAP_UNKNOWN) return halo_refuse(halo, a, b, "an address that is not known");
     if (placed_writes(b)) {
-        if (a->member == b->member || overlap == OVERLAP_SAME) return true;
+        if (a->member == b->member || overlap == OVERLAP_SAME ||
+            halo_make_way(halo, is_first ? a : b, is_first ? b : a))
+            return true;
         return halo_refuse(halo, a, b, "both write it, from different cells");
     }
     if (other->is_recomputed)
-        return halo_refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
-    return overlap == OVERLAP_SAME ||
+        return is_not_run(halo, b, a) ||
+               halo_refuse(halo, a, b, "it is overwritten, and other blocks may read it again");
+    return overlap == OVERLAP_SAME || is_not_run(halo, b, a) ||
            halo_refuse(halo, a, b, "it is overwritten in place, from another cell");
 }
 
@@ -380,7 +409,8 @@ static bool list_prefetches(struct halo *halo)
 static bool find(struct halo *halo)
 {
     bool is_recomputed = false;
-    if (!halo_place_members(halo) || !list_loads(halo) || !find_recomputed(halo)) return false;
+    if (!halo_place_members(halo) || !list_loads(halo) || !find_recomputed(halo) || !halo_make_ways(halo))
+        return false;
     for (uint32_t m = halo->space->member_count; m-- > 0;) {
         if (!spread_member(halo, m)) return false;
         is_recomputed |= halo->spreads[m].is_recomputed;

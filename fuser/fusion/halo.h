@@ -29,6 +29,8 @@
  * 7. In the border of p's box there run those places that lie offset away from a cell that loads there and
  * runs itself. Where many cells load so, that is a border of p's in every tile, its dense one; where few do
  * (copies of a periodic border read only the edges), it is their places alone.
+ * 8. Of two stores that are each made exactly once, and write elements of both in different cells (the sides of a border at a corner),
+ * the last one is made there alone, since blocks have no order. Loads that come between are served from tiles.
  *
  * Where that fails and members iterate loops, these are expanded (expansion.h): their iterations become cells
  * along z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other

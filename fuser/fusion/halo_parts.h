@@ -61,6 +61,17 @@ bool halo_place_members(struct halo *halo);
 bool halo_find_writers(struct halo *halo, struct halo_load *load);
 void halo_clear_load(struct halo_load *load);
 
+/* --- halo_kept.c: rule 8 */
+/* The last store alone is made where both write. False: it may not be so. */
+bool halo_make_way(struct halo *halo, const struct placed_access *first, const struct placed_access *last);
+
+/* All such pairs. False: isl gave up. */
+bool halo_make_ways(struct halo *halo);
+/* Some store of the member does. */
+bool halo_gives_way(const struct halo *halo, uint32_t member);
+/* Cells that store something all the same. */
+__isl_give isl_set *halo_storing(const struct halo *halo, uint32_t member);
+
 /* --- halo_serve.c */
 /* Gives what the load reads of the writer places in its tile, fetches, and the cells that fill them. */
 bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_writer *writer);

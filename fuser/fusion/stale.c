@@ -310,13 +310,19 @@ static bool leave_out(struct group *deferred, uint32_t member, const struct acce
         deferred->drops[deferred->drop_count++] = (struct group_drop){member, access->instruction};
         return true;
     }
-    if (group_kept_of(deferred, member, access->instruction)) return false;
-    struct group_kept *kept = &deferred->kept[deferred->kept_count];
-    *kept = (struct group_kept){.member = member, .instruction = access->instruction};
-    kept->cells = storing_cells(deferred, member, access, range, &kept->share);
-    if (!kept->cells) return false;
-    deferred->kept_count++;
-    return true;
+    double share;
+    isl_set *cells = storing_cells(deferred, member, access, range, &share);
+    if (!cells) return false;
+    const struct group_kept *before = group_kept_of(deferred, member, access->instruction);
+    struct group_kept *kept = &deferred->kept[before ? before - deferred->kept : deferred->kept_count];
+    if (before)
+        cells = isl_set_intersect(cells, kept->cells);
+    else
+        *kept = (struct group_kept){member, access->instruction, NULL, 1};
+    kept->cells = cells;
+    kept->share *= share;
+    deferred->kept_count += !before;
+    return cells;
 }
 
 void stale_group_free(struct group *group)
@@ -332,12 +338,16 @@ struct group *stale_group(const struct group *group, const struct stale *stale, 
     uint32_t stores = 0;
     for (uint32_t m = 0; m < group->member_count; m++) stores += group->members[m].summary->access_count;
     struct group_drop *drops = arena_calloc(arena, group->drop_count + stores + 1, sizeof *drops);
-    struct group_kept *kept = arena_calloc(arena, stores + 1, sizeof *kept);
+    struct group_kept *kept = arena_calloc(arena, group->kept_count + stores + 1, sizeof *kept);
     if (!deferred || !drops || !kept) return NULL;
     *deferred = *group;
     memcpy(drops, group->drops, group->drop_count * sizeof *drops);
     deferred->drops = drops;
     deferred->kept = kept;
+    for (uint32_t i = 0; i < group->kept_count; i++) {
+        kept[i] = group->kept[i];
+        kept[i].cells = isl_set_copy(kept[i].cells);
+    }
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];

@@ -35,6 +35,10 @@ static void do_letter(char letter, int distance)
     case 'b':
         box<<<grid, block>>>(from, to, width, height);
         break;
+    case 'w':
+        counted<<<dim3((width + WIDE - 1) / WIDE, (height + LOW - 1) / LOW), dim3(WIDE, LOW)>>>(
+            from, to, width, height);
+        break;
     case 'p':
         periodic<<<grid, block>>>(from, to, width, height);
         break;

@@ -27,7 +27,7 @@ stays() {
 }
 
 for size in '100 77' '64 32' '33 19'; do
-    for kernel in e:edges c:clamped b:box p:periodic z:cleared r:row; do
+    for kernel in e:edges c:clamped b:box w:counted p:periodic z:cleared r:row; do
         # shellcheck disable=SC2086
         recorded --step "s${kernel%%:*}" --size $size
         seen "${kernel#*:}"
