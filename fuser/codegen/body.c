@@ -4,6 +4,8 @@
 
 const char *body_value_name(struct arena *arena, const struct body_value *value)
 {
+    if (value->element == BODY_MADE)
+        return arena_printf(arena, "m%u_made_%u", value->member, value->instruction);
     return arena_printf(arena, "m%u_value_%u_%u", value->member, value->instruction, value->element);
 }
 

@@ -23,6 +23,7 @@ struct body_word {
 struct body_value {
     uint32_t member, instruction, element, bytes;
 };
+enum { BODY_MADE = UINT32_MAX }; /* in place of an element: whether the store was made, 0 or 1, in 2 bytes */
 /* A read-only table of the mathematical library (__cudart_...), defined again beside the fused kernel. */
 struct body_table {
     const struct ptx_variable *variable;

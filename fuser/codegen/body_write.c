@@ -118,6 +118,9 @@ uint32_t body_code_copies(struct body_writer *writer, uint32_t operand)
         body_code_line(writer, "mov.b32 %%m%u_%s, " OPERAND "%u;", body->member, name, operand++);
     }
     tile_code_begin(writer);
+    for (uint32_t i = 0; i < body->output_count; i++)
+        if (body->outputs[i].element == BODY_MADE)
+            body_code_line(writer, "mov.b16 " OPERAND "%u, 0;", body->first_output + i);
     return operand + body_uses_shared(body);
 }
 
@@ -171,6 +174,11 @@ static void write_outputs(struct body_writer *writer, uint32_t index)
     for (uint32_t i = 0; i < body->output_count; i++) {
         uint32_t of = body->outputs[i].instruction;
         if (of != index && !shares_place(body, index, of)) continue;
+        if (body->outputs[i].element == BODY_MADE) {
+            body_code_line(writer, "%smov.b16 " OPERAND "%u, 1;", body_code_guard(writer, instruction),
+                           body->first_output + i);
+            continue;
+        }
         const struct ptx_operand *source =
             element_of(&instruction->operands[ptx_is_store(instruction) ? 1 : 0], body->outputs[i].element);
         const char *text = source->kind == PTX_OPERAND_REGISTER
@@ -416,12 +424,15 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
     const struct ptx_instruction *instruction = &body->function->instructions[index];
     uint32_t end = first;
     while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
-    if (body->served[first] == BODY_SERVED_ASKED) {
-        const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, first);
-        body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, first);
-        for (uint32_t i = first + 1; i < end; i++)
-            body_code_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
-        write_plain(writer, index, flagged_guard(writer, instruction, "served", first, false));
+    uint32_t asked = first;
+    while (asked < end && body->served[asked] != BODY_SERVED_ASKED) asked++;
+    if (asked < end) {
+        const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, asked);
+        body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, asked);
+        for (uint32_t i = asked + 1; i < end; i++)
+            if (body->served[i] == BODY_SERVED_ASKED)
+                body_code_line(writer, "or.pred %s, %s, %%m%u_covered_%u;", served, served, body->member, i);
+        write_plain(writer, index, flagged_guard(writer, instruction, "served", asked, false));
     }
     for (uint32_t i = first; i < end; i++) {
         if (body->served[i] == BODY_SERVED_NEVER) continue;

@@ -247,7 +247,9 @@ static bool collect_tiles(struct body *body)
         if (tile->member != body->member) continue;
         struct body_value value = {tile->member, group->tiles[tile->kept_in].instruction, 0,
                                    tile->bytes == 1 ? 2 : tile->bytes}; /* there are no registers of a byte */
-        if (!add_value(body, &body->outputs, &body->output_count, value))
+        const struct body_value made = {tile->member, value.instruction, BODY_MADE, 2};
+        if (!add_value(body, &body->outputs, &body->output_count, value) ||
+            (tile->is_masked && !add_value(body, &body->outputs, &body->output_count, made)))
             return body_refuse(body, NULL, "out of memory");
     }
     return true;

@@ -31,6 +31,9 @@ void stage_code_tiles(const struct group *group, FILE *out)
         const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
         fprintf(out, "    __shared__ %s tile_%u[%u];\n", body_c_type(group->tiles[i].bytes), i,
                 box_cells(group, stage) * (group->march ? stage->ring : 1));
+        if (group->tiles[i].is_masked)
+            fprintf(out, "    __shared__ unsigned char made_%u[%u];\n", i,
+                    box_cells(group, stage) * (group->march ? stage->ring : 1));
     }
 }
 
@@ -263,6 +266,11 @@ void stage_code_close_cells(const struct group *group, const struct stage_versio
         fprintf(out, "    tile_%u[%s", i, place);
         write_ring_place(group, stage, 0, out);
         fprintf(out, "] = %s;\n", body_value_name(arena, &value));
+        if (!tile->is_masked) continue;
+        value.element = BODY_MADE;
+        fprintf(out, "    made_%u[%s", i, place);
+        write_ring_place(group, stage, 0, out);
+        fprintf(out, "] = %s;\n", body_value_name(arena, &value));
     }
     write_next_cell(group, stage, version, out);
     fprintf(out, "    }\n    }\n");
@@ -483,8 +491,14 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
     if (body->served[index] != BODY_SERVED_ASKED) return;
     isl_ast_build *build = build_of(body);
     char *condition = condition_text(build, relation_text_set(fetch->covered));
-    fprintf(out, "        const unsigned int %s = %s;\n", body_covered_name(body, index),
+    fprintf(out, "        const unsigned int %s = %s", body_covered_name(body, index),
             condition ? condition : "#error");
+    if (group->tiles[fetch->tile].is_masked) {
+        fprintf(out, " ? made_%u[at_%u", group->tiles[fetch->tile].kept_in, (uint32_t)(from - group->stages));
+        if (group->march) write_ring_place(group, from, shift_of(body, fetch, group->march), out);
+        fprintf(out, " + %u] : 0", stage_code_distance(body, fetch) / body_fetch_bytes(body, fetch));
+    }
+    fprintf(out, ";\n");
     free(condition);
     isl_ast_build_free(build);
 }

@@ -407,7 +407,7 @@ static void choose_fetches(const struct stage_version *version, struct body *bod
         const struct group_fetch *own = body->fetches[i];
         if (!own->covered)
             body->served[i] = BODY_SERVED_ALWAYS;
-        else if (!version->is_interior)
+        else if (!version->is_interior || group->tiles[own->tile].is_masked)
             body->served[i] = BODY_SERVED_ASKED;
         else
             body->served[i] = served_in(own, usual_fetch(group, version, own));

@@ -117,6 +117,8 @@ struct group_tile { /* what a store leaves in shared memory: one element for eve
     /* The tile that has room for it: itself, or that of another store of the member, as no thread makes both (the two branches of
      * a condition). */
     uint32_t kept_in;
+    /* Data may keep a cell from storing: a byte beside each place says whether it has. Where it has not, loads go to memory. */
+    bool is_masked;
 };
 /* A load that takes its value from the tile, at the cell that lies offset away. One with several stores as
  * its source has a fetch for each, of disjoint cells. */

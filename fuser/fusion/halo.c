@@ -127,9 +127,13 @@ static const struct placed_access *store_of(const struct halo *halo, const struc
 /* No thread makes both: of one that does, a place cannot tell which value it has. */
 static bool may_share(const struct halo *halo, const struct group_tile *a, const struct group_tile *b)
 {
+    for (uint32_t i = 0; i < halo->twin_count; i++)
+        if (halo->twins[i].of == store_of(halo, a) || halo->twins[i].of == store_of(halo, b)) return false;
     const struct touch *of_a = &halo->space->shapes[store_of(halo, a)->shape].touch;
     const struct touch *of_b = &halo->space->shapes[store_of(halo, b)->shape].touch;
-    if (a->member != b->member || a->bytes != b->bytes || !of_a->bytes || !of_b->bytes) return false;
+    if (a->member != b->member || a->bytes != b->bytes || !of_a->bytes || !of_b->bytes || a->is_masked ||
+        b->is_masked)
+        return false;
     isl_set *makes_a = isl_map_domain(isl_map_copy(of_a->bytes)),
             *makes_b = isl_map_domain(isl_map_copy(of_b->bytes));
     bool is_apart = isl_set_is_disjoint(makes_a, makes_b) == isl_bool_true;
@@ -182,7 +186,7 @@ static bool sort_fetches(struct halo *halo)
             if (group->fetches[k].to_member == load->member &&
                 group->fetches[k].to_instruction == load->access->instruction)
                 add_fetch(group, sorted, first, &count, &group->fetches[k]);
-        if (count == first + 1 && !halo->loads[i].rest)
+        if (count == first + 1 && !halo->loads[i].rest && !group->tiles[sorted[first].tile].is_masked)
             sorted[first].covered = isl_set_free(sorted[first].covered);
     }
     if (!sorted) return false;
@@ -221,6 +225,26 @@ static bool rest_is_written(struct halo *halo, const struct halo_load *served,
     return meets(halo, load, served->rest, write);
 }
 
+/* What data may keep a writer from storing is in memory then: nobody else writes it, unless into the second buffer. */
+static bool masked_is_written(const struct halo *halo, const struct halo_load *served,
+                              const struct placed_access *write)
+{
+    const struct space *space = halo->space;
+    const struct placed_access *load = served->load;
+    if (load->access->rest_is_old && write->member >= load->member) return false;
+    for (uint32_t i = 0; i < served->writer_count; i++) {
+        const struct halo_writer *writer = &served->writers[i];
+        if (!writer->masked || writer->store == write || halo_are_twins(halo, write, writer->store) ||
+            !overlap_may_share(&space->members[load->member], load->access, &space->members[write->member],
+                               write->access))
+            continue;
+        if (space->shapes[load->shape].array != space->shapes[write->shape].array ||
+            meets(halo, load, writer->masked, write))
+            return true;
+    }
+    return false;
+}
+
 /* Cells of the load's member that would read what is written do not run, as their stores give way. */
 static bool is_not_run(const struct halo *halo, const struct placed_access *load,
                        const struct placed_access *write)
@@ -238,6 +262,8 @@ static bool check_pair(struct halo *halo, const struct placed_access *a, const s
     const struct spread *other = &halo->spreads[b->member];
     if (a->member == b->member && !other->is_recomputed) return true;
     const struct halo_load *load = b->access->kind == ACCESS_READ ? load_of(halo, b) : NULL;
+    if (load && masked_is_written(halo, load, a))
+        return halo_refuse(halo, a, b, "what a store may leave as it was is written in the group");
     if (load && load->is_served)
         return (b->access->rest_is_old && a->member >= b->member) || !rest_is_written(halo, load, a) ||
                halo_refuse(halo, a, b, "what no earlier member computes is written in the group");
@@ -415,6 +441,7 @@ static bool find(struct halo *halo)
         if (!spread_member(halo, m)) return false;
         is_recomputed |= halo->spreads[m].is_recomputed;
     }
+    if (!halo_add_twins(halo)) return false;
     share_tiles(halo);
     if (!is_recomputed || !sort_fetches(halo) || !check_hazards(halo)) return false;
     find_stages(halo);

@@ -25,6 +25,9 @@ struct spread {     /* one member */
 struct halo_writer { /* what a load reads of what one store wrote, itself or through members that copy it */
     const struct placed_access *store;
     isl_map *source; /* { F -> F }: cell that loads -> cell that stores */
+    /* { F -> [byte] }: all that the load reads of it, which is in memory where data keep the store from being made; NULL: they do
+     * not. */
+    isl_map *masked;
 };
 struct halo_load {
     const struct placed_access *load;
@@ -33,6 +36,11 @@ struct halo_load {
     uint32_t writer_count, first_fetch;
     isl_map *rest; /* { F -> [byte] }, where served: what no member before writes; NULL: nothing */
 };
+/* Two stores of a member that write one element in each thread, at least one of which data may keep it from: as the two ways of a
+ * condition do. They have one place in the tile, which keeps the value of the last that was made. */
+struct halo_twin {
+    const struct placed_access *store, *of; /* of: a writer */
+};
 struct halo {
     struct group *group;
     struct space *space;
@@ -40,6 +48,8 @@ struct halo {
     struct placement_failure *failure;
     struct halo_load *loads; /* of all members, in order */
     uint32_t load_count;
+    struct halo_twin *twins;
+    uint32_t twin_count;
 };
 
 static inline const struct access_summary *halo_summary(const struct halo *halo, uint32_t member)
@@ -57,6 +67,10 @@ bool halo_refuse(struct halo *halo, const struct placed_access *a, const struct 
 bool halo_place_members(struct halo *halo);
 
 /* --- halo_writer.c: rule 1 */
+/* A store of one element once a thread, but that data may keep threads from it. */
+bool halo_is_masked(const struct halo *halo, const struct placed_access *store);
+bool halo_are_twins(const struct halo *halo, const struct placed_access *store,
+                    const struct placed_access *of);
 /* Fills the load's last writers and rest; false with the reason. */
 bool halo_find_writers(struct halo *halo, struct halo_load *load);
 void halo_clear_load(struct halo_load *load);
@@ -75,6 +89,8 @@ __isl_give isl_set *halo_storing(const struct halo *halo, uint32_t member);
 /* --- halo_serve.c */
 /* Gives what the load reads of the writer places in its tile, fetches, and the cells that fill them. */
 bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_writer *writer);
+/* Tiles of twins of stores that have some. */
+bool halo_add_twins(struct halo *halo);
 void halo_clear_spread(struct spread *spread);
 
 #endif

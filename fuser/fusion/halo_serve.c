@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint32_t tile_of(struct group *group, const struct placed_access *store)
+static uint32_t tile_of(const struct halo *halo, const struct placed_access *store)
 {
+    struct group *group = halo->group;
     for (uint32_t i = 0; i < group->tile_count; i++)
         if (group->tiles[i].member == store->member &&
             group->tiles[i].instruction == store->access->instruction)
             return i;
-    group->tiles[group->tile_count] = (struct group_tile){store->member, store->access->instruction,
-                                                          store->access->width, group->tile_count};
+    group->tiles[group->tile_count] =
+        (struct group_tile){store->member, store->access->instruction, store->access->width,
+                            group->tile_count, halo_is_masked(halo, store)};
     return group->tile_count++;
 }
 
@@ -73,7 +75,7 @@ static bool add_fetch(struct halo *halo, const struct placed_access *store, cons
     group->fetches[group->fetch_count++] =
         (struct group_fetch){load->member,
                              load->access->instruction,
-                             tile_of(group, store),
+                             tile_of(halo, store),
                              {(int32_t)offset[0], (int32_t)offset[1], (int32_t)offset[2]},
                              covered};
     return covered;
@@ -194,6 +196,23 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_wri
     else
         isl_map_free(needed);
     return is_served || halo_refuse(halo, writer->store, load->load, "they lie at no bounded distance");
+}
+
+bool halo_add_twins(struct halo *halo)
+{
+    const struct group *group = halo->group;
+    for (uint32_t i = 0; i < halo->twin_count; i++) {
+        const struct placed_access *of = halo->twins[i].of;
+        uint32_t tile = 0;
+        while (tile < group->tile_count && (group->tiles[tile].member != of->member ||
+                                            group->tiles[tile].instruction != of->access->instruction))
+            tile++;
+        if (tile == group->tile_count) continue;
+        uint32_t twin = tile_of(halo, halo->twins[i].store);
+        if (group->tiles[twin].kept_in != twin && group->tiles[twin].kept_in != tile) return false;
+        group->tiles[twin].kept_in = tile;
+    }
+    return true;
 }
 
 void halo_clear_spread(struct spread *spread)

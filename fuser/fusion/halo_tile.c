@@ -55,7 +55,9 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3], 
     for (uint32_t i = 0; i < group->tile_count; i++) {
         if (group->tiles[i].kept_in != i) continue;
         const struct group_stage *stage = group_stage_of(group, group->tiles[i].member);
-        bytes += (kept_cells(stage, tile, march) * group->tiles[i].bytes + 15) / 16 * 16;
+        uint64_t cells = kept_cells(stage, tile, march);
+        bytes += (cells * group->tiles[i].bytes + 15) / 16 * 16;
+        if (group->tiles[i].is_masked) bytes += (cells + 15) / 16 * 16;
     }
     return bytes;
 }

@@ -24,9 +24,20 @@ static bool refuse(const struct search *search, const struct placed_access *stor
 
 void halo_clear_load(struct halo_load *load)
 {
-    for (uint32_t i = 0; i < load->writer_count; i++) isl_map_free(load->writers[i].source);
+    for (uint32_t i = 0; i < load->writer_count; i++) {
+        isl_map_free(load->writers[i].source);
+        isl_map_free(load->writers[i].masked);
+    }
     load->writer_count = 0;
     load->rest = isl_map_free(load->rest);
+}
+
+bool halo_is_masked(const struct halo *halo, const struct placed_access *store)
+{
+    const struct access *access = store->access;
+    return access->kind == ACCESS_WRITE && access->is_once && access->relation && access->address_is_exact &&
+           !access->domain_is_exact && !access->is_uncached_order &&
+           !group_expansion_of(halo->group, store->member) && !group_cut_of(halo->group, store->member);
 }
 
 /* --- copies ------------------------------------------------------------------------------------------ */
@@ -79,6 +90,40 @@ static const struct placed_access *copied_load(const struct halo *halo, const st
     return NULL;
 }
 
+/* --- twins --------------------------------------------------------------------------------------------- */
+
+bool halo_are_twins(const struct halo *halo, const struct placed_access *store,
+                    const struct placed_access *of)
+{
+    for (uint32_t i = 0; i < halo->twin_count; i++)
+        if (halo->twins[i].store == store && halo->twins[i].of == of) return true;
+    return false;
+}
+
+/* The store is a twin of one that the load's bytes are known to come from. */
+static bool is_twin(struct halo *halo, const struct halo_load *load, const struct placed_access *store,
+                    __isl_keep isl_map *source)
+{
+    const struct placed_access *of = NULL;
+    isl_map *bytes = halo->space->shapes[store->shape].touch.bytes;
+    for (uint32_t i = 0; i < load->writer_count && !of; i++) {
+        const struct halo_writer *writer = &load->writers[i];
+        if (writer->store->member == store->member &&
+            (halo_is_masked(halo, store) || halo_is_masked(halo, writer->store)) &&
+            forward_is_element(halo->space, store, load->load) &&
+            isl_map_is_subset(source, writer->source) == isl_bool_true &&
+            isl_map_is_equal(bytes, halo->space->shapes[writer->store->shape].touch.bytes) == isl_bool_true)
+            of = writer->store;
+    }
+    if (!of || halo_are_twins(halo, store, of)) return of;
+    struct halo_twin *twins =
+        arena_grow(halo->space->arena, halo->twins, halo->twin_count, halo->twin_count + 1, sizeof *twins);
+    if (!twins) return false;
+    halo->twins = twins;
+    halo->twins[halo->twin_count++] = (struct halo_twin){store, of};
+    return true;
+}
+
 /* --- the last writer --------------------------------------------------------------------------------- */
 
 static bool find(struct search *search, const struct placed_access *load, isl_map **rest);
@@ -100,8 +145,22 @@ static bool add_writer(struct search *search, const struct placed_access *store,
         return false;
     }
     load->writers = writers;
-    load->writers[load->writer_count++] = (struct halo_writer){store, source};
+    load->writers[load->writer_count++] = (struct halo_writer){store, source, NULL};
     return source;
+}
+
+/* served: of the cells that ask. Takes the source. */
+static bool add_masked_writer(struct search *search, const struct placed_access *store,
+                              __isl_take isl_map *source, __isl_keep isl_map *bytes,
+                              __isl_keep isl_set *served)
+{
+    struct halo_load *load = search->load;
+    if (!add_writer(search, store, source)) return false;
+    struct halo_writer *writer = load->writers;
+    while (writer->store != store) writer++;
+    isl_map *masked = isl_map_intersect_domain(isl_map_copy(bytes), isl_set_copy(served));
+    writer->masked = writer->masked ? isl_map_coalesce(isl_map_union(writer->masked, masked)) : masked;
+    return writer->masked;
 }
 
 /* The store's element in place of which its own source is read. False: it is no copy of what the group
@@ -135,29 +194,34 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
     if (!halo_source_cells(halo->space, left, load->access->width, store, &source))
         return refuse(search, store, load, "the element read is not one thread's alone");
     if (!source) return true;
-    bool is_fit = false;
+    bool is_fit = false, is_known = false;
     isl_set *served = isl_map_domain(isl_map_copy(source)), *now = isl_map_domain(isl_map_copy(*rest));
-    if (!forward_is_certain(halo->space, store) || !is_certain_load(load))
+    bool is_masked = !search->is_trial && halo_is_masked(halo, store);
+    if ((!forward_is_certain(halo->space, store) && !is_masked) || !is_certain_load(load))
         refuse(search, store, load, "not one element once a thread");
     else if (!forward_is_element(halo->space, store, load))
         refuse(search, store, load, "elements differ");
     else if (isl_map_plain_is_equal(left, *rest) != isl_bool_true &&
              isl_set_is_subset(served, now) != isl_bool_true)
-        refuse(search, store, load, "it reads what two stores write");
+        is_known = (!search->is_trial && is_twin(halo, search->load, store, source)) ||
+                   refuse(search, store, load, "it reads what two stores write");
     else
         is_fit = true;
     isl_set_free(now);
+    isl_set *cells = isl_set_copy(served);
     struct quota quota = quota_begin(halo->space->ctx, TAKE_OPERATIONS);
     *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
     quota_end(&quota);
     if (!*rest) is_fit = refuse(search, store, load, "it takes too long to tell what else the load reads");
-    if (is_fit && search->through_copies && follow(search, store, source)) {
-        isl_map_free(source);
-        return true;
-    }
-    if (is_fit) return add_writer(search, store, source);
+    bool is_added = is_known && *rest;
+    if (is_fit && is_masked)
+        is_added = add_masked_writer(search, store, isl_map_copy(source), left, cells);
+    else if (is_fit)
+        is_added = (search->through_copies && follow(search, store, source)) ||
+                   add_writer(search, store, isl_map_copy(source));
+    isl_set_free(cells);
     isl_map_free(source);
-    return false;
+    return is_added;
 }
 
 /* *rest: { cell that asks -> [byte] }, which `load` reads for it. */

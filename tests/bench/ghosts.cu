@@ -9,6 +9,7 @@ enum { STEPS = 4 };
 
 static int width = 61, height = 45, pitch; /* of the interior */
 static float *arrays[3];                   /* each stencil reads one, and writes the next */
+static float *land;
 static unsigned turn;
 
 static float start(size_t at)
@@ -35,6 +36,32 @@ __global__ void slope(const float *in, float *out, int width, int height, int pi
 {
     INTERIOR;
     out[i] = in[i] + 0.25f * (in[i + 1] - in[i]) - 0.125f * (in[i] - in[i - pitch]);
+}
+
+/* Data keep threads from storing: cells of land stay what they were. */
+__device__ bool is_land(const float *field, int i)
+{
+    return field[i] > 5.0f;
+}
+__global__ void wet(const float *in, float *out, const float *land, int width, int height, int pitch)
+{
+    INTERIOR;
+    if (is_land(land, i)) return;
+    out[i] = 0.5f * in[i] + 0.2f * in[i - 1] + 0.1f * in[i + pitch] + 0.01f;
+}
+/* In both ways something is stored. */
+__global__ void solid(const float *in, float *out, const float *land, int width, int height, int pitch)
+{
+    INTERIOR;
+    if (is_land(land, i))
+        out[i] = in[i];
+    else
+        out[i] = 0.5f * in[i] + 0.25f * (in[i + 1] + in[i - pitch]);
+}
+__global__ void wet_in_place(float *field, const float *land, int width, int height, int pitch)
+{
+    INTERIOR;
+    if (!is_land(land, i)) field[i] *= 0.875f;
 }
 
 __global__ void everywhere(float *field, int cells)
@@ -100,6 +127,17 @@ static void do_letter(char letter)
         slope<<<grid, block>>>(in, out, width, height, pitch);
         turn++;
         break;
+    case 'm':
+        wet<<<grid, block>>>(in, out, land, width, height, pitch);
+        turn++;
+        break;
+    case 'o':
+        solid<<<grid, block>>>(in, out, land, width, height, pitch);
+        turn++;
+        break;
+    case 'p':
+        wet_in_place<<<grid, block>>>(in, land, width, height, pitch);
+        break;
     case 'a':
         everywhere<<<(unsigned)((count + 127) / 128), 128>>>(in, (int)count);
         break;
@@ -148,6 +186,7 @@ int main(int argument_count, char **arguments)
     count = (size_t)pitch * (height + 2);
     host = (float *)malloc(count * sizeof *host);
     for (float *&array : arrays) array = array_of(start);
+    land = array_of(start);
     for (int s = 0; s < STEPS; s++)
         for (const char *letter = step; *letter; letter++) do_letter(*letter);
     CHECK(cudaDeviceSynchronize());

@@ -45,6 +45,20 @@ static const struct kernel_scene scenes[] = {
     {{"L r0* w1=I", "S r1y w1a r1d w1z", "L r1* w0=I"}, true, FIT_LONG},
     {{"L r0* w1=I", "L r1= w0=I", "S r0y w0a r0d w0z"}, true, FIT_LONG},
     {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2=I", "S r2y w2a r2d w2z", "L r2* w3="}, true, FIT_LONG},
+    /* data keep threads from storing what neighbours read: then it is what it was before, unless another kernel writes it */
+    {{"L r0= w1=%", "L r1* w2="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1+ r1- w2=", "L r2= w3="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=%", "L r2* w3="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r2= w1=%", "L r1* w3="}, true, FIT_ANY},
+    {{"L r0= w1=% w1=?", "L r1* w3="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=", "L r3= w1="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=", "L r1= w1=%"}, true, FIT_ANY},
+    {{"L r0= w1=%", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=%", "S r1d w1a", "L r1* w2=", "L r2* r1- w3="}, true, FIT_LONG},
+    /* two sides have a corner, with a value of each */
+    {{"L r0= w1=I", "S r3a w1a r3z w1z", "S r1d w1a r1y w1z", "L r1- r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1d w1a", "S r3a w1a", "S r1y w1z", "L r1* r1* w2="}, true, FIT_LONG},
+    {{"S r3a w1a", "S r1d w1z", "L r1* w2="}, true, FIT_LONG},
     /* the first elements alone: blocks that have none of them may have some in their border */
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
