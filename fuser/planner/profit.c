@@ -99,18 +99,20 @@ static double waiting_ns(const struct search *search, const struct group *group,
     return sum;
 }
 
-/* Of members some of whose loads take what lies in a tile, or else in memory. Where most blocks are interior, few look; until
- * it is compiled, they are taken to be. */
+/* Of members some of whose loads take what lies in a tile, or else in memory. Where most blocks are interior, few look, but for what
+ * data may have kept from the tile; until it is compiled, they are taken to be. */
 static double either_ns(const struct search *search, const struct search_group *planned,
                         const uint64_t *times)
 {
     const struct group *group = planned->group;
     double sum = 0;
-    for (uint32_t m = 0; planned->code.has_interior && m < group_head_count(group); m++) {
-        bool looks = false;
-        if (is_mostly_interior(planned, m)) continue;
-        for (uint32_t i = 0; i < group->fetch_count; i++)
-            looks |= group->fetches[i].to_member == m && group->fetches[i].covered;
+    for (uint32_t m = 0; m < group_head_count(group); m++) {
+        bool looks = false, is_inside = !planned->code.has_interior || is_mostly_interior(planned, m);
+        for (uint32_t i = 0; i < group->fetch_count; i++) {
+            const struct group_fetch *fetch = &group->fetches[i];
+            looks |= fetch->to_member == m && fetch->covered &&
+                     (!is_inside || group->tiles[fetch->tile].is_masked);
+        }
         if (looks && (double)times[m] > search->projection.floor_ns)
             sum += (double)times[m] - search->projection.floor_ns;
     }
