@@ -45,20 +45,6 @@ static const struct kernel_scene scenes[] = {
     {{"L r0* w1=I", "S r1y w1a r1d w1z", "L r1* w0=I"}, true, FIT_LONG},
     {{"L r0* w1=I", "L r1= w0=I", "S r0y w0a r0d w0z"}, true, FIT_LONG},
     {{"L r0= w1=I", "S r1y w1a r1d w1z", "L r1* w2=I", "S r2y w2a r2d w2z", "L r2* w3="}, true, FIT_LONG},
-    /* data keep threads from storing what neighbours read: then it is what it was before, unless another kernel writes it */
-    {{"L r0= w1=%", "L r1* w2="}, true, FIT_ANY},
-    {{"L r0= w1=%", "L r1+ r1- w2=", "L r2= w3="}, true, FIT_ANY},
-    {{"L r0= w1=%", "L r1* w2=%", "L r2* w3="}, true, FIT_ANY},
-    {{"L r0= w1=", "L r2= w1=%", "L r1* w3="}, true, FIT_ANY},
-    {{"L r0= w1=% w1=?", "L r1* w3="}, true, FIT_ANY},
-    {{"L r0= w1=%", "L r1* w2=", "L r3= w1="}, true, FIT_ANY},
-    {{"L r0= w1=%", "L r1* w2=", "L r1= w1=%"}, true, FIT_ANY},
-    {{"L r0= w1=%", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
-    {{"L r0= w1=%", "S r1d w1a", "L r1* w2=", "L r2* r1- w3="}, true, FIT_LONG},
-    /* two sides have a corner, with a value of each */
-    {{"L r0= w1=I", "S r3a w1a r3z w1z", "S r1d w1a r1y w1z", "L r1- r1* w2="}, true, FIT_LONG},
-    {{"L r0= w1=I", "S r1d w1a", "S r3a w1a", "S r1y w1z", "L r1* r1* w2="}, true, FIT_LONG},
-    {{"S r3a w1a", "S r1d w1z", "L r1* w2="}, true, FIT_LONG},
     /* the first elements alone: blocks that have none of them may have some in their border */
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
     {{"L r0= w1=", "SH r3= w1=", "L r1- w2="}, false, FIT_LONG},
@@ -134,6 +120,24 @@ static const struct kernel_scene scenes[] = {
     {{"L r0= w1=?", "L r1@ r0= w2=", "L r2= w3="}, false, FIT_ANY},
     {{"L r0= w1= w2=", "L r2= w3=", "L r3@ r1= w4="}, false, FIT_ANY},
     {{"L r0= w1= w2=", "L r2= w3=", "L r3@ r1= w4="}, false, FIT_ANY},
+};
+
+/* Data keep threads from storing what neighbours read; and elements that two kernels write in different threads. */
+static const struct kernel_scene by_chance[] = {
+    /* data keep threads from storing what neighbours read: then it is what it was before, unless another kernel writes it */
+    {{"L r0= w1=%", "L r1* w2="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1+ r1- w2=", "L r2= w3="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=%", "L r2* w3="}, true, FIT_ANY},
+    {{"L r0= w1=", "L r2= w1=%", "L r1* w3="}, true, FIT_ANY},
+    {{"L r0= w1=% w1=?", "L r1* w3="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=", "L r3= w1="}, true, FIT_ANY},
+    {{"L r0= w1=%", "L r1* w2=", "L r1= w1=%"}, true, FIT_ANY},
+    {{"L r0= w1=%", "S r1y w1a r1d w1z", "L r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=%", "S r1d w1a", "L r1* w2=", "L r2* r1- w3="}, true, FIT_LONG},
+    /* two sides have a corner, with a value of each */
+    {{"L r0= w1=I", "S r3a w1a r3z w1z", "S r1d w1a r1y w1z", "L r1- r1* w2="}, true, FIT_LONG},
+    {{"L r0= w1=I", "S r1d w1a", "S r3a w1a", "S r1y w1z", "L r1* r1* w2="}, true, FIT_LONG},
+    {{"S r3a w1a", "S r1d w1z", "L r1* w2="}, true, FIT_LONG},
 };
 
 /* Threads with several elements before and after threads with one each. */
@@ -287,6 +291,8 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
     if (random_chance(random, 5)) return &colours[random_below(random, sizeof colours / sizeof *colours)];
     if (random_chance(random, 6)) return &strides[random_below(random, sizeof strides / sizeof *strides)];
     if (random_chance(random, 6)) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
+    if (random_chance(random, 8))
+        return &by_chance[random_below(random, sizeof by_chance / sizeof *by_chance)];
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
