@@ -12,6 +12,7 @@
 #include "fuser/planner/contents.h"
 #include "fuser/planner/grids.h"
 #include "fuser/planner/memop.h"
+#include "fuser/planner/pointer_words.h"
 #include "fuser/planner/shift.h"
 
 #include <isl/options.h>
@@ -306,9 +307,10 @@ static bool has_dynamic_shared(const struct program_launch *launch)
 /* What can't be a member is a matter of the kernel's instructions, so its first launch tells. */
 static bool find_first(struct launch_classes *classes, struct spared_kernel *kernels)
 {
-    const struct program *program = classes->program;
+    struct program *program = classes->program;
     for (uint32_t i = 0; i < program->launch_count; i++) {
-        const struct program_launch *launch = &program->launches[i];
+        struct program_launch *launch = &program->launches[i];
+        if (!launch->memop && !deadline_is_over(classes->deadline)) pointer_words_trim(program, launch);
         struct launch_class **first = &kernels[launch->record->kernel].first[has_dynamic_shared(launch)];
         if (!launch->memop && !*first && !(*first = classify(classes, launch))) return false;
     }

@@ -19,7 +19,7 @@ planner_sources = \
 	fuser/planner/plan_folder.c fuser/planner/plan_folder.h fuser/planner/plan_json.c fuser/planner/plan_write.c fuser/planner/plan_write.h \
 	fuser/planner/plan_source.c fuser/planner/plan_source.h \
 	fuser/planner/planner.c fuser/planner/planner.h \
-	fuser/planner/program.c fuser/planner/program.h \
+	fuser/planner/pointer_words.c fuser/planner/pointer_words.h fuser/planner/program.c fuser/planner/program.h \
 	fuser/planner/runs.c fuser/planner/runs.h \
 	fuser/planner/rivals.c fuser/planner/rivals.h \
 	fuser/planner/redirect.c fuser/planner/redirect.h \

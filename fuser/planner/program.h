@@ -56,6 +56,8 @@ struct program_kernel {
     struct launch_shift *shifts; /* words that do no more than shift addresses, once shifts_are_known */
     uint32_t shift_count;
     bool shifts_are_known;
+    const unsigned char *halves; /* of the words of its arguments, once halves_are_known (pointer_words.h) */
+    bool halves_are_known;
 };
 
 struct program_pointer { /* an 8-byte word of the arguments that points into an allocation */

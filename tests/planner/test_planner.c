@@ -431,6 +431,19 @@ static void test_array_over_another(void **state)
         2, 1); /* the second one's threads find in tiles what others wrote, and write into a second buffer */
 }
 
+/* Padding makes an address in another array of the number before it. */
+static void test_padding_like_a_pointer(void **state)
+{
+    const uint32_t upper = 0x7f23;
+    (void)state;
+    start();
+    written_array(&trace, A, ARRAY);
+    written_array(&trace, (uint64_t)upper << 32, 1 << 20);
+    written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+    written_padded(&trace, A, WRITTEN_N, upper);
+    assert_planned(2, 1);
+}
+
 static void assert_without_ptx(enum image_kind kind, const char *next_step)
 {
     written_start(&trace, trace_path, kind);
@@ -499,6 +512,7 @@ int main(void)
         TEST(test_launches_that_need_no_analysis),
         TEST(test_pointer_outside_its_array),
         TEST(test_array_over_another),
+        TEST(test_padding_like_a_pointer),
         TEST(test_module_without_ptx),
         TEST(test_no_launch),
         TEST(test_without_nvrtc),

@@ -16,18 +16,35 @@ enum { HOST_NS = 2000, KERNEL_NS = 3000, GAP_NS = 100 };
     "add.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f2, [%rd4];\nmul.f32 %f3, %f2, %f1;\n"                        \
     "st.global.f32 [%rd4], %f3;\nDONE:\nret;\n}\n"
 
-static const char ptx[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n" KERNEL("scale", "0", "") KERNEL("from_one", "1", "")
-        KERNEL("with_barrier", "0", "bar.sync 1;\n") KERNEL("scatter", "%r7", "cvt.rzi.s32.f32 %r7, %f1;\n");
+/* clang-format off */
+#define PADDED                                                                                               \
+    ".visible .entry padded(.param .align 8 .b8 s[16])\n{\n"                                                 \
+    ".reg .pred %p<2>; .reg .f32 %f<4>; .reg .b32 %r<8>; .reg .b64 %rd<5>;\n"                                \
+    "ld.param.u64 %rd1, [s];\nld.param.u32 %r1, [s+8];\n"                                                    \
+    "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"                                  \
+    "mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.s32 %p1, %r5, %r1;\n@%p1 bra DONE;\n"                           \
+    "cvta.to.global.u64 %rd2, %rd1;\nadd.s32 %r6, %r5, %r1;\nadd.s32 %r6, %r6, -1000;\n"                     \
+    "mul.wide.s32 %rd3, %r6, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f2, [%rd4];\n"                    \
+    "mul.f32 %f3, %f2, 0f3F000000;\nst.global.f32 [%rd4], %f3;\nDONE:\nret;\n}\n"
+/* clang-format on */
+
+static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n" KERNEL("scale", "0", "")
+    KERNEL("from_one", "1", "") KERNEL("with_barrier", "0", "bar.sync 1;\n")
+        KERNEL("scatter", "%r7", "cvt.rzi.s32.f32 %r7, %f1;\n") PADDED;
 static const char *const names[WRITTEN_KERNELS] = {[WRITTEN_SCALE] = "scale",
                                                    [WRITTEN_FROM_ONE] = "from_one",
                                                    [WRITTEN_BARRIER] = "with_barrier",
-                                                   [WRITTEN_SCATTER] = "scatter"};
+                                                   [WRITTEN_SCATTER] = "scatter",
+                                                   [WRITTEN_PADDED] = "padded"};
 
 struct arguments {
     uint64_t pointer;
     float factor;
     uint32_t n;
+};
+struct padded {
+    uint64_t pointer;
+    uint32_t n, padding;
 };
 
 static void write_device(struct written_trace *trace, bool is_emulated)
@@ -55,17 +72,19 @@ static void write_kernel(struct written_trace *trace, uint32_t number)
         struct trace_parameter parameters[3];
         char name[16];
     } payload = {.parameters = {{0, 8}, {8, 4}, {12, 4}}};
+    if (number == WRITTEN_PADDED) payload.parameters[0].size = sizeof(struct padded);
+    if (number == WRITTEN_PADDED) strcpy((char *)&payload.parameters[1], names[number]);
     const struct trace_kernel kernel = {.kernel = number,
                                         .module = 1,
                                         .registers = 10,
                                         .max_threads = 1024,
                                         .ptx_version = 90,
                                         .binary_version = 90,
-                                        .parameter_count = 3,
+                                        .parameter_count = number == WRITTEN_PADDED ? 1 : 3,
                                         .parameter_bytes = sizeof(struct arguments)};
-    strcpy(payload.name, names[number]);
+    if (number != WRITTEN_PADDED) strcpy(payload.name, names[number]);
     trace_write(trace->writer, TRACE_KERNEL, &kernel, &payload,
-                sizeof payload.parameters + strlen(names[number]) + 1);
+                kernel.parameter_count * sizeof *payload.parameters + strlen(names[number]) + 1);
 }
 
 static void start_on(struct written_trace *trace, const char *path, enum image_kind kind, bool is_emulated)
@@ -112,10 +131,9 @@ void written_free(struct written_trace *trace, uint64_t address)
     trace_write(trace->writer, TRACE_FREE, &record, NULL, 0);
 }
 
-void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
-                    uint32_t n)
+static void launch_with(struct written_trace *trace, enum written_kernel kernel, const void *arguments,
+                        uint32_t size, uint32_t n)
 {
-    const struct arguments arguments = {pointer, factor, n};
     const struct trace_launch launch = {.sequence = trace->sequence++,
                                         .arrival_ns = trace->now_ns,
                                         .host_ns = HOST_NS,
@@ -125,14 +143,27 @@ void written_launch(struct written_trace *trace, enum written_kernel kernel, uin
                                         .thread = trace->thread,
                                         .grid = {(n + WRITTEN_THREADS - 1) / WRITTEN_THREADS, 1, 1},
                                         .block = {WRITTEN_THREADS, 1, 1},
-                                        .arguments_size = sizeof arguments};
+                                        .arguments_size = size};
     const struct trace_activity activity = {.sequence = launch.sequence,
                                             .start_ns = trace->now_ns,
                                             .end_ns = trace->now_ns + trace->kernel_ns,
                                             .registers = 10};
-    trace_write(trace->writer, TRACE_LAUNCH, &launch, &arguments, sizeof arguments);
+    trace_write(trace->writer, TRACE_LAUNCH, &launch, arguments, size);
     trace_write(trace->writer, TRACE_ACTIVITY, &activity, NULL, 0);
     trace->now_ns += HOST_NS + GAP_NS;
+}
+
+void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
+                    uint32_t n)
+{
+    const struct arguments arguments = {pointer, factor, n};
+    launch_with(trace, kernel, &arguments, sizeof arguments, n);
+}
+
+void written_padded(struct written_trace *trace, uint64_t pointer, uint32_t n, uint32_t padding)
+{
+    const struct padded arguments = {pointer, n, padding};
+    launch_with(trace, WRITTEN_PADDED, &arguments, sizeof arguments, n);
 }
 
 void written_wall(struct written_trace *trace)

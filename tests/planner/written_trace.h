@@ -12,6 +12,7 @@ enum written_kernel {                    /* f32 arrays; see the PTX */
                       WRITTEN_FROM_ONE,  /* a[i + 1] *= factor; the same */
                       WRITTEN_BARRIER,   /* SCALE with a barrier of a number: no member */
                       WRITTEN_SCATTER,   /* a[i + (int)factor] *= factor: nobody sees where */
+                      WRITTEN_PADDED,    /* a[i + n - 1000] *= 0.5; a struct: a, n, and padding */
                       WRITTEN_KERNELS
 };
 struct written_trace {
@@ -28,6 +29,7 @@ void written_array(struct written_trace *trace, uint64_t address, uint64_t size)
 void written_free(struct written_trace *trace, uint64_t address);
 void written_launch(struct written_trace *trace, enum written_kernel kernel, uint64_t pointer, float factor,
                     uint32_t n);
+void written_padded(struct written_trace *trace, uint64_t pointer, uint32_t n, uint32_t padding);
 void written_wall(struct written_trace *trace);
 void written_end(struct written_trace *trace);
 
