@@ -21,7 +21,7 @@ together() {
     done
 }
 size='61 45'
-together 5 md od mSNWEd oSNWEg dSNWEg dWESNg dWNESd dSWd dxyd dyxg dSNWEcd dcSWg dsnwed
+together 5 md od mSNd mSNWEd oSNWEg dSNWEg dWESNg dWNESd dSWd dxyd dyxg dSNWEcd dcSWg dsnwed
 together 9 mmd omd mpd mad dSNWEad
 size='64 32'
 together 13 mSNWEd dxyd dcSWg
