@@ -394,10 +394,12 @@ static void choose_branches(const struct stage_version *version, struct body *bo
     body->branches = branches;
 }
 
-/* Where isl gives up, asking is right in any block. */
-static enum body_served served_in(const struct group_fetch *fetch, const struct group_fetch *usual)
+/* Where isl gives up, asking is right in any block; a masked store may not have been made. */
+static enum body_served served_in(const struct group *group, const struct group_fetch *fetch,
+                                  const struct group_fetch *usual)
 {
-    return !usual ? BODY_SERVED_ASKED : usual == fetch ? BODY_SERVED_ALWAYS : BODY_SERVED_NEVER;
+    if (!usual || (usual == fetch && group->tiles[fetch->tile].is_masked)) return BODY_SERVED_ASKED;
+    return usual == fetch ? BODY_SERVED_ALWAYS : BODY_SERVED_NEVER;
 }
 
 static void choose_fetches(const struct stage_version *version, struct body *body)
@@ -407,10 +409,10 @@ static void choose_fetches(const struct stage_version *version, struct body *bod
         const struct group_fetch *own = body->fetches[i];
         if (!own->covered)
             body->served[i] = BODY_SERVED_ALWAYS;
-        else if (!version->is_interior || group->tiles[own->tile].is_masked)
+        else if (!version->is_interior)
             body->served[i] = BODY_SERVED_ASKED;
         else
-            body->served[i] = served_in(own, usual_fetch(group, version, own));
+            body->served[i] = served_in(group, own, usual_fetch(group, version, own));
     }
 }
 

@@ -333,6 +333,10 @@ static void what_data_decide(void **state)
     (void)state;
     expect((struct scene){{LARGE("inside", 1, 0), SMALL("some_rows", 1), LARGE("around", 2, 1)}, FOUR_FLOATS},
            3, 2, 7);
+    expect((struct scene){{LARGE("inside_sum", 1, 0), SMALL("some_rows", 1),
+                           LARGE("around_sum", 2, 1)}, /* has interior blocks */
+                          FOUR_FLOATS},
+           3, 2, 7);
 }
 
 /* One thread writes elements of two cells that lie far apart again. */
