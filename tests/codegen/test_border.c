@@ -339,6 +339,15 @@ static void what_data_decide(void **state)
            3, 2, 7);
 }
 
+/* What was not stored is in memory where the copy was to be made. */
+static void copies_of_what_data_decide(void **state)
+{
+    (void)state;
+    expect((struct scene){{LARGE("inside_where", 1, 0), SMALL("rows", 1), LARGE("around_sum", 2, 1)},
+                          FOUR_FLOATS},
+           3, 3, 11);
+}
+
 /* One thread writes elements of two cells that lie far apart again. */
 static void another_cell_writes_again(void **state)
 {
@@ -367,6 +376,7 @@ int main(void)
         cmocka_unit_test(few_cells_need_the_same),
         cmocka_unit_test(the_last_writer_counts),
         cmocka_unit_test(what_data_decide),
+        cmocka_unit_test(copies_of_what_data_decide),
         cmocka_unit_test(a_state_that_is_renamed),
         cmocka_unit_test(another_cell_writes_again),
     };
