@@ -221,9 +221,18 @@ static const struct placed_access *joined_source(struct space *space, struct joi
     return NULL;
 }
 
+/* Cells that store nothing, as another cell does, do not run (halo.h, rule 8). */
+static bool runs_everywhere(const struct group *group, const struct space *space, uint32_t member)
+{
+    for (uint32_t i = 0; i < group->kept_count; i++)
+        if (group->kept[i].member == member) return !space->remaps[member].coordinates;
+    return true;
+}
+
 /* The latest access of an earlier member that certainly holds the load's bytes in a register. */
-static const struct placed_access *forward_source(struct space *space, const struct order *orders,
-                                                  struct joining *joining, const struct placed_access *load,
+static const struct placed_access *forward_source(const struct group *group, struct space *space,
+                                                  const struct order *orders, struct joining *joining,
+                                                  const struct placed_access *load,
                                                   struct group_forward *forward)
 {
     *forward = (struct group_forward){0};
@@ -232,6 +241,7 @@ static const struct placed_access *forward_source(struct space *space, const str
         for (uint32_t i = access_count(space, member); i-- > 0;) {
             const struct placed_access *from = &space->accesses[member][i];
             if (from->access->kind == ACCESS_ATOMIC || !forward_is_certain(space, from)) continue;
+            if (!runs_everywhere(group, space, member)) continue;
             if (!values_match(space, from, load) || !space_covers(space, from, load)) continue;
             if (!join_keeps_order(joining, from, load) || written_between(space, orders, from, load))
                 continue;
@@ -286,7 +296,7 @@ static void find_forwards(struct group *group, struct space *space, const struct
                 continue;
             if (is_at_hand(group, load)) continue;
             struct group_forward iterated;
-            const struct placed_access *from = forward_source(space, orders, joining, load, &iterated);
+            const struct placed_access *from = forward_source(group, space, orders, joining, load, &iterated);
             if (from) add_forward(group, space, from, load, iterated);
         }
     }

@@ -61,7 +61,7 @@ dist_check_SCRIPTS += tests/referee/mutants.sh
 emulator_scripts += tests/referee/cases.sh tests/referee/run.sh
 long_tests += tests/referee/cases.sh
 EXTRA_DIST += tests/referee/mutants tests/referee/mutants.txt
-EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/dynamic_shared.program tests/referee/cases/joined_lag.program tests/referee/cases/many_divisions.program tests/referee/cases/other_arrays.program tests/referee/cases/passed_over.program tests/referee/cases/renewed_stream.program tests/referee/cases/three_shapes.program tests/referee/cases/unread_pointer.program tests/referee/cases/wide_numbers.program
+EXTRA_DIST += tests/referee/on_gpu tests/referee/cases/dynamic_shared.program tests/referee/cases/joined_lag.program tests/referee/cases/many_divisions.program tests/referee/cases/other_arrays.program tests/referee/cases/passed_over.program tests/referee/cases/renewed_stream.program tests/referee/cases/three_shapes.program tests/referee/cases/unread_pointer.program tests/referee/cases/unrun_source.program tests/referee/cases/wide_numbers.program
 clean-local: clean-referee
 clean-referee:
 	rm -rf tests/referee/failures tests/referee/fuzz-*.state tests/referee/fuzz-*.state.old tests/referee/fuzz-*.txt mutants.txt mutants.state
