@@ -426,7 +426,7 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
     while (end < body->fetch_count && body->fetches[end]->to_instruction == index) end++;
     uint32_t asked = first;
     while (asked < end && body->served[asked] != BODY_SERVED_ASKED) asked++;
-    if (asked < end) {
+    if (asked < end && !body->fetches[asked]->is_whole) {
         const char *served = arena_printf(body->arena, "%%m%u_served_%u", body->member, asked);
         body_code_line(writer, "mov.pred %s, %%m%u_covered_%u;", served, body->member, asked);
         for (uint32_t i = asked + 1; i < end; i++)
@@ -441,7 +441,7 @@ static void write_fetches(struct body_writer *writer, uint32_t index, uint32_t f
                                 : body_code_guard(writer, instruction);
         uint32_t bytes = body_fetch_bytes(body, body->fetches[i]);
         bool is_signed = bytes == 1 && ptx_type_is_signed(instruction->types[0]); /* the register is wider */
-        body_code_line(writer, "%sld.shared.%s%u %s, [%%%s+%u];", guard, is_signed ? "s" : "b", bytes * 8,
+        body_code_line(writer, "%sld.shared.%s%u %s, [%%%s+%d];", guard, is_signed ? "s" : "b", bytes * 8,
                        body->registers[instruction->operands[0].reg], body_tile_name(body, body->fetches[i]),
                        stage_code_distance(body, body->fetches[i]));
     }

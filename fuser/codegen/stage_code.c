@@ -15,8 +15,8 @@
 /* Of the cells that a block runs at a time: where it marches, those of one layer. */
 static uint32_t box(const struct group *group, const struct group_stage *stage, int d)
 {
-    return group_patch_border(group, stage->low, d) + group_patch(group, d) +
-           group_patch_border(group, stage->high, d);
+    return (uint32_t)(group_patch_border(group, stage->low, d) + (int32_t)group_patch(group, d) +
+                      group_patch_border(group, stage->high, d));
 }
 
 static uint32_t box_cells(const struct group *group, const struct group_stage *stage)
@@ -59,13 +59,13 @@ static void write_layer(const struct group *group, const struct group_stage *sta
     int d = group->march;
     char axis = "xyz"[d];
     fprintf(out, "    const int l%c = turn - %u;\n", axis, stage->first_turn);
-    fprintf(out, "    const int t%c = (int)blockIdx.%c * %d + l%c - %u;\n", axis, axis, (int)group->tile[d],
+    fprintf(out, "    const int t%c = (int)blockIdx.%c * %d + l%c - %d;\n", axis, axis, (int)group->tile[d],
             axis, stage->low[d]);
     for (int other = 0; other < 3; other++)
         fprintf(out, "    const int b%c = %s%c;\n", "xyz"[other], other == d ? "t" : "blockIdx.",
                 "xyz"[other]);
     fprintf(out, "    (void)bx, (void)by, (void)bz;\n");
-    fprintf(out, "    if (l%c >= 0 && l%c < layers + %u", axis, axis, stage->low[d] + stage->high[d]);
+    fprintf(out, "    if (l%c >= 0 && l%c < layers + %d", axis, axis, stage->low[d] + stage->high[d]);
 }
 
 /* The condition under which a block has cells of the stage to run: boundary members concern few blocks. NULL
@@ -139,8 +139,9 @@ void stage_code_version(const struct group *group, const struct stage_version *v
 static void version_box(const struct group *group, const struct stage_version *version, uint32_t extents[3])
 {
     for (int d = 0; d < 3; d++)
-        extents[d] = group_patch_border(group, version->border_low, d) + group_patch(group, d) +
-                     group_patch_border(group, version->border_high, d);
+        extents[d] =
+            (uint32_t)(group_patch_border(group, version->border_low, d) + (int32_t)group_patch(group, d) +
+                       group_patch_border(group, version->border_high, d));
 }
 
 /* All cells that the stage has a tile for run, in order. */
@@ -180,30 +181,32 @@ void stage_code_open_cells(const struct group *group, const struct stage_version
                            FILE *out)
 {
     const struct group_stage *stage = &group->stages[index];
-    uint32_t threads = group->block[0], run[3], first[3];
+    uint32_t threads = group->block[0], run[3];
+    int32_t first[3];
     uint64_t moving = moving_tiles(group, stage, version);
     version_box(group, version, run);
     write_mark(group, "begin", index, out);
     for (int d = 0; d < 3; d++) first[d] = stage->low[d] - version->border_low[d];
-    fprintf(out, "    {\n    int lx = threadIdx.x %% %uu + %u;\n", run[0], first[0]);
+    fprintf(out, "    {\n    int lx = threadIdx.x %% %uu + %d;\n", run[0], first[0]);
     if (run[1] * run[2] > 1)
-        fprintf(out, "    int ly = threadIdx.x / %uu %% %uu + %u;\n", run[0], run[1], first[1]);
+        fprintf(out, "    int ly = threadIdx.x / %uu %% %uu + %d;\n", run[0], run[1], first[1]);
     else if (group->march != 1)
-        fprintf(out, "    const int ly = %u;\n", first[1]);
+        fprintf(out, "    const int ly = %d;\n", first[1]);
     if (run[2] > 1)
-        fprintf(out, "    int lz = threadIdx.x / %uu + %u;\n", run[0] * run[1], first[2]);
+        fprintf(out, "    int lz = threadIdx.x / %uu + %d;\n", run[0] * run[1], first[2]);
     else if (group->march != 2)
-        fprintf(out, "    const int lz = %u;\n", first[2]);
+        fprintf(out, "    const int lz = %d;\n", first[2]);
     for (uint32_t s = 0; s < group->stage_count; s++)
         if (moving >> s & 1)
             fprintf(out, "    unsigned int at_%u = (%s * %u + %s) * %u + lx;\n", s,
-                    group->march == 2 ? "0" : "lz", box(group, &group->stages[s], 1),
-                    group->march == 1 ? "0" : "ly", box(group, &group->stages[s], 0));
+                    group->march == 2 || group->stages[s].is_flat ? "0" : "lz",
+                    box(group, &group->stages[s], 1), group->march == 1 ? "0" : "ly",
+                    box(group, &group->stages[s], 0));
     fprintf(out, "#pragma unroll 1\n    for (unsigned int cell = threadIdx.x; cell < %uu; cell += %uu) {\n",
             run[0] * run[1] * run[2], threads);
     for (int d = 0; d < 3; d++)
         if (!d || d != group->march)
-            fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %u;\n", "xyz"[d], "xyz"[d],
+            fprintf(out, "    const int t%c = (int)(blockIdx.%c * %uu) + l%c - %d;\n", "xyz"[d], "xyz"[d],
                     group -> tile[d], "xyz"[d], stage -> low[d]);
     fprintf(out, "    (void)lx, (void)ly, (void)lz, (void)tx, (void)ty, (void)tz;\n");
 }
@@ -215,7 +218,8 @@ static void write_moves(const struct group *group, uint64_t moving, const uint32
     for (uint32_t s = 0; s < group->stage_count; s++) {
         if (!(moving >> s & 1)) continue;
         uint32_t x = box(group, &group->stages[s], 0), y = box(group, &group->stages[s], 1);
-        fprintf(out, ", at_%u += %uu", s, (by[2] * y + by[1]) * x + by[0]);
+        uint32_t layers = group->stages[s].is_flat ? 0 : by[2];
+        fprintf(out, ", at_%u += %uu", s, (layers * y + by[1]) * x + by[0]);
     }
 }
 
@@ -223,10 +227,11 @@ static void write_moves(const struct group *group, uint64_t moving, const uint32
 static void write_next_cell(const struct group *group, const struct group_stage *stage,
                             const struct stage_version *version, FILE *out)
 {
-    uint32_t threads = group->block[0], run[3], end[3];
+    uint32_t threads = group->block[0], run[3];
+    int32_t end[3];
     uint64_t moving = moving_tiles(group, stage, version);
     version_box(group, version, run);
-    for (int d = 0; d < 3; d++) end[d] = stage->low[d] - version->border_low[d] + run[d];
+    for (int d = 0; d < 3; d++) end[d] = stage->low[d] - version->border_low[d] + (int32_t)run[d];
     const uint32_t by[3] = {threads % run[0], run[1] * run[2] > 1 ? threads / run[0] % run[1] : 0,
                             run[2] > 1 ? threads / (run[0] * run[1]) : 0};
     fprintf(out, "    lx += %u", by[0]);
@@ -235,11 +240,11 @@ static void write_next_cell(const struct group *group, const struct group_stage 
     write_moves(group, moving, by, out);
     fprintf(out, ";\n");
     if (run[1] * run[2] == 1) return;
-    fprintf(out, "    if (lx >= %u) lx -= %u, ly++", end[0], run[0]);
+    fprintf(out, "    if (lx >= %d) lx -= %u, ly++", end[0], run[0]);
     write_moves(group, moving, (uint32_t[]){0u - run[0], 1, 0}, out);
     fprintf(out, ";\n");
     if (run[2] == 1) return;
-    fprintf(out, "    if (ly >= %u) ly -= %u, lz++", end[1], run[1]);
+    fprintf(out, "    if (ly >= %d) ly -= %u, lz++", end[1], run[1]);
     write_moves(group, moving, (uint32_t[]){0, 0u - run[1], 1}, out);
     fprintf(out, ";\n");
 }
@@ -299,13 +304,13 @@ static char *condition_text(isl_ast_build *build, __isl_take isl_set *set)
 }
 
 /* Whether it is in the tile, or in so much of the border. */
-static void write_inside(const struct group *group, const struct group_stage *stage, const uint32_t low[3],
-                         const uint32_t high[3], FILE *out)
+static void write_inside(const struct group *group, const struct group_stage *stage, const int32_t low[3],
+                         const int32_t high[3], FILE *out)
 {
     for (int d = 0; d < 3; d++) {
-        uint32_t first = stage->low[d] - low[d], end = stage->low[d] + group->tile[d] + high[d];
-        if (first) fprintf(out, " && l%c >= %u", "xyz"[d], first);
-        if (high[d] < stage->high[d]) fprintf(out, " && l%c < %u", "xyz"[d], end);
+        int32_t first = stage->low[d] - low[d], end = stage->low[d] + (int32_t)group->tile[d] + high[d];
+        if (first) fprintf(out, " && l%c >= %d", "xyz"[d], first);
+        if (high[d] < stage->high[d]) fprintf(out, " && l%c < %d", "xyz"[d], end);
     }
 }
 
@@ -321,7 +326,7 @@ static void write_own(const struct group *group, const struct remap *remap, cons
     } else {
         fprintf(out, "gx == tx && gy == ty && gz == tz");
     }
-    write_inside(group, stage, (uint32_t[3]){0}, (uint32_t[3]){0}, out);
+    write_inside(group, stage, (int32_t[3]){0}, (int32_t[3]){0}, out);
     fprintf(out, ";\n");
 }
 
@@ -456,22 +461,23 @@ static const struct group_stage *source_stage(const struct body *body, const str
     return group_stage_of(body->group, body->group->tiles[fetch->tile].member);
 }
 
-/* The cells of the source's stage begin before those of the load's: never negative. */
-static uint32_t shift_of(const struct body *body, const struct group_fetch *fetch, int d)
+/* The cells of the source's stage begin before those of the load's: never negative, unless the tile has all layers along z. A flat
+ * one's place has no layer. */
+static int32_t shift_of(const struct body *body, const struct group_fetch *fetch, int d)
 {
     const struct group_stage *from = source_stage(body, fetch),
                              *to = group_stage_of(body->group, body->member);
-    return (uint32_t)(fetch->offset[d] + (int32_t)from->low[d] - (int32_t)to->low[d]);
+    if (d == 2 && from->is_flat) return 0;
+    return fetch->offset[d] + from->low[d] - to->low[d];
 }
 
-uint32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch)
+int32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch)
 {
     const struct group *group = body->group;
     const struct group_stage *from = source_stage(body, fetch);
-    uint32_t shift[3];
+    int32_t shift[3], x = (int32_t)box(group, from, 0), y = (int32_t)box(group, from, 1);
     for (int d = 0; d < 3; d++) shift[d] = d && d == group->march ? 0 : shift_of(body, fetch, d);
-    return ((shift[2] * box(group, from, 1) + shift[1]) * box(group, from, 0) + shift[0]) *
-           body_fetch_bytes(body, fetch);
+    return ((shift[2] * y + shift[1]) * x + shift[0]) * (int32_t)body_fetch_bytes(body, fetch);
 }
 
 static void write_fetch(const struct body *body, uint32_t index, FILE *out)
@@ -485,7 +491,7 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
                 "            (unsigned int)__cvta_generic_to_shared(&tile_%u[at_%u",
                 body_tile_name(body, fetch), group->tiles[fetch->tile].kept_in,
                 (uint32_t)(from - group->stages));
-        if (group->march) write_ring_place(group, from, shift_of(body, fetch, group->march), out);
+        if (group->march) write_ring_place(group, from, (uint32_t)shift_of(body, fetch, group->march), out);
         fprintf(out, "]);\n");
     }
     if (body->served[index] != BODY_SERVED_ASKED) return;
@@ -495,8 +501,8 @@ static void write_fetch(const struct body *body, uint32_t index, FILE *out)
             condition ? condition : "#error");
     if (group->tiles[fetch->tile].is_masked) {
         fprintf(out, " ? made_%u[at_%u", group->tiles[fetch->tile].kept_in, (uint32_t)(from - group->stages));
-        if (group->march) write_ring_place(group, from, shift_of(body, fetch, group->march), out);
-        fprintf(out, " + %u] : 0", stage_code_distance(body, fetch) / body_fetch_bytes(body, fetch));
+        if (group->march) write_ring_place(group, from, (uint32_t)shift_of(body, fetch, group->march), out);
+        fprintf(out, " + %d] : 0", stage_code_distance(body, fetch) / (int32_t)body_fetch_bytes(body, fetch));
     }
     fprintf(out, ";\n");
     free(condition);

@@ -26,6 +26,6 @@ void stage_code_close_cells(const struct group *group, const struct stage_versio
 /* What remap_code_open does, for REMAP_CELLS: the thread that the cell runs, loads that are served. */
 uint32_t stage_code_open_member(const struct body *body, FILE *out);
 /* From the cell's own place in the tile to the place that the load is served from, in bytes. */
-uint32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch);
+int32_t stage_code_distance(const struct body *body, const struct group_fetch *fetch);
 
 #endif

@@ -43,20 +43,19 @@ static isl_set *blocks_of(const uint32_t low[3], const uint32_t end[3], isl_ctx 
     return read_set(ctx, "[z, y, x, 0, 0, 0]", from, to);
 }
 
-isl_map *stage_version_blocks(const struct group *group, const uint32_t border_low[3],
-                              const uint32_t border_high[3], isl_ctx *ctx)
+isl_map *stage_version_blocks(const struct group *group, const int32_t border_low[3],
+                              const int32_t border_high[3], isl_ctx *ctx)
 {
     char text[512];
     int length = snprintf(text, sizeof text, "{ F[0, 0, 0, tz, ty, tx] -> [bz, by, bx, 0, 0, 0] : ");
     for (int d = 0; d < 3; d++) {
         char axis = "xyz"[d];
-        uint32_t patch = group_patch(group, d);
-        uint32_t low = group_patch_border(group, border_low, d),
-                 high = group_patch_border(group, border_high, d);
+        int32_t patch = (int32_t)group_patch(group, d), low = group_patch_border(group, border_low, d),
+                high = group_patch_border(group, border_high, d);
         length += snprintf(text + length, sizeof text - (size_t)length,
-                           "%s%u b%c - %u <= t%c < %u b%c + %u and %d <= b%c < %u", d ? " and " : "", patch,
-                           axis, low, axis, patch, axis, patch + high, (int)(low - border_low[d]), axis,
-                           group_patches(group, d) + border_high[d] - high);
+                           "%s%d b%c - %d <= t%c < %d b%c + %d and %d <= b%c < %d", d ? " and " : "", patch,
+                           axis, low, axis, patch, axis, patch + high, low - border_low[d], axis,
+                           (int32_t)group_patches(group, d) + border_high[d] - high);
     }
     snprintf(text + length, sizeof text - (size_t)length, " }");
     return isl_map_read_from_str(ctx, text);

@@ -19,7 +19,7 @@
 
 struct stage_version {
     bool is_interior;
-    uint32_t border_low[3], border_high[3]; /* its boxes have so many cells before and behind the tile */
+    int32_t border_low[3], border_high[3]; /* its boxes have so many cells before and behind the tile */
     isl_set *cells;          /* { F[0, 0, 0, tz, ty, tx] }: in boxes of the blocks that run it */
     uint32_t low[3], end[3]; /* the blocks that are interior, x y z */
 };
@@ -30,8 +30,8 @@ bool stage_version_interior(const struct group *group, const struct group_stage 
                             struct stage_version *version);
 void stage_version_clear(struct stage_version *version);
 /* { F[0, 0, 0, tz, ty, tx] } of the cells -> { F[bz, by, bx, 0, 0, 0] } of the blocks that have them in such boxes. */
-__isl_give isl_map *stage_version_blocks(const struct group *group, const uint32_t border_low[3],
-                                         const uint32_t border_high[3], isl_ctx *ctx);
+__isl_give isl_map *stage_version_blocks(const struct group *group, const int32_t border_low[3],
+                                         const int32_t border_high[3], isl_ctx *ctx);
 /* The cells that run the member; NULL: all whose coordinates are a thread's. */
 __isl_give isl_set *stage_version_running(const struct group *group, uint32_t member);
 /* What the cells of an interior version do with the member. OTHER: neither is known for certain, and the version is none. */

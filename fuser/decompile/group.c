@@ -91,7 +91,7 @@ static void place_load(struct group_text *text, uint32_t instruction, struct dec
         if (fetch->to_member != text->member || fetch->to_instruction != instruction) continue;
         const char *element = tile_element(text, fetch);
         place->value = place->value ? arena_printf(text->arena, "%s or %s", place->value, element) : element;
-        if (fetch->covered) place->comment = "where a cell stored that; else the array";
+        if (!fetch->is_whole) place->comment = "where a cell stored that; else the array";
     }
     const struct group_tile_access *tiled = group_tile_access_of(group, text->member, instruction);
     if (tiled) place->value = arena_printf(text->arena, "tile%u[place]", tiled->tile);
@@ -227,7 +227,9 @@ static bool write_member(struct group_text *text, FILE *out, unsigned depth, con
 
 static void open_stage(const struct group *group, uint32_t stage, FILE *out)
 {
-    const uint32_t *low = group->stages[stage].low, *high = group->stages[stage].high, *tile = group->tile;
+    const int32_t *low = group->stages[stage].low, *high = group->stages[stage].high;
+    const uint32_t *tile = group->tile;
+    bool is_flat = group->stages[stage].is_flat;
     if (group->march)
         fprintf(out, "    /* its layer turn - %u along %c, if there is one */\n",
                 group->stages[stage].first_turn, "xyz"[group->march]);
@@ -237,7 +239,8 @@ static void open_stage(const struct group *group, uint32_t stage, FILE *out)
             tile[1], tile[2]);
     if (is_recomputed(group, group->stages[stage].first_member))
         fprintf(out, " and of a border of %u+%u, %u+%u, %u+%u around it", low[0], high[0], low[1], high[1],
-                low[2], high[2]);
+                low[2], is_flat ? 0 : high[2]);
+    if (is_flat) fprintf(out, ", of one layer");
     fprintf(out, ") {");
 }
 

@@ -83,7 +83,7 @@ uint32_t group_patches(const struct group *group, int d)
     return d && d == group->march ? group->cells[d] : group->grid[d];
 }
 
-uint32_t group_patch_border(const struct group *group, const uint32_t border[3], int d)
+int32_t group_patch_border(const struct group *group, const int32_t border[3], int d)
 {
     return d && d == group->march ? 0 : border[d];
 }

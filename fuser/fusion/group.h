@@ -104,14 +104,25 @@ struct group_exit {
  * comes after the turn. A stage's tiles are rings of layers (halo_march.h). */
 struct group_stage {
     uint32_t first_member, member_count;
-    uint32_t low[3], high[3];             /* cells of the border before and behind the tile */
-    uint32_t dense_low[3], dense_high[3]; /* of the part of it that runs in every tile: at most those */
-    double sparse;                        /* cells that run beyond it, as a share of all */
-    uint32_t first_turn;                  /* marching: in which it runs the first layer of its box */
-    uint32_t ring; /* marching: layers that its tiles hold; layer l of the box lies in place l % ring */
+    /* Cells of the border before and behind the tile: below 0 where the stage's box ends within the tile. Of the part of it that runs
+     * in every tile: at most those. */
+    int32_t low[3], high[3], dense_low[3], dense_high[3];
+    bool is_flat;        /* the tile has all layers of cells along z, the stage's box one: halo.h, rule 9 */
+    double sparse;       /* cells that run beyond it, as a share of all */
+    uint32_t first_turn; /* marching: in which it runs the first layer of its box */
+    uint32_t ring;       /* marching: layers that its tiles hold; layer l of the box lies in place l % ring */
     /* of a recomputed small member: how often its threads run again, as time goes; 0: the border tells */
     double repeats;
 };
+/* Cells of its box along d, in a tile of so many; and of the dense part. */
+static inline uint32_t group_stage_extent(const struct group_stage *stage, const uint32_t tile[3], int d)
+{
+    return (uint32_t)((int32_t)tile[d] + stage->low[d] + stage->high[d]);
+}
+static inline uint32_t group_stage_dense(const struct group_stage *stage, const uint32_t tile[3], int d)
+{
+    return (uint32_t)((int32_t)tile[d] + stage->dense_low[d] + stage->dense_high[d]);
+}
 struct group_tile { /* what a store leaves in shared memory: one element for every cell of its stage */
     uint32_t member, instruction, bytes;
     /* The tile that has room for it: itself, or that of another store of the member, as no thread makes both (the two branches of
@@ -125,7 +136,8 @@ struct group_tile { /* what a store leaves in shared memory: one element for eve
 struct group_fetch {
     uint32_t to_member, to_instruction, tile;
     int32_t offset[3];
-    isl_set *covered; /* the cells for which the tile has it, the others load; NULL: all that load */
+    isl_set *covered; /* the cells for which the tile has it; NULL: all that load */
+    bool is_whole;    /* the load's fetches have, together, what each cell loads: none goes to memory */
 };
 
 /* Members whose loops run together. The first and the last have loops, each that has any as many of them, in
@@ -332,7 +344,7 @@ const char *group_fusion(const struct group *group);
  * many of these there are. */
 uint32_t group_patch(const struct group *group, int d);
 uint32_t group_patches(const struct group *group, int d);
-uint32_t group_patch_border(const struct group *group, const uint32_t border[3], int d);
+int32_t group_patch_border(const struct group *group, const int32_t border[3], int d);
 const struct group_stage *group_stage_of(const struct group *group, uint32_t member);
 const struct expansion *group_expansion_of(const struct group *group, uint32_t member); /* or NULL */
 const struct line_cut *group_cut_of(const struct group *group, uint32_t member);        /* or NULL */

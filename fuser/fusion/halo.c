@@ -114,7 +114,7 @@ static bool spread_member(struct halo *halo, uint32_t member)
     if (last && isl_map_is_single_valued(spread->cells) != isl_bool_true)
         return halo_refuse(halo, last->writers[0].store, last->load,
                            "one place of the tile would need two values");
-    return true;
+    return !halo->layers || spread->is_flat || halo_clip_layers(halo, spread);
 }
 
 static const struct placed_access *store_of(const struct halo *halo, const struct group_tile *tile)
@@ -186,8 +186,10 @@ static bool sort_fetches(struct halo *halo)
             if (group->fetches[k].to_member == load->member &&
                 group->fetches[k].to_instruction == load->access->instruction)
                 add_fetch(group, sorted, first, &count, &group->fetches[k]);
-        if (count == first + 1 && !halo->loads[i].rest && !group->tiles[sorted[first].tile].is_masked)
-            sorted[first].covered = isl_set_free(sorted[first].covered);
+        bool is_whole = !halo->loads[i].rest;
+        for (uint32_t k = first; k < count; k++) is_whole &= !group->tiles[sorted[k].tile].is_masked;
+        for (uint32_t k = first; k < count; k++) sorted[k].is_whole = is_whole;
+        if (count == first + 1 && is_whole) sorted[first].covered = isl_set_free(sorted[first].covered);
     }
     if (!sorted) return false;
     group->fetches = sorted;
@@ -380,7 +382,11 @@ static void find_stages(struct halo *halo)
             stage->sparse = sparse_share(halo, spread);
             if (spread->is_recomputed && spread->is_small) stage->repeats = repeats_of(halo, m);
         }
-        group->stages[group->stage_count - 1].member_count++;
+        struct group_stage *stage = &group->stages[group->stage_count - 1];
+        stage->is_flat = spread->is_flat && (stage->is_flat || !stage->member_count);
+        if (!stage->is_flat && halo->layers && !spread->is_recomputed)
+            stage->high[2] = stage->dense_high[2] = 0;
+        stage->member_count++;
         halo->space->stages[m] = group->stage_count - 1;
     }
 }

@@ -31,6 +31,8 @@
  * (copies of a periodic border read only the edges), it is their places alone.
  * 8. Of two stores that are each made exactly once, and write elements of both in different cells (the sides of a border at a corner),
  * the last one is made there alone, since blocks have no order. Loads that come between are served from tiles.
+ * 9. Where members have a few cells along z, a tile has all of them, and one that has but one there is flat: its place in the tile is
+ * that of x and y alone, and is run once for all (the components of a field, and what is computed once for them).
  *
  * Where that fails and members iterate loops, these are expanded (expansion.h): their iterations become cells
  * along z. Then what an iteration of q reads of other threads' iterations of p is what a cell reads of other

@@ -10,15 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-__isl_give isl_map *halo_placed(__isl_keep isl_map *needed, const int64_t offset[3])
+__isl_give isl_map *halo_place_of(const struct spread *p, isl_ctx *ctx, const int64_t offset[3])
 {
-    return isl_map_apply_domain(isl_map_copy(needed),
-                                halo_source_translation(isl_map_get_ctx(needed), offset));
+    isl_map *place = halo_source_translation(ctx, offset);
+    return p->is_flat ? isl_map_apply_range(halo_source_flatten(ctx), place) : place;
+}
+
+__isl_give isl_map *halo_placed(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
+{
+    return isl_map_apply_domain(isl_map_copy(needed), halo_place_of(p, isl_map_get_ctx(needed), offset));
 }
 
 bool halo_is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
 {
-    isl_map *wanted = halo_placed(needed, offset);
+    isl_map *wanted = halo_placed(p, needed, offset);
     isl_map *held = isl_map_intersect_domain(isl_map_copy(p->cells), isl_map_domain(isl_map_copy(wanted)));
     bool is = isl_map_is_subset(held, wanted) == isl_bool_true;
     isl_map_free(wanted);
@@ -73,6 +78,7 @@ static isl_stat probe_part(__isl_take isl_basic_map *part, void *user)
                             ? isl_basic_set_sample_point(isl_basic_map_wrap(isl_basic_map_copy(part)))
                             : NULL;
     if (sample && read_point(sample, probe->place, probe->cell)) {
+        if (probe->p->is_flat) probe->place[3] = 0;
         isl_map *around = isl_map_copy(probe->p->cells);
         for (unsigned d = 0; d < DIMENSIONS; d++) {
             int nearby = d < 3 ? 0 : HALO_NEARBY;
@@ -120,9 +126,10 @@ __isl_give isl_map *halo_periodic_places(const struct halo *halo, uint32_t membe
     return isl_map_read_from_str(halo->space->ctx, text);
 }
 
-static bool is_among(__isl_keep isl_map *needed, const int64_t offset[3], __isl_keep isl_map *places)
+static bool is_among(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3],
+                     __isl_keep isl_map *places)
 {
-    isl_map *wanted = places ? halo_placed(needed, offset) : NULL;
+    isl_map *wanted = places ? halo_placed(p, needed, offset) : NULL;
     bool is = !places || isl_map_is_subset(wanted, places) == isl_bool_true;
     isl_map_free(wanted);
     return is;
@@ -138,10 +145,10 @@ static bool find_nearest(const struct halo *halo, const struct probe *probe, __i
                 for (int64_t x = -HALO_NEARBY; x <= HALO_NEARBY; x++) {
                     if (llabs(x) + llabs(y) + llabs(z) != distance) continue;
                     if ((x && !is_extended(halo, 0)) || (y && !is_extended(halo, 1)) ||
-                        (z && !is_extended(halo, 2)))
+                        (z && (probe->p->is_flat || !is_extended(halo, 2))))
                         continue;
                     offset[0] = x, offset[1] = y, offset[2] = z;
-                    if (!is_taken(probe, offset) && is_among(needed, offset, places) &&
+                    if (!is_taken(probe, offset) && is_among(probe->p, needed, offset, places) &&
                         halo_is_free(probe->p, needed, offset))
                         return true;
                 }

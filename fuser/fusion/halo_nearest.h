@@ -6,8 +6,10 @@
 
 #include "fuser/fusion/halo_parts.h"
 
+/* { cell of the reader -> place of what lies offset away from it }: a flat writer's has no layer. */
+__isl_give isl_map *halo_place_of(const struct spread *p, isl_ctx *ctx, const int64_t offset[3]);
 /* { place in the tile -> cell that runs there }, where what is needed of a cell lies offset away from it. */
-__isl_give isl_map *halo_placed(__isl_keep isl_map *needed, const int64_t offset[3]);
+__isl_give isl_map *halo_placed(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3]);
 /* The places that far away are free, or hold these very cells. */
 bool halo_is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3]);
 /* { place -> cell }, as if the member's own cells followed each other in every direction: what others need of

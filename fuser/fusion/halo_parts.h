@@ -6,8 +6,9 @@
 
 #include "fuser/fusion/space.h"
 
-enum { HALO_NEARBY = 2 }; /* cells along each dimension to a place that is chosen freely */
-struct halo_served {      /* cells that a load needed, and where they have their places */
+enum { HALO_MOST_LAYERS = 8 }; /* rule 9 */
+enum { HALO_NEARBY = 2 };      /* cells along each dimension to a place that is chosen freely */
+struct halo_served {           /* cells that a load needed, and where they have their places */
     isl_map *needed;
     int64_t offset[3];
     struct halo_served *next;
@@ -16,9 +17,9 @@ struct spread {     /* one member */
     isl_map *cells; /* { F -> F }: the thread, as a cell, that a cell runs */
     isl_map
         *threads; /* { F -> F }: of a small member, its own cells -> its threads; NULL: they are the same */
-    uint32_t low[3], high[3], dense_low[3], dense_high[3];
+    int32_t low[3], high[3], dense_low[3], dense_high[3]; /* of its stage's box */
     isl_set *sparse; /* { F }: places that run beyond the dense border, some of them within; NULL: none */
-    bool is_recomputed, is_small;
+    bool is_recomputed, is_small, is_flat;
     struct halo_served *served;
     isl_map *periodic; /* { place -> cell }: halo_serve.c */
 };
@@ -50,6 +51,7 @@ struct halo {
     uint32_t load_count;
     struct halo_twin *twins;
     uint32_t twin_count;
+    uint32_t layers; /* rule 9: along z; 0: no member is flat */
 };
 
 static inline const struct access_summary *halo_summary(const struct halo *halo, uint32_t member)
@@ -89,6 +91,8 @@ __isl_give isl_set *halo_storing(const struct halo *halo, uint32_t member);
 /* --- halo_serve.c */
 /* Gives what the load reads of the writer places in its tile, fetches, and the cells that fill them. */
 bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_writer *writer);
+/* Rule 9: the member's border along z has no layer in which it runs no cell. False: isl gave up. */
+bool halo_clip_layers(const struct halo *halo, struct spread *spread);
 /* Tiles of twins of stores that have some. */
 bool halo_add_twins(struct halo *halo);
 void halo_clear_spread(struct spread *spread);

@@ -21,13 +21,13 @@ static uint32_t tile_of(const struct halo *halo, const struct placed_access *sto
 }
 
 /* low, high: of p; so much and more, as q has its border there, and what it needs lies offset away. */
-static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], const uint32_t q_high[3],
-                  const int64_t offset[3])
+static void widen(const struct spread *p, int32_t low[3], int32_t high[3], const int32_t q_low[3],
+                  const int32_t q_high[3], const int64_t offset[3])
 {
-    for (int d = 0; d < 3; d++) {
-        int64_t before = (int64_t)q_low[d] - offset[d], behind = (int64_t)q_high[d] + offset[d];
-        if (before > (int64_t)low[d]) low[d] = (uint32_t)before;
-        if (behind > (int64_t)high[d]) high[d] = (uint32_t)behind;
+    for (int d = 0; d < (p->is_flat ? 2 : 3); d++) {
+        int64_t before = q_low[d] - offset[d], behind = q_high[d] + offset[d];
+        if (before > low[d]) low[d] = (int32_t)before;
+        if (behind > high[d]) high[d] = (int32_t)behind;
     }
 }
 
@@ -35,7 +35,7 @@ static void widen(uint32_t low[3], uint32_t high[3], const uint32_t q_low[3], co
 static bool add_sparse(struct spread *p, __isl_take isl_set *cells, const int64_t offset[3])
 {
     if (!cells) return false;
-    isl_set *sparse = isl_set_apply(cells, halo_source_translation(isl_set_get_ctx(cells), offset));
+    isl_set *sparse = isl_set_apply(cells, halo_place_of(p, isl_set_get_ctx(cells), offset));
     p->sparse = p->sparse ? isl_set_coalesce(isl_set_union(p->sparse, sparse)) : sparse;
     return p->sparse;
 }
@@ -46,14 +46,14 @@ static bool spread_to(const struct halo *halo, struct spread *p, const struct sp
                       __isl_keep isl_map *needed, const int64_t offset[3])
 {
     const double few = 1.0 / 16;
-    const uint32_t *all = halo->group->cells;
+    const uint32_t *all = halo->group->cells, layers = halo->layers ? 1 : all[2];
     bool is_same = !offset[0] && !offset[1] && !offset[2], is_done = true;
     isl_set *cells = isl_map_domain(isl_map_copy(needed));
-    widen(p->low, p->high, q->low, q->high, offset);
-    if (halo_source_set_count(cells) <= few * all[0] * all[1] * all[2]) {
+    widen(p, p->low, p->high, q->low, q->high, offset);
+    if (halo_source_set_count(cells) <= few * all[0] * all[1] * layers) {
         if (!is_same || q->is_recomputed) is_done = add_sparse(p, isl_set_copy(cells), offset);
     } else {
-        widen(p->dense_low, p->dense_high, q->dense_low, q->dense_high, offset);
+        widen(p, p->dense_low, p->dense_high, q->dense_low, q->dense_high, offset);
         if (q->sparse)
             is_done = add_sparse(p, isl_set_intersect(isl_set_copy(cells), isl_set_copy(q->sparse)), offset);
     }
@@ -77,7 +77,8 @@ static bool add_fetch(struct halo *halo, const struct placed_access *store, cons
                              load->access->instruction,
                              tile_of(halo, store),
                              {(int32_t)offset[0], (int32_t)offset[1], (int32_t)offset[2]},
-                             covered};
+                             covered,
+                             false};
     return covered;
 }
 
@@ -86,7 +87,7 @@ static bool serve_at(struct halo *halo, const struct placed_access *store, const
                      __isl_take isl_map *needed, const int64_t offset[3], bool is_new)
 {
     struct spread *p = &halo->spreads[store->member];
-    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, halo_placed(needed, offset)));
+    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, halo_placed(p, needed, offset)));
     bool is_spread = spread_to(halo, p, &halo->spreads[load->member], needed, offset);
     return is_spread && p->cells &&
            add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
@@ -169,8 +170,8 @@ static bool serve_mostly_at(struct halo *halo, const struct placed_access *store
 {
     if (halo_is_free(&halo->spreads[store->member], needed, offset))
         return serve_all(halo, store, load, needed, offset);
-    isl_map *held =
-        isl_map_intersect(isl_map_copy(needed), halo_source_translation(isl_map_get_ctx(needed), offset));
+    isl_map *held = isl_map_intersect(
+        isl_map_copy(needed), halo_place_of(&halo->spreads[store->member], isl_map_get_ctx(needed), offset));
     needed = isl_map_subtract(needed, isl_map_copy(held));
     if (serve_at(halo, store, load, held, offset, true)) return serve_nearest(halo, store, load, needed);
     isl_map_free(needed);
@@ -191,11 +192,31 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_wri
         is_served = serve_at(halo, writer->store, load->load, needed, before->offset, false);
     else if (p->is_small || q->is_small)
         is_served = serve_nearest(halo, writer->store, load->load, needed);
-    else if (halo_source_place(writer->source, offset))
+    else if (halo_source_place(writer->source, p->is_flat, offset))
         is_served = serve_mostly_at(halo, writer->store, load->load, needed, offset);
+    else if (halo->layers) /* each component's is one, and near */
+        is_served = serve_nearest(halo, writer->store, load->load, needed);
     else
         isl_map_free(needed);
     return is_served || halo_refuse(halo, writer->store, load->load, "they lie at no bounded distance");
+}
+
+static void clip(int32_t *dense, int32_t *border, int64_t cells)
+{
+    if (*border > cells) *border = cells > 0 ? (int32_t)cells : 0;
+    if (*dense > *border) *dense = *border;
+}
+
+bool halo_clip_layers(const struct halo *halo, struct spread *spread)
+{
+    int64_t first, last;
+    isl_set *places = isl_map_domain(isl_map_copy(spread->cells));
+    bool is_known = halo_source_range(places, 2, &first, &last);
+    isl_set_free(places);
+    if (!is_known) return false;
+    clip(&spread->dense_low[2], &spread->low[2], -first);
+    clip(&spread->dense_high[2], &spread->high[2], last + 1 - (int64_t)halo->layers);
+    return true;
 }
 
 bool halo_add_twins(struct halo *halo)

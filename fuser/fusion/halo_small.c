@@ -16,14 +16,55 @@ static uint64_t threads_of(const struct access_summary *summary)
     return remap_threads(summary->grid, summary->block);
 }
 
+/* Along z, of its cells that do anything; 0: isl gave up. */
+static uint32_t layers_of(const struct halo *halo, uint32_t member)
+{
+    int64_t first, last;
+    isl_set *own = isl_map_domain(isl_map_intersect_range(
+        isl_map_copy(halo->space->maps[member]), isl_set_copy(halo_summary(halo, member)->effective)));
+    bool is_known = halo_source_range(own, 2, &first, &last);
+    isl_set_free(own);
+    return is_known && last < INT32_MAX ? (uint32_t)(last + 1) : 0;
+}
+
+/* Rule 9: what has one layer of so few has a cell of it for all of them. */
+static void find_flat(struct halo *halo, uint64_t most)
+{
+    uint32_t layers = 1;
+    for (uint32_t m = 0; m < halo->group->member_count; m++) {
+        if (threads_of(halo_summary(halo, m)) <= most / SMALL_PART) continue;
+        uint32_t own = layers_of(halo, m);
+        if (own > layers || !own) layers = own ? own : UINT32_MAX;
+    }
+    for (uint32_t m = 0; layers > 1 && layers <= HALO_MOST_LAYERS && m < halo->group->member_count; m++) {
+        bool is_small = layers * threads_of(halo_summary(halo, m)) <= most / SMALL_PART;
+        halo->spreads[m].is_flat = !is_small && layers_of(halo, m) == 1;
+        if (halo->spreads[m].is_flat) halo->layers = layers;
+    }
+}
+
+/* Small members may have cells beyond the layers of the others, and a launch layers of threads that do nothing. */
+static void set_layers(struct halo *halo)
+{
+    for (uint32_t m = 0; halo->layers && m < halo->group->member_count; m++) {
+        uint32_t own = layers_of(halo, m);
+        if (own > halo->layers) halo->layers = own;
+    }
+    if (halo->layers) halo->group->cells[2] = halo->layers;
+    for (uint32_t m = 0; m < halo->group->member_count; m++)
+        if (halo->spreads[m].is_flat)
+            halo->spreads[m].high[2] = halo->spreads[m].dense_high[2] = 1 - (int32_t)halo->layers;
+}
+
 static void find_small(struct halo *halo)
 {
     uint64_t most = 0;
     for (uint32_t m = 0; m < halo->group->member_count; m++)
         if (threads_of(halo_summary(halo, m)) > most) most = threads_of(halo_summary(halo, m));
+    find_flat(halo, most);
     for (uint32_t m = 0; m < halo->group->member_count; m++)
-        halo->spreads[m].is_small =
-            !group_expansion_of(halo->group, m) && threads_of(halo_summary(halo, m)) <= most / SMALL_PART;
+        halo->spreads[m].is_small = !group_expansion_of(halo->group, m) && !halo->spreads[m].is_flat &&
+                                    threads_of(halo_summary(halo, m)) <= most / SMALL_PART;
 }
 
 /* Its threads, by the cells that have their coordinates. */
@@ -108,7 +149,7 @@ static __isl_give isl_map *places(const struct halo *halo, uint32_t member, __is
 static bool is_near(__isl_keep isl_map *meeting)
 {
     int64_t offset[3];
-    if (!halo_source_place(meeting, offset)) return false;
+    if (!halo_source_place(meeting, false, offset)) return false;
     for (int d = 0; d < 3; d++)
         if (llabs(offset[d]) > HALO_NEARBY) return false;
     isl_map *near =
@@ -184,9 +225,9 @@ static void cover(struct halo *halo, __isl_take isl_set *cells)
 bool halo_place_members(struct halo *halo)
 {
     struct space *space = halo->space;
-    find_small(halo);
     for (uint32_t m = 0; m < space->member_count; m++)
         if (!space_place(space, m, REMAP_GLOBAL)) return false;
+    find_small(halo);
     for (int d = 0; d < 3; d++) {
         halo->group->cells[d] = 1;
         for (uint32_t m = 0; m < space->member_count; m++) {
@@ -199,5 +240,6 @@ bool halo_place_members(struct halo *halo)
         if (!place_small(halo, m)) return false;
         cover(halo, isl_map_domain(isl_map_copy(space->maps[m])));
     }
+    set_layers(halo);
     return true;
 }

@@ -37,6 +37,11 @@ __isl_give isl_map *halo_source_translation(isl_ctx *ctx, const int64_t offset[3
     return isl_map_from_multi_aff(moved);
 }
 
+__isl_give isl_map *halo_source_flatten(isl_ctx *ctx)
+{
+    return isl_map_read_from_str(ctx, "{ F[bz, by, bx, z, y, x] -> F[bz, by, bx, 0, y, x] }");
+}
+
 static int64_t distance(const int64_t offset[3])
 {
     int64_t sum = 0;
@@ -44,14 +49,23 @@ static int64_t distance(const int64_t offset[3])
     return sum;
 }
 
-bool halo_source_extent(__isl_keep isl_set *set, int d, int64_t *cells)
+bool halo_source_range(__isl_keep isl_set *set, int d, int64_t *first, int64_t *last)
 {
     isl_val *least = isl_set_dim_min_val(isl_set_copy(set), CELL_Z + 2 - d);
     isl_val *most = isl_set_dim_max_val(isl_set_copy(set), CELL_Z + 2 - d);
     bool is_known = least && most && isl_val_is_int(least) && isl_val_is_int(most);
-    *cells = is_known ? isl_val_get_num_si(most) - isl_val_get_num_si(least) + 1 : 0;
+    *first = is_known ? isl_val_get_num_si(least) : 0;
+    *last = is_known ? isl_val_get_num_si(most) : -1;
     isl_val_free(least);
     isl_val_free(most);
+    return is_known;
+}
+
+bool halo_source_extent(__isl_keep isl_set *set, int d, int64_t *cells)
+{
+    int64_t first, last;
+    bool is_known = halo_source_range(set, d, &first, &last);
+    *cells = last - first + 1;
     return is_known;
 }
 
@@ -124,7 +138,7 @@ static bool is_most(const struct translations *all)
     return is;
 }
 
-bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
+static bool find_place(__isl_keep isl_map *source, int64_t offset[3])
 {
     struct translations all = {.source = source};
     isl_set *deltas = isl_map_deltas(isl_map_copy(source));
@@ -140,6 +154,16 @@ bool halo_source_place(__isl_keep isl_map *source, int64_t offset[3])
     }
     memcpy(offset, all.best.offset, sizeof all.best.offset);
     return status == isl_stat_ok && all.best.cells > 0 && is_most(&all);
+}
+
+bool halo_source_place(__isl_keep isl_map *source, bool is_flat, int64_t offset[3])
+{
+    if (!is_flat) return find_place(source, offset);
+    isl_map *flat = isl_map_coalesce(
+        isl_map_apply_domain(isl_map_copy(source), halo_source_flatten(isl_map_get_ctx(source))));
+    bool is_found = find_place(flat, offset);
+    isl_map_free(flat);
+    return is_found;
 }
 
 bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint32_t width,

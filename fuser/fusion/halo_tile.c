@@ -38,7 +38,7 @@ static const double MARCH_THREADS_AT_ONCE = 132 * 1024, LAST_WAVE = 0.25, WAITIN
 static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
     uint64_t cells = 1;
-    for (int d = 0; d < 3; d++) cells *= tile[d] + stage->low[d] + stage->high[d];
+    for (int d = 0; d < 3; d++) cells *= group_stage_extent(stage, tile, d);
     return cells;
 }
 
@@ -46,7 +46,7 @@ static uint64_t stage_cells(const struct group_stage *stage, const uint32_t tile
 static uint64_t kept_cells(const struct group_stage *stage, const uint32_t tile[3], int march)
 {
     uint64_t cells = stage_cells(stage, tile);
-    return march ? cells / (tile[march] + stage->low[march] + stage->high[march]) * stage->ring : cells;
+    return march ? cells / group_stage_extent(stage, tile, march) * stage->ring : cells;
 }
 
 static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3], int march)
@@ -66,7 +66,7 @@ static uint64_t shared_bytes(const struct group *group, const uint32_t tile[3], 
 static double run_cells(const struct group_stage *stage, const uint32_t tile[3])
 {
     double cells = 1, own = (double)tile[0] * tile[1] * tile[2];
-    for (int d = 0; d < 3; d++) cells *= tile[d] + stage->dense_low[d] + stage->dense_high[d];
+    for (int d = 0; d < 3; d++) cells *= group_stage_dense(stage, tile, d);
     return cells + stage->sparse * own;
 }
 
@@ -76,6 +76,7 @@ static double share_of_cells(const struct group *group, uint32_t member)
     const struct access_summary *summary = group->members[member].summary;
     double cells = (double)group->cells[0] * group->cells[1] * group->cells[2];
     double threads = (double)remap_threads(summary->grid, summary->block);
+    if (group_stage_of(group, member)->is_flat) cells /= group->cells[2];
     return threads < SMALL_SHARE * cells ? threads / cells : 1;
 }
 
@@ -89,7 +90,15 @@ static double stage_members(const struct group *group, const struct group_stage 
 
 static bool stage_has_border(const struct group_stage *stage, int d)
 {
-    return stage->dense_low[d] || stage->dense_high[d];
+    return stage->dense_low[d] > 0 || stage->dense_high[d] > 0;
+}
+
+/* Its tiles have all layers, so that the stages of one have them once: halo.h, rule 9. */
+static bool has_flat(const struct group *group)
+{
+    for (uint32_t s = 0; s < group->stage_count; s++)
+        if (group->stages[s].is_flat) return true;
+    return false;
 }
 
 static bool has_border(const struct group *group, int d)
@@ -154,10 +163,11 @@ static bool best_shape(struct group *group, uint32_t cells, int rows)
     double best = 0;
     uint32_t most_x = power_above(group->cells[0]), most_y = power_above(group->cells[1]);
     uint32_t least_x = most_x < TILE_LEAST_X ? most_x : TILE_LEAST_X;
+    bool is_flat = has_flat(group);
     for (uint32_t x = least_x; x <= most_x && x <= cells; x *= 2)
         for (uint32_t y = 1; y <= most_y && x * y <= cells; y *= 2) {
-            uint32_t tile[3] = {x, y, cells / (x * y)};
-            if (tile[2] > power_above(group->cells[2])) continue;
+            uint32_t tile[3] = {x, y, is_flat ? group->cells[2] : cells / (x * y)};
+            if (tile[2] > power_above(group->cells[2]) || x * y * tile[2] > cells) continue;
             double cost = work(group, tile, rows);
             if (shared_bytes(group, tile, 0) > TILE_SHARED_BYTES || (best && cost >= best)) continue;
             best = cost;
@@ -203,7 +213,7 @@ static uint32_t layer_cells(const struct group *group, const struct march *march
     uint64_t most = 1;
     for (uint32_t s = 0; s < group->stage_count; s++) {
         const struct group_stage *stage = &group->stages[s];
-        uint64_t layers = march->tile[march->axis] + stage->low[march->axis] + stage->high[march->axis];
+        uint64_t layers = group_stage_extent(stage, march->tile, march->axis);
         uint64_t cells = stage_cells(stage, march->tile) / layers;
         if (cells > most) most = cells;
     }
@@ -254,7 +264,7 @@ static struct march choose_march(struct group *group, int rows)
     struct march best = {0}, march = {.axis = group->cells[2] > 1 ? 2 : 1};
     uint32_t most_x = power_above(group->cells[0]),
              most_y = march.axis == 2 ? power_above(group->cells[1]) : 1;
-    if (rows == march.axis || !halo_march_order(group, march.axis)) return best;
+    if (rows == march.axis || has_flat(group) || !halo_march_order(group, march.axis)) return best;
     for (uint32_t x = TILE_LEAST_X; x <= most_x && x <= MARCH_MOST_CELLS; x *= 2)
         for (uint32_t y = 1; y <= most_y && x * y <= MARCH_MOST_CELLS; y *= 2) {
             march.tile[0] = x;

@@ -2,9 +2,11 @@
  * See rows.h. */
 #include "fuser/fusion/rows.h"
 #include "fuser/access/line.h"
+#include "fuser/fusion/halo_parts.h"
 #include "fuser/solver/quota.h"
 
 #include <isl/aff.h>
+#include <isl/ilp.h>
 #include <isl/point.h>
 #include <isl/val.h>
 #include <stdlib.h>
@@ -40,17 +42,21 @@ static const struct access_summary *summary_of(const struct row_guess *guess, ui
 
 /* --- what can be cut ---------------------------------------------------------------------------------------- */
 
-static bool find_lines(struct row_guess *guess)
+static uint64_t threads_of(const struct row_guess *guess, uint32_t member)
+{
+    return remap_threads(summary_of(guess, member)->grid, summary_of(guess, member)->block);
+}
+
+/* Of members that have so many threads that `layers` of them are no small member. */
+static bool find_lines(struct row_guess *guess, uint32_t layers)
 {
     uint64_t most = 0;
     bool has_line = false;
-    for (uint32_t m = 0; m < guess->group->member_count; m++) {
-        uint64_t threads = remap_threads(summary_of(guess, m)->grid, summary_of(guess, m)->block);
-        if (threads > most) most = threads;
-    }
+    for (uint32_t m = 0; m < guess->group->member_count; m++)
+        if (threads_of(guess, m) > most) most = threads_of(guess, m);
     for (uint32_t m = 0; m < guess->group->member_count; m++) {
         const struct access_summary *summary = summary_of(guess, m);
-        if (!line_is(summary) || remap_threads(summary->grid, summary->block) <= most / ROWS_SMALL_PART)
+        if (guess->lines[m] || !line_is(summary) || layers * threads_of(guess, m) <= most / ROWS_SMALL_PART)
             continue;
         guess->lines[m] = line_analyse(summary);
         if (!guess->lines[m]) return false;
@@ -81,6 +87,18 @@ static bool find_jumps(struct row_guess *guess)
         }
     }
     return found;
+}
+
+/* What jumps after whole layers alone has the rows of another member, where these make up a layer. */
+static void split_layers(struct row_guess *guess)
+{
+    for (uint32_t m = 0; m < guess->group->member_count; m++)
+        for (uint32_t other = 0; other < guess->group->member_count; other++) {
+            struct row_shape *shape = &guess->shapes[m];
+            uint32_t row = guess->shapes[other].row;
+            if (shape->row && !shape->rows && row && row < shape->row && shape->row % row == 0)
+                *shape = (struct row_shape){row, shape->row / row};
+        }
 }
 
 static struct row_pitch *pitch_of(const struct row_guess *guess, uint32_t array)
@@ -302,14 +320,86 @@ static bool cut(const struct group *group, struct bound_launch *launch, struct g
     return true;
 }
 
+/* Threads up to the last one that does anything. */
+static uint64_t effective_threads(const struct access_summary *summary)
+{
+    isl_local_space *threads = isl_local_space_from_space(isl_set_get_space(summary->effective));
+    isl_aff *number =
+        isl_aff_set_coefficient_si(isl_aff_zero_on_domain(threads), isl_dim_in, 2, (int)summary->block[0]);
+    number = isl_aff_set_coefficient_si(number, isl_dim_in, 5, 1);
+    isl_val *last = isl_set_max_val(summary->effective, number);
+    isl_aff_free(number);
+    uint64_t count = last && isl_val_is_int(last) ? (uint64_t)isl_val_get_num_si(last) + 1 : 0;
+    isl_val_free(last);
+    return count;
+}
+
+/* Of the member that has most; 1: none is known to have any. */
+static uint32_t layers_of(const struct row_guess *guess)
+{
+    uint64_t most = 1;
+    for (uint32_t m = 0; m < guess->group->member_count; m++) {
+        const struct access_summary *summary = summary_of(guess, m);
+        uint64_t cells = (uint64_t)guess->shapes[m].row * guess->shapes[m].rows,
+                 layers = cells ? (effective_threads(summary) + cells - 1) / cells : 1;
+        if (!guess->lines[m]) layers = (uint64_t)summary->grid[2] * summary->block[2];
+        if (layers > most) most = layers;
+    }
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+static bool are_layers(uint64_t all, uint64_t rows)
+{
+    return rows > 1 && rows < all && all % rows == 0 && all / rows <= HALO_MOST_LAYERS;
+}
+
+/* Where layers follow each other as rows do, no jump tells how many rows one has: the member does that has but one layer, as many
+ * rows or some more or less (what lies between rows, and beside them). */
+static uint32_t rows_of_flat(const struct row_guess *guess, uint32_t flat, uint32_t member)
+{
+    const struct row_shape *shape = &guess->shapes[member], *of = &guess->shapes[flat];
+    if (!shape->row || shape->rows || !of->row) return 0;
+    uint64_t rows = (effective_threads(summary_of(guess, flat)) + of->row - 1) / of->row,
+             all = (effective_threads(summary_of(guess, member)) + shape->row - 1) / shape->row;
+    for (uint64_t more = 0; more <= ROWS_NEAR; more++) {
+        if (are_layers(all, rows - more)) return (uint32_t)(rows - more);
+        if (are_layers(all, rows + more)) return (uint32_t)(rows + more);
+    }
+    return 0;
+}
+
+/* What is computed once for a few layers is no small member (halo.h, rule 9): where its rows are known, it is cut, too. */
+static bool find_flat_rows(struct row_guess *guess)
+{
+    uint32_t count = guess->group->member_count, layers = layers_of(guess);
+    bool *was_line = arena_calloc(guess->group->arena, count, sizeof *was_line);
+    if (!was_line) return false;
+    if (layers > HALO_MOST_LAYERS) return true;
+    for (uint32_t m = 0; m < count; m++) was_line[m] = guess->lines[m];
+    if (!find_lines(guess, layers > 1 ? layers : HALO_MOST_LAYERS)) return true;
+    find_jumps(guess);
+    split_layers(guess);
+    spread_rows(guess);
+    for (uint32_t m = 0; m < count; m++)
+        for (uint32_t flat = 0; was_line[m] && flat < count; flat++)
+            if (guess->lines[flat] && !was_line[flat] && !guess->shapes[m].rows)
+                guess->shapes[m].rows = rows_of_flat(guess, flat, m);
+    layers = layers_of(guess);
+    for (uint32_t m = 0; m < count; m++)
+        if (!was_line[m] && (is_open(guess, m) || layers < 2)) guess->lines[m] = NULL;
+    return true;
+}
+
 /* What has to do with none of the others may have any rows: the first's. */
 static bool find_rows(struct row_guess *guess)
 {
     const struct row_shape *first = NULL;
-    if (!find_lines(guess)) return false;
+    if (!find_lines(guess, 1)) return false;
     bool has_jumps = find_jumps(guess), has_planes = find_planes(guess);
+    split_layers(guess);
     if (has_jumps || has_planes) spread_rows(guess);
     find_distances(guess);
+    if (!find_flat_rows(guess)) return false;
     for (uint32_t m = 0; !first && m < guess->group->member_count; m++)
         if (guess->shapes[m].row) first = &guess->shapes[m];
     for (uint32_t m = 0; first && m < guess->group->member_count; m++)

@@ -34,7 +34,7 @@ static bool is_served(const struct group *group, uint32_t member, uint32_t instr
 {
     const struct group_forward *forward = group_forward_to(group, member, instruction);
     const struct group_fetch *fetch = group_fetch_to(group, member, instruction);
-    return (forward && !forward->first) || (fetch && !fetch->covered) ||
+    return (forward && !forward->first) || (fetch && fetch->is_whole) ||
            group_tile_access_of(group, member, instruction);
 }
 

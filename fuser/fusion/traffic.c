@@ -30,7 +30,7 @@ static double fetched_share(const struct group *group, uint32_t member, const st
     for (uint32_t i = 0; i < group->fetch_count; i++) {
         const struct group_fetch *fetch = &group->fetches[i];
         if (fetch->to_member != member || fetch->to_instruction != load->instruction) continue;
-        if (!fetch->covered) return 1;
+        if (fetch->is_whole) return 1;
         stored += stored_bytes(group, fetch->tile);
     }
     return stored < bytes ? (double)stored / (double)bytes : 1;
@@ -163,8 +163,8 @@ double traffic_repeated(const struct group *group, uint32_t member)
     const struct group_stage *stage = group_stage_of(group, member);
     if (stage->repeats) return stage->repeats;
     for (int d = 0; d < 3; d++) {
-        own *= group->tile[d];
-        run *= (double)(group->tile[d] + stage->dense_low[d] + stage->dense_high[d]);
+        if (d != 2 || !stage->is_flat) own *= group->tile[d];
+        run *= group_stage_dense(stage, group->tile, d);
     }
     return run / own - 1 + stage->sparse;
 }

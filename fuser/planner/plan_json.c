@@ -71,14 +71,16 @@ static json_t *kernels_json(const struct search *search)
 static const char *cells_text(const struct search *search, const struct group *group, uint32_t member)
 {
     const struct group_stage *stage = group_stage_of(group, member);
-    const uint32_t *tile = group->tile, *low = stage->low, *high = stage->high;
+    const uint32_t *tile = group->tile;
+    const int32_t *low = stage->low, *high = stage->high;
     const struct expansion *expansion = group_expansion_of(group, member);
     const char *text = arena_printf(search->arena, "those of a tile of %ux%ux%u", tile[0], tile[1], tile[2]);
     if (group->march)
         text = arena_printf(search->arena, "%s, layer by layer along %c", text, "xyz"[group->march]);
     if (group->remaps[member].is_recomputed)
         text = arena_printf(search->arena, "%s and of a border of %u+%u, %u+%u, %u+%u around it", text,
-                            low[0], high[0], low[1], high[1], low[2], high[2]);
+                            low[0], high[0], low[1], high[1], low[2], stage->is_flat ? 0 : high[2]);
+    if (stage->is_flat) text = arena_printf(search->arena, "%s, of one layer", text);
     const struct line_cut *cut = group_cut_of(group, member);
     if (cut)
         text = arena_printf(search->arena, "%s; its line of threads is cut in %u rows of %u", text,

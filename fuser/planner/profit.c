@@ -110,7 +110,7 @@ static double either_ns(const struct search *search, const struct search_group *
         bool looks = false, is_inside = !planned->code.has_interior || is_mostly_interior(planned, m);
         for (uint32_t i = 0; i < group->fetch_count; i++) {
             const struct group_fetch *fetch = &group->fetches[i];
-            looks |= fetch->to_member == m && fetch->covered &&
+            looks |= fetch->to_member == m && !fetch->is_whole &&
                      (!is_inside || group->tiles[fetch->tile].is_masked);
         }
         if (looks && (double)times[m] > search->projection.floor_ns)
@@ -238,8 +238,7 @@ static double issued_ns(const struct search *search, const struct search_group *
         const struct group_stage *stage = &group->stages[k];
         uint64_t cells = 1, layers = 1;
         for (int d = 0; d < 3; d++)
-            *(d && d == group->march ? &layers : &cells) *=
-                group->tile[d] + stage->dense_low[d] + stage->dense_high[d];
+            *(d && d == group->march ? &layers : &cells) *= group_stage_dense(stage, group->tile, d);
         double own = counts ? counts[k] : (double)planned->code.instructions / group->stage_count;
         double run = counts && planned->code.has_interior[k] ? run_interior : run_general;
         begun += (double)((cells + WARP - 1) / WARP * layers) * own * run;

@@ -5,7 +5,7 @@
 KFUSE_TEST_CONTRACTED=1
 export KFUSE_TEST_CONTRACTED
 tests='joined halo coarsening'
-[ "${KFUSE_TEST_LONG:-0}" != 1 ] || tests='joined tiles block_tile halo border expansion coarsening'
+[ "${KFUSE_TEST_LONG:-0}" != 1 ] || tests='joined tiles block_tile halo border layers expansion coarsening'
 for test in $tests; do
     "$top_builddir/tests/codegen/test_$test" >/dev/null 2>"${TMPDIR:-/tmp}/contracted.$$"
     status=$?

@@ -4,7 +4,7 @@ emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codeg
 	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_expansion tests/codegen/test_rename \
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_coarsening \
 	tests/codegen/test_parameters tests/codegen/test_rows tests/codegen/test_one_block tests/codegen/test_last_block \
-	tests/codegen/test_march
+	tests/codegen/test_march tests/codegen/test_layers
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
 	tests/fusion/shadow.c tests/fusion/shadow.h $(hand_sources)
@@ -20,6 +20,9 @@ tests_codegen_test_halo_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_march_SOURCES = tests/codegen/test_march.c $(scene_sources)
 tests_codegen_test_march_CFLAGS = $(scene_cflags)
 tests_codegen_test_march_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_layers_SOURCES = tests/codegen/test_layers.c $(scene_sources)
+tests_codegen_test_layers_CFLAGS = $(scene_cflags)
+tests_codegen_test_layers_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_rows_SOURCES = tests/codegen/test_rows.c $(scene_sources)
 tests_codegen_test_rows_CFLAGS = $(scene_cflags)
 tests_codegen_test_rows_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
@@ -68,6 +71,7 @@ EXTRA_DIST += tests/codegen/kernels.cu tests/codegen/kernels.ptx tests/codegen/s
 	tests/codegen/loops.cu tests/codegen/loops.ptx tests/codegen/tiles.cu tests/codegen/tiles.ptx \
 	tests/codegen/expansion.cu tests/codegen/expansion.ptx tests/codegen/handed.cu tests/codegen/handed.ptx tests/codegen/coarsening.cu tests/codegen/coarsening.ptx \
 	tests/codegen/borders.cu tests/codegen/borders.ptx tests/codegen/chain.golden.cu \
-	tests/codegen/parameters.cu tests/codegen/parameters.ptx tests/codegen/rows.cu tests/codegen/rows.ptx
+	tests/codegen/parameters.cu tests/codegen/parameters.ptx tests/codegen/rows.cu tests/codegen/rows.ptx \
+	tests/codegen/layers.cu tests/codegen/layers.ptx
 emulator_scripts += tests/codegen/gpu.sh tests/codegen/contracted.sh
 long_tests += tests/codegen/contracted.sh tests/codegen/test_random

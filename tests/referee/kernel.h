@@ -193,6 +193,7 @@ struct kernel_theme {
     const struct kernel_scene *scene; /* or NULL: kernel_scene.c */
     uint32_t scene_length, turn;      /* slot s is array s + turn */
     int32_t row, layer; /* elements of a row, and of a layer (0: there is but one), of a scene in a line */
+    int32_t layers;     /* 0: as many as there are */
     int32_t levels, border;      /* border: elements at each end of a line, rows or columns of a plane */
     bool has_loops, is_unrolled; /* a scene with loops over levels; mostly unrolled by nvcc */
     uint32_t stride_blocks;      /* of launches with grid-stride loops, in a scene that has such */

@@ -183,6 +183,24 @@ static const struct kernel_scene rows[] = {
     {{"L r0= w1=", "L r1n w2=G", "L r2n w3="}, false, FIT_ANY},
 };
 
+/* A few layers of rows, of one line of threads, and a thread for a cell of all of them. */
+static const struct kernel_scene layers[] = {
+    {{"P r0s r0i w1h w1i w1j w1l", "L r1n r1= w2s"}, false, FIT_ANY},
+    {{"P r0s r0n w1h w1i w1j w1l", "L r1n r1n r3s w2=", "L r2= w3="}, false, FIT_ANY},
+    {{"P r0s r0i w1=", "L r1m r0s w2=", "L r2n w3="}, false, FIT_ANY},
+    {{"P r0s r0n w1=", "L r1m w2s", "L r2s w3="}, false, FIT_ANY},
+    {{"L r0s w1=", "P r1h r1i r0s w2=", "L r2m r1= w3="}, false, FIT_ANY},
+    {{"L r0s w1=", "P r1h r1j r1n r0s w2=", "L r2m r0= w3="}, false, FIT_ANY},
+    {{"P r0s r0i w1h w1i w1j w1l", "L r1n r0s w2=", "P r2h r2i r2n w3=", "L r3m w4="}, false, FIT_ANY},
+    {{"P r0s r0i w1=%", "L r1m r0s w2="}, false, FIT_ANY},
+    {{"P r0s w1h% w1i w1j w1l", "L r1n r0s w2="}, false, FIT_ANY},
+    {{"P r0s r0i w1=?", "L r1m r0s w2="}, false, FIT_ANY},
+    {{"L r0s w1=", "P r1h r1i r0s w1h", "L r1n w2="}, false, FIT_ANY},
+    {{"L r0s w1=", "P r1h r1n r0s w2=", "L r2m w1="}, false, FIT_ANY},
+    {{"P r0s r0i w1h w1i w1j w1l", "L r1n w0="}, false, FIT_ANY},
+    {{"P r0s w1h a5", "L r1n r1m r0s w2="}, false, FIT_ANY},
+};
+
 /* Tiles: what a block loads it stages in shared memory, where threads read what others have loaded. Some write what they stage; some
  * meet otherwise, too. */
 static const struct kernel_scene tiles[] = {
@@ -283,6 +301,14 @@ static const struct kernel_scene *draw_rows(struct random *random, struct kernel
     return &rows[random_below(random, sizeof rows / sizeof *rows)];
 }
 
+static const struct kernel_scene *draw_layers(struct random *random, struct kernel_theme *theme)
+{
+    theme->row = random_of(random, 7, 9, 10);
+    theme->layer = theme->row * random_of(random, 6, 10, 11, 13);
+    theme->layers = random_of(random, 2, 3, 4, 4);
+    return &layers[random_below(random, sizeof layers / sizeof *layers)];
+}
+
 static const struct kernel_scene *draw_scene(struct random *random, struct kernel_theme *theme)
 {
     if (random_chance(random, theme->unseen_scenes)) return kernel_draw_unseen(random, theme);
@@ -293,6 +319,7 @@ static const struct kernel_scene *draw_scene(struct random *random, struct kerne
     if (random_chance(random, 6)) return &tiles[random_below(random, sizeof tiles / sizeof *tiles)];
     if (random_chance(random, 8))
         return &by_chance[random_below(random, sizeof by_chance / sizeof *by_chance)];
+    if (random_chance(random, 8)) return draw_layers(random, theme);
     if (random_chance(random, 15)) return kernel_draw_by_data(random);
     if (random_chance(random, 47)) return kernel_draw_loops(random, theme);
     if (random_chance(random, 15)) return draw_rows(random, theme);
@@ -322,7 +349,9 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     if (scene->fit == FIT_LONG) theme->length = random_of(random, 160, 256, 300, 384, 384, 500);
     if (theme->row) /* of whole rows or not, also one element more, or fewer */
         theme->length = theme->row * random_of(random, 3, 4, 5, 6) + random_of(random, 0, 0, 1, -1, 30);
-    if (theme->layer)
+    if (theme->layers)
+        theme->length = theme->layer * theme->layers;
+    else if (theme->layer)
         theme->length = theme->layer * random_of(random, 3, 4) + random_of(random, 0, 0, 1, -1, 17);
     theme->border = random_of(random, 1, 1, 1, 2, 3);
     if (!theme->has_loops && !theme->is_unseen && random_chance(random, 20))
@@ -358,6 +387,10 @@ void kernel_choose_scene_shape(struct writer *writer)
         kernel->limit = !writer->theme->is_flat ? 'w' : random_chance(writer->random, 50) ? 'n' : 'h';
         kernel->width = text[1] == 'H' ? random_of(writer->random, 128, 256, 256) : writer->theme->border;
     }
+    if (*text == 'P') {
+        kernel->limit = 'w';
+        kernel->width = writer->theme->layer;
+    }
     kernel->shape = *text == 'S'             ? KERNEL_LINE
                     : *text == 'B'           ? KERNEL_BLOCK
                     : *text == 'C'           ? KERNEL_CHUNK
@@ -367,9 +400,10 @@ void kernel_choose_scene_shape(struct writer *writer)
     kernel->is_tall = *text == 'T';
     kernel->is_plain = true;
     kernel->is_column = writer->theme->has_loops;
-    kernel->index = *text == 'B' || *text == 'S' ? 'i' : "iiil"[random_below(writer->random, 4)];
+    kernel->index =
+        *text == 'B' || *text == 'S' || *text == 'P' ? 'i' : "iiil"[random_below(writer->random, 4)];
     kernel->value = writer->theme->value;
-    kernel->returns = text[1] == 'R' || *text == 'S' || (*text != 'B' && random_chance(writer->random, 40));
+    kernel->returns = text[1] == 'R' || kernel->limit || (*text != 'B' && random_chance(writer->random, 40));
     kernel->is_dynamic = text[1] == 'D';
     /* what cells are no threads, only the launch then says */
     kernel->is_exact = writer->theme->row && *text == 'L' && random_chance(writer->random, 30);
@@ -416,6 +450,7 @@ static void choose_neighbour(struct writer *writer, struct kernel_access *access
 /* In a plane, neighbours are to the right or below. */
 static void choose_element(struct writer *writer, struct kernel_access *access, uint32_t slot, char element)
 {
+    static const char components[] = "hijl";
     struct random *random = writer->random;
     bool is_plane = writer->kernel->shape == KERNEL_PLANE;
     if (element == '*') element = "+++--~~^"[random_below(random, 8)];
@@ -482,6 +517,18 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
     case '$':
         kernel_choose_chosen(writer, access);
         break;
+    case 'h':
+    case 'i':
+    case 'j':
+    case 'l':
+        access->map = MAP_SHIFT;
+        access->c = (int32_t)(strchr(components, element) - components) % writer->theme->layers *
+                    writer->theme->layer;
+        break;
+    case 'm':
+        access->map = MAP_MODULO;
+        access->c = writer->theme->layer;
+        break;
     case 'o':
         access->map = MAP_TIMES;
         access->c = 2;
@@ -533,7 +580,7 @@ static void write_access(struct writer *writer, const char *token)
         kernel_write_load(writer, access);
         return;
     }
-    bool is_copied = kernel->limit && random_chance(writer->random, 65);
+    bool is_copied = *text_of(writer) == 'S' && random_chance(writer->random, 65);
     if (!is_copied && random_chance(writer->random, 30)) kernel_write_compute(writer);
     if (!is_copied) kernel_write_mixture(writer);
     kernel_write_store(writer, access);

@@ -98,13 +98,13 @@ void kernel_write_scene(struct writer *writer);
 /* A kernel is a letter for its shape and statements, with blanks between them. Shapes: L, a line; T, one in
  * blocks of two dimensions; G, a grid-stride loop; B, one that shares memory in its blocks; BR, where threads behind the end return
  * at once; BD, with dynamic shared memory too; S, a few threads for the border of the arrays of the others,
- * in planes a row or a column; SH, those of the first blocks of a line alone; U, a line of which something
+ * in planes a row or a column; SH, those of the first blocks of a line alone; P, a thread for a cell of all layers; U, a line of which something
  * is hidden; F and K, one thread that sets a flag, or reads a clock. A statement r or w, with a slot's
  * digit, a letter for the element and perhaps one for a guard, reads or writes the array in the slot; A at
  * its end: through another pointer. a, with a slot's digit, counts there by atomics. x y z u v k q g are the
  * meetings of enum kernel_meeting; h, with a slot's digit, hands over from the first warp to the others.
  * Elements: own (=), behind (+), before (-), near (*), in the block (b), the warp's first (f), the column
- * (|), half of an element (o), the thread's next one in a grid-stride loop (k), a neighbour in rows (n) or in layers of rows (N), a part of each row (s); in
+ * (|), half of an element (o), the thread's next one in a grid-stride loop (k), a neighbour in rows (n) or in layers of rows (N), a part of each row (s), the cell of all layers (m); in P, that of a layer (h i j l); in
  * S, of the border before (a) and behind (z), inside beside it (d, y). Guards: inside the border (I), and
  * odd (!), odd or even or below a bound (?), below a bound (U), data (%), inner (#), both in one block (G),
  * the first warp (W). Before the shape, / : a wait or an event stands before the kernel. Loops: kernel_loop.c. A scene whose faults few others show stands in its table several
