@@ -130,6 +130,12 @@ extern "C" __global__ void first_row(float *f, int nx, int ny)
     if (x <= nx) f[pitch + x] = 0.5f;
 }
 
+extern "C" __global__ void first_column(float *f, int nx, int ny)
+{
+    int y = X + 1, pitch = nx + 2;
+    if (y <= ny) f[y * pitch + 1] = 0.125f;
+}
+
 extern "C" __global__ void last_row(float *f, int nx, int ny)
 {
     int x = X + 1, pitch = nx + 2;

@@ -70,6 +70,25 @@ extern "C" __global__ void two_halves(float *y, const float *x, int n)
         y[i] = x[i] - 1.0f;
 }
 
+/* Data decide of two stores, which write one element in the first thread alone. */
+extern "C" __global__ void two_places(float *y, const float *x, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    if (x[i] > 0) y[i] = x[i];
+    if (x[i] < 0.5f) y[i ? n + i : 0] = x[i] * 0.25f;
+}
+
+extern "C" __global__ void places_beside(float *z, const float *y, int n)
+{
+    int i = INDEX;
+    if (i >= n) return;
+    float sum = 0;
+    if (i == 0) sum = y[0];
+    if (i > 0 && i < n - 1) sum = y[i + 1] - y[n + i + 1];
+    z[i] = sum;
+}
+
 extern "C" __global__ void count(int *x, const float *y, int n)
 {
     int i = INDEX;

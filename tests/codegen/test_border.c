@@ -356,6 +356,28 @@ static void another_cell_writes_again(void **state)
            3, 3, 13);
 }
 
+/* The first one's corner is read before the second one writes it, so that it must be in memory. */
+static void a_corner_that_is_read_between(void **state)
+{
+    (void)state;
+    struct scene scene = {{SMALL("first_row", 3),
+                           LARGE("inside_sum", 1, 0),
+                           LARGE("around_sum", 2, 1),
+                           {"crest",
+                            .grid = {3, 22, 1},
+                            .block = {32, 4, 1},
+                            {POINTER(4), POINTER(3), POINTER(0), INT(NX), INT(NY)}},
+                           SMALL("first_column", 3)},
+                          {FLOATS, FLOATS, FLOATS, FLOATS, FLOATS}};
+    struct scene_run run;
+    scene.module = "borders.ptx";
+    scene_open(&run, &scene);
+    assert_non_null(run.group->refusal);
+    if (!strstr(run.group->refusal, "it is overwritten in place, from another cell"))
+        fail_msg("%s", run.group->refusal);
+    scene_close(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +401,7 @@ int main(void)
         cmocka_unit_test(copies_of_what_data_decide),
         cmocka_unit_test(a_state_that_is_renamed),
         cmocka_unit_test(another_cell_writes_again),
+        cmocka_unit_test(a_corner_that_is_read_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

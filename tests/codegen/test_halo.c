@@ -360,6 +360,16 @@ static void a_store_over_another_is_refused(void **state)
                    "what two stores write");
 }
 
+static void two_stores_of_one_element_in_one_thread_are_refused(void **state)
+{
+    (void)state;
+    const struct scene_argument to = POINTER(1), from = POINTER(0), out = POINTER(2), n = INT(N / 4);
+    expect_refusal((struct scene){{{"two_places", ROW(2, 128), {to, from, n}},
+                                   {"places_beside", ROW(2, 128), {out, to, n}}},
+                                  SIX_FLOATS},
+                   "what two stores write");
+}
+
 static void a_writer_between_that_data_decide_is_refused(void **state)
 {
     (void)state;
@@ -473,6 +483,7 @@ int main(void)
         cmocka_unit_test(no_bounded_distance_is_refused),
         cmocka_unit_test(a_store_that_data_decide),
         cmocka_unit_test(a_store_over_another_is_refused),
+        cmocka_unit_test(two_stores_of_one_element_in_one_thread_are_refused),
         cmocka_unit_test(a_writer_between_that_data_decide_is_refused),
         cmocka_unit_test(atomics_are_not_done_twice),
         cmocka_unit_test(interior_blocks),
