@@ -21,7 +21,7 @@
 #define PLAN_MAGIC  "KFPLAN\0"
 #define PLAN_STAGED ".kfuse-next-" /* before the names of a plan's files until all are there */
 enum {
-    PLAN_VERSION = 11,
+    PLAN_VERSION = 12,
     PLAN_SUM_TERMS = 4,
     PLAN_PARAMETERS_LIMIT = 32764, /* bytes of one launch's parameters, CUDA 12.1 and later */
     PLAN_RENAMES_LIMIT = 16,
@@ -44,7 +44,7 @@ struct plan_header {
     char device_name[64];
     uint32_t compute_major, compute_minor, driver_version, is_emulated;
     struct plan_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, covers, boxes, variants;
+        renames, stales, overwrites, covers, boxes, variants;
     struct plan_table strings; /* bytes */
     struct plan_table code;    /* bytes: fatbin containers, 8-byte aligned */
 };
@@ -147,8 +147,7 @@ struct plan_rename {
 };
 
 enum plan_stale_flags {
-    PLAN_STALE_COMPLETE = 1, /* the members write every byte of the range */
-    PLAN_STALE_PARTIAL = 2,  /* the kernel does store what lies outside of a box */
+    PLAN_STALE_PARTIAL = 1, /* the kernel does store what lies outside of a box */
 };
 /* A range [p+from, p+from+bytes) that a fused kernel does not store, though the members write it: replay has
  * it made again, by the launches of the rematerialisation, should anybody want it. Whatever the group's
@@ -158,11 +157,23 @@ struct plan_stale {
     uint32_t step, offset; /* the word that holds p */
     int64_t from;
     uint64_t bytes;
-    uint32_t flags /* plan_stale_flags */;
-    uint32_t first_cover, cover_count, reserved; /* what it overwrites */
-    struct plan_box left;                        /* what is stale; zeros unless PARTIAL */
+    uint32_t flags /* plan_stale_flags */, reserved;
+    struct plan_box left; /* what is stale; zeros unless PARTIAL */
 };
-/* The members write, in each use, all that another stale range leaves stale, where that begins `distance` bytes behind this one. */
+
+enum plan_overwrite_flags {
+    PLAN_OVERWRITE_COMPLETE = 1, /* every byte of the range */
+};
+/* A range [p+from, p+from+bytes) of which each use of the group, or the bystander, writes at least all that its covers say, whatever
+ * the data, and reads nothing of that before: what was left stale there nobody can want any more. */
+struct plan_overwrite {
+    uint32_t step, offset; /* the word that holds p */
+    int64_t from;
+    uint64_t bytes;
+    uint32_t flags /* plan_overwrite_flags */;
+    uint32_t first_cover, cover_count, reserved;
+};
+/* All that a stale range leaves stale, where that begins `distance` bytes behind the range that is overwritten. */
 struct plan_cover {
     uint32_t stale, reserved; /* that one, in the table of all */
     int64_t distance;
@@ -197,21 +208,23 @@ struct plan_group {
     uint32_t first_step, step_count;
     uint32_t first_variant, variant_count;
     uint32_t first_effect, effect_count;
+    uint32_t first_overwrite, overwrite_count;
     uint64_t projected_gain_ns; /* per use */
     uint64_t projected_ns;      /* device time that a use takes at least, fused or not */
 };
 
 _Static_assert(sizeof(struct plan_sum) == 80, "plan sum");
-_Static_assert(sizeof(struct plan_header) == 400, "plan header");
+_Static_assert(sizeof(struct plan_header) == 416, "plan header");
 _Static_assert(sizeof(struct plan_variable) == 8, "plan variable");
 _Static_assert(sizeof(struct plan_kernel) == 56, "plan kernel");
 _Static_assert(sizeof(struct plan_step) == 56, "plan step");
 _Static_assert(sizeof(struct plan_effect) == 48, "plan effect");
 _Static_assert(sizeof(struct plan_rename) == 88, "plan rename");
-_Static_assert(sizeof(struct plan_stale) == 80, "plan stale");
+_Static_assert(sizeof(struct plan_stale) == 72, "plan stale");
+_Static_assert(sizeof(struct plan_overwrite) == 40, "plan overwrite");
 _Static_assert(sizeof(struct plan_cover) == 16, "plan cover");
 _Static_assert(sizeof(struct plan_variant) == 96, "plan variant");
-_Static_assert(sizeof(struct plan_group) == 48, "plan group");
+_Static_assert(sizeof(struct plan_group) == 56, "plan group");
 
 /* What header.check must be: bytes is the whole file. */
 static inline uint64_t plan_check(const void *bytes, size_t size)
@@ -235,6 +248,7 @@ struct plan {
     const struct plan_effect *effects;
     const struct plan_rename *renames;
     const struct plan_stale *stales;
+    const struct plan_overwrite *overwrites;
     const struct plan_cover *covers;
     const struct plan_box *boxes;
     const struct plan_variant *variants;
@@ -244,7 +258,7 @@ struct plan {
 };
 /* The words of a step: its parameter buffer, and behind it, at the next multiple of 8, the addresses of the
  * kernel's variables in the instance of the module that the launch belongs to, 8 bytes each, then its sums
- * and the contents of variables, the same. Guards, parameters, effects, renames and stale ranges name words; masks cover the parameter
+ * and the contents of variables, the same. Guards, parameters, effects, renames, stale and overwritten ranges name words; masks cover the parameter
  * buffer alone. */
 static inline uint32_t plan_words_size(const struct plan *plan, const struct plan_step *step)
 {

@@ -21,7 +21,7 @@ struct plan_builder {
     struct arena *arena;
     struct plan_header header;
     struct build_table modules, variables, sums, kernels, groups, steps, guards, masks, parameters, effects,
-        renames, stales, covers, boxes, variants, strings, code;
+        renames, stales, overwrites, covers, boxes, variants, strings, code;
     bool failed;
 };
 
@@ -46,6 +46,7 @@ static const struct build_place {
     PLACE(effects, struct plan_effect),
     PLACE(renames, struct plan_rename),
     PLACE(stales, struct plan_stale),
+    PLACE(overwrites, struct plan_overwrite),
     PLACE(covers, struct plan_cover),
     PLACE(boxes, struct plan_box),
     PLACE(variants, struct plan_variant),
@@ -172,6 +173,7 @@ uint32_t plan_build_group(struct plan_builder *builder, const char *name, uint32
                                .first_step = builder->steps.count,
                                .first_variant = builder->variants.count,
                                .first_effect = builder->effects.count,
+                               .first_overwrite = builder->overwrites.count,
                                .projected_gain_ns = projected_gain_ns,
                                .projected_ns = projected_ns};
     return append(builder, &builder->groups, &group, 1);
@@ -211,6 +213,18 @@ void plan_build_effect(struct plan_builder *builder, const struct plan_effect *e
     copy.first_box = append(builder, &builder->boxes, boxes, copy.box_count);
     append(builder, &builder->effects, &copy, 1);
     group->effect_count++;
+}
+
+void plan_build_overwrite(struct plan_builder *builder, const struct plan_overwrite *overwrite,
+                          const struct plan_cover *covers, uint32_t cover_count)
+{
+    struct plan_group *group = last_group(builder);
+    if (!group) return;
+    struct plan_overwrite copy = *overwrite;
+    copy.cover_count = cover_count;
+    copy.first_cover = append(builder, &builder->covers, covers, cover_count);
+    append(builder, &builder->overwrites, &copy, 1);
+    group->overwrite_count++;
 }
 
 static uint64_t add_code(struct plan_builder *builder, const void *code, size_t size)
@@ -262,15 +276,11 @@ void plan_build_rename(struct plan_builder *builder, const struct plan_rename *r
     variant->rename_count++;
 }
 
-void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale,
-                      const struct plan_cover *covers, uint32_t cover_count)
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale)
 {
     struct plan_variant *variant = last_variant(builder);
     if (!variant) return;
-    struct plan_stale copy = *stale;
-    copy.cover_count = cover_count;
-    copy.first_cover = append(builder, &builder->covers, covers, cover_count);
-    append(builder, &builder->stales, &copy, 1);
+    append(builder, &builder->stales, stale, 1);
     variant->stale_count++;
 }
 

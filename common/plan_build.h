@@ -41,6 +41,9 @@ uint32_t plan_build_step(struct plan_builder *builder, const struct plan_step *s
 /* first_box is filled here: effect->box_count boxes. */
 void plan_build_effect(struct plan_builder *builder, const struct plan_effect *effect,
                        const struct plan_box *boxes);
+/* first_cover and cover_count are filled here. covers: they may name stale ranges of groups to come. */
+void plan_build_overwrite(struct plan_builder *builder, const struct plan_overwrite *overwrite,
+                          const struct plan_cover *covers, uint32_t cover_count);
 /* variant: entry, code, code_size and the ranges of guards, parameters, renames and stale ranges are filled
  * here; guards may name any step of the group. code: a load image; equal ones are stored once. */
 void plan_build_variant(struct plan_builder *builder, const struct plan_variant *variant, const char *entry,
@@ -48,9 +51,7 @@ void plan_build_variant(struct plan_builder *builder, const struct plan_variant 
                         uint32_t parameter_count, const struct guard_check *guards, uint32_t guard_count);
 /* Of the variant added last. */
 void plan_build_rename(struct plan_builder *builder, const struct plan_rename *rename);
-/* first_cover and cover_count are filled here. covers: they may name stale ranges of groups to come. */
-void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale,
-                      const struct plan_cover *covers, uint32_t cover_count);
+void plan_build_stale(struct plan_builder *builder, const struct plan_stale *stale);
 
 /* The whole file in the arena, header and check included; NULL with a message in error. */
 void *plan_build_bytes(struct plan_builder *builder, size_t *size, char *error, size_t error_size);

@@ -25,7 +25,7 @@ struct check { /* one file being checked */
     const struct plan *plan;
     char *error;
     size_t error_size;
-    uint64_t steps, guards, parameters, effects, renames, stales, covers, boxes,
+    uint64_t steps, guards, parameters, effects, renames, stales, overwrites, covers, boxes,
         variants; /* entries used so far */
 };
 
@@ -85,6 +85,7 @@ static bool check_tables(const struct check *check)
     CHECK_TABLE(effects)
     CHECK_TABLE(renames)
     CHECK_TABLE(stales)
+    CHECK_TABLE(overwrites)
     CHECK_TABLE(covers)
     CHECK_TABLE(boxes)
     CHECK_TABLE(variants)
@@ -111,6 +112,7 @@ static void find_tables(struct plan *plan)
     FIND_TABLE(effects)
     FIND_TABLE(renames)
     FIND_TABLE(stales)
+    FIND_TABLE(overwrites)
     FIND_TABLE(covers)
     FIND_TABLE(boxes)
     FIND_TABLE(variants)
@@ -328,19 +330,7 @@ static bool is_stale(const struct plan *plan, const struct plan_group *group, co
     const struct plan_step *steps = plan->steps + group->first_step;
     return stale->step < group->step_count && is_inside_words(plan, &steps[stale->step], stale->offset, 8) &&
            stale->bytes && stale->bytes <= INT64_MAX && stale->from <= INT64_MAX - (int64_t)stale->bytes &&
-           stale->flags <= (PLAN_STALE_COMPLETE | PLAN_STALE_PARTIAL) && !stale->reserved && is_left(stale);
-}
-
-static bool check_covers(struct check *check, const struct plan_stale *stale)
-{
-    const struct plan *plan = check->plan;
-    if (!take_range(stale->first_cover, stale->cover_count, plan->header->covers.count, &check->covers))
-        return false;
-    for (uint32_t i = 0; i < stale->cover_count; i++) {
-        const struct plan_cover *cover = &plan->covers[stale->first_cover + i];
-        if (cover->stale >= plan->header->stales.count || cover->reserved) return false;
-    }
-    return true;
+           stale->flags <= PLAN_STALE_PARTIAL && !stale->reserved && is_left(stale);
 }
 
 /* Members, of a group whose steps have a bit each. */
@@ -371,8 +361,7 @@ static bool check_stales(struct check *check, const struct plan_group *group, ui
         plan->variants[index + 1].stale_count)
         return reject(check, "variant %u leaves ranges stale for which there is no help", index);
     for (uint32_t i = first; i < first + count; i++)
-        if (!is_stale(plan, group, &plan->stales[i]) || !check_covers(check, &plan->stales[i]))
-            return reject(check, "stale range %u is malformed", i);
+        if (!is_stale(plan, group, &plan->stales[i])) return reject(check, "stale range %u is malformed", i);
     return true;
 }
 
@@ -432,6 +421,38 @@ static bool check_effects(struct check *check, const struct plan_group *group)
     return true;
 }
 
+static bool check_covers(struct check *check, const struct plan_overwrite *overwrite)
+{
+    const struct plan *plan = check->plan;
+    uint32_t first = overwrite->first_cover, count = overwrite->cover_count;
+    if (!take_range(first, count, plan->header->covers.count, &check->covers)) return false;
+    for (uint32_t i = first; i < first + count; i++)
+        if (plan->covers[i].stale >= plan->header->stales.count || plan->covers[i].reserved) return false;
+    return true;
+}
+
+static bool is_overwrite(const struct plan *plan, const struct plan_group *group,
+                         const struct plan_overwrite *overwrite)
+{
+    const struct plan_step *steps = plan->steps + group->first_step;
+    return overwrite->step < group->step_count &&
+           is_inside_words(plan, &steps[overwrite->step], overwrite->offset, 8) && overwrite->bytes &&
+           overwrite->bytes <= INT64_MAX && overwrite->from <= INT64_MAX - (int64_t)overwrite->bytes &&
+           overwrite->flags <= PLAN_OVERWRITE_COMPLETE && !overwrite->reserved;
+}
+
+static bool check_overwrites(struct check *check, const struct plan_group *group)
+{
+    const struct plan *plan = check->plan;
+    uint32_t first = group->first_overwrite, count = group->overwrite_count;
+    if (!take_range(first, count, plan->header->overwrites.count, &check->overwrites))
+        return reject(check, "a group has overwritten ranges outside their table");
+    for (uint32_t i = first; i < first + count; i++)
+        if (!is_overwrite(plan, group, &plan->overwrites[i]) || !check_covers(check, &plan->overwrites[i]))
+            return reject(check, "overwritten range %u is malformed", i);
+    return true;
+}
+
 static bool check_group(struct check *check, const struct plan_group *group)
 {
     const struct plan *plan = check->plan;
@@ -450,7 +471,7 @@ static bool check_group(struct check *check, const struct plan_group *group)
     if (!check_steps(check, group)) return false;
     for (uint32_t i = 0; i < group->variant_count; i++)
         if (!check_variant(check, group, group->first_variant + i)) return false;
-    return check_effects(check, group);
+    return check_effects(check, group) && check_overwrites(check, group);
 }
 
 static bool check_plan(struct check *check, struct plan *plan)

@@ -241,11 +241,11 @@ static bool lies_in(const struct deferred_store *store, const struct span *span)
 }
 
 /* One range of the use writes all that this one of the store has stale. */
-static bool is_covered(const struct deferred_store *store, uint32_t index, const struct plan_stale *by,
+static bool is_covered(const struct deferred_store *store, uint32_t index, const struct plan_overwrite *by,
                        const struct span *span)
 {
     const struct span *stale = &store->stale[index];
-    if (by->flags & PLAN_STALE_COMPLETE && contains(span, stale)) return true;
+    if (by->flags & PLAN_OVERWRITE_COMPLETE && contains(span, stale)) return true;
     for (uint32_t i = 0; i < by->cover_count; i++) {
         const struct plan_cover *cover = &deferred.plan->covers[by->first_cover + i];
         if (cover->stale == store->first_stale + index &&
@@ -258,13 +258,13 @@ static bool is_covered(const struct deferred_store *store, uint32_t index, const
 /* The use writes what is stale, reading nothing of it before. */
 static bool is_overwritten(const struct deferred_store *store, const struct deferred_use *use)
 {
-    const struct plan_variant *form = deferring_form(use->group);
+    const struct plan_group *group = &deferred.plan->groups[use->group];
     for (uint32_t i = 0; i < store->stale_count; i++) {
         bool is = false;
-        for (uint32_t j = 0; form && j < form->stale_count && !is; j++) {
-            const struct plan_stale *by = &deferred.plan->stales[form->first_stale + j];
-            struct span span = stale_span(use, by);
-            is = is_covered(store, i, by, &span);
+        for (uint32_t j = 0; j < group->overwrite_count && !is; j++) {
+            const struct plan_overwrite *by = &deferred.plan->overwrites[group->first_overwrite + j];
+            uint64_t from = pointer_at(use, by->step, by->offset) + (uint64_t)by->from;
+            is = is_covered(store, i, by, &(struct span){from, from + by->bytes});
         }
         if (!is) return false;
     }
@@ -287,12 +287,15 @@ static bool is_touched_by(const struct deferred_store *store, const struct defer
 
 void deferred_resolve(const struct deferred_use *use)
 {
-    for (uint32_t i = deferred_count; i-- > 0;) {
-        if (is_overwritten(&deferred.stores[i], use))
-            drop(i);
-        else if (is_touched_by(&deferred.stores[i], use))
+    for (uint32_t i = deferred_count; i-- > 0;)
+        if (!is_overwritten(&deferred.stores[i], use) && is_touched_by(&deferred.stores[i], use))
             materialise(i);
-    }
+}
+
+void deferred_drop(const struct deferred_use *use)
+{
+    for (uint32_t i = deferred_count; i-- > 0;)
+        if (is_overwritten(&deferred.stores[i], use)) drop(i);
 }
 
 bool deferred_resolve_touch(const struct deferred_touch *touch, bool is_own)

@@ -3,8 +3,8 @@
  * (struct plan_stale), and how the program comes to see nothing of it. Each use of such a form makes one
  * deferred store: the stale ranges, and their rematerialisation, which is the members that write them, with
  * their arguments. It is pending until it is
- *  - dropped, when a later use writes its ranges whole, reading nothing of them before, or when they are
- *    freed;
+ *  - dropped, when a later use, or a bystander, writes all that is stale, reading nothing of it before (plan_overwrite), or when it
+ *    is freed;
  *  - materialised, by launching the rematerialisation, before anything else that may read or write a stale byte,
  *    or write what the rematerialisation reads, goes to the driver. What is not known to leave both alone counts
  *    as such.
@@ -67,9 +67,11 @@ bool deferred_start(const struct plan *plan);
 bool deferred_is_planned(void);
 /* The group's first form may leave its ranges stale in this use. */
 bool deferred_fits(const struct deferred_use *use);
-/* Before anything of the use goes to the driver: drops what it overwrites, materialises what it
- * touches. */
+/* Before anything of the use goes to the driver: materialises what it touches, but for what it overwrites. */
 void deferred_resolve(const struct deferred_use *use);
+/* Drops what it overwrites. Of a group, before anything of it: should its launch fail, its members run. Of a bystander once it has
+ * been launched: it may fail, and then nothing is overwritten. */
+void deferred_drop(const struct deferred_use *use);
 /* The form that leaves ranges stale has been launched. With KFUSE_SPOIL_STALE they are spoiled at once. */
 void deferred_add(const struct deferred_use *use);
 

@@ -288,6 +288,7 @@ void issue_group(void)
     choose_form(&use);
     meet_ranges(false);
     deferred_resolve(&use);
+    deferred_drop(&use);
     home_meet(queue.held[0].stream);
     if (queue.groups[index].passes_over) issue_role(PLAN_BEFORE);
     if (!pack_parameters() || !is_fit()) {
@@ -338,8 +339,9 @@ void issue_meet_alone(bool is_known)
 
 void issue_bystander(void)
 {
+    const struct deferred_use use = deferred_of_matched();
     issue_meet_alone(true);
-    held_launch(&queue.held[0]);
+    if (held_launch(&queue.held[0]) == CUDA_SUCCESS) deferred_drop(&use);
     rename_settle();
     shim_count(COUNT_DRAINED);
 }

@@ -151,7 +151,7 @@ static bool issue_matched(bool has_new)
             uint32_t depth = queue.state.group_depth;
             measure_keeps_apart((uint32_t)queue.state.group) ? issue_apart() : issue_group();
             drop(depth);
-        } else if (has_new && queue.count == 1 && !(is_known && rename_is_on())) {
+        } else if (has_new && queue.count == 1 && !(is_known && (rename_is_on() || deferred_is_pending()))) {
             issue_meet_alone(is_known);
             queue.is_known = is_known;
             drop(1);

@@ -2,10 +2,10 @@
  * Deferred stores as the recorded program would have them: see deferred.h. */
 #include "fuser/planner/deferred.h"
 
-#include "fuser/fusion/box.h"
 #include "fuser/planner/ahead.h"
 #include "fuser/planner/draft.h"
 #include "fuser/planner/group_code.h"
+#include "fuser/planner/overwrites.h"
 #include "fuser/planner/profit.h"
 #include "fuser/planner/redirect.h"
 
@@ -13,7 +13,7 @@
 
 enum {
     STORES_MOST = 32,
-    BYSTANDERS_MOST = 64,
+    BYSTANDERS_MOST = 128,
     NARROWED_MOST = 4,
     MATERIALISED_SHARE = 8 /* one in so many may be materialised */
 };
@@ -27,8 +27,7 @@ struct playing {
     struct deferred_store stores[STORES_MOST];
     uint32_t deferred_count;
     uint32_t now; /* the launch, or the first of the use, that is being made; DEFERRED_NONE: another event */
-    uint32_t bystanders[BYSTANDERS_MOST], bystander_count; /* launches, of different situations */
-    struct hash128 keys[BYSTANDERS_MOST];
+    struct hash128 keys[BYSTANDERS_MOST]; /* situations of the search's bystanders */
 };
 
 /* --- what launches touch --- */
@@ -98,11 +97,6 @@ static bool is_touched(struct search *search, const struct deferred_store *store
     return is;
 }
 
-static bool contains(const struct array_range *outer, const struct array_range *inner)
-{
-    return outer->array == inner->array && outer->from <= inner->from && inner->to <= outer->to;
-}
-
 /* --- deferred stores --- */
 
 static void materialise(struct playing *playing, uint32_t index)
@@ -144,7 +138,7 @@ static bool is_covered(struct search *search, const struct deferred_store *store
     for (uint32_t i = 0; i < store->group->deferred->stale.count; i++) {
         if (!store->group->deferred->stale.ranges[i].is_stale) continue;
         struct array_range stale = stale_at(search, store, i);
-        if (!contains(range, &stale)) return false;
+        if (range->array != stale.array || range->from > stale.from || stale.to > range->to) return false;
     }
     return true;
 }
@@ -155,81 +149,20 @@ static void drop_covered(struct playing *playing, const struct array_range *rang
         if (is_covered(playing->search, &playing->stores[i], range)) drop(playing, i);
 }
 
-static bool is_same_cover(const struct search_cover *a, const struct search_cover *b)
+/* Drops those of which the use, or the bystander, writes all that they have stale, reading nothing of it before. */
+static void drop_overwritten(struct playing *playing, struct search_group *by, uint32_t first)
 {
-    return a->by_group == b->by_group && a->of_group == b->of_group && a->by == b->by && a->of == b->of &&
-           a->distance == b->distance;
-}
-
-/* One that has no room is none: its range is materialised. */
-static bool note_cover(struct search *search, const struct search_cover *cover)
-{
-    for (uint32_t i = 0; i < search->cover_count; i++)
-        if (is_same_cover(&search->covers[i], cover)) return true;
-    if (search->cover_count == search->cover_capacity) {
-        uint32_t capacity = 2 * search->cover_capacity + 16;
-        struct search_cover *more =
-            arena_grow(search->arena, search->covers, search->cover_count, capacity, sizeof *more);
-        if (!more) return false;
-        search->covers = more;
-        search->cover_capacity = capacity;
+    for (uint32_t i = playing->deferred_count; i-- > 0;) {
+        const struct deferred_store *store = &playing->stores[i];
+        const struct stale *stale = &store->group->deferred->stale;
+        bool is_overwritten = true;
+        for (uint32_t r = 0; r < stale->count; r++) {
+            if (!stale->ranges[r].is_stale) continue;
+            const struct overwrites_stale of = {store->group, r, stale_at(playing->search, store, r)};
+            is_overwritten &= overwrites_meet(playing->search, by, first, &of);
+        }
+        if (is_overwritten) drop(playing, i);
     }
-    search->covers[search->cover_count++] = *cover;
-    return true;
-}
-
-/* Both counted from the first byte of the range that is overwritten. */
-static bool boxes_of(const struct search_cover *cover, struct group_box *left, struct group_box *written)
-{
-    *left = *stale_left(&cover->of_group->deferred->stale.ranges[cover->of]);
-    *written = cover->by_group->deferred->stale.ranges[cover->by].written;
-    written->from -= cover->distance;
-    return left->width && written->width;
-}
-
-static bool is_cover(const struct search_cover *cover)
-{
-    struct group_box left, written;
-    bool is_same = cover->by_group == cover->of_group && cover->by == cover->of && !cover->distance;
-    return is_same || (boxes_of(cover, &left, &written) && box_covers(&written, &left));
-}
-
-/* What is stale and overwritten by whoever overwrites some of it. */
-static void note_overwritten(const struct search_cover *cover)
-{
-    struct group_box left, written, meet;
-    struct group_box *noted = &cover->of_group->deferred->overwritten[cover->of];
-    if (!boxes_of(cover, &left, &written) || !box_meet(&left, &written, &meet)) return;
-    if (!noted->width || !box_meet(noted, &meet, noted)) *noted = meet;
-}
-
-/* The use writes all that this range of the deferred store has stale. */
-static bool overwrites(struct search *search, const struct deferred_store *store, uint32_t index,
-                       const struct deferred_store *use)
-{
-    const struct stale *again = &use->group->deferred->stale;
-    const struct array_range range = stale_at(search, store, index);
-    for (uint32_t j = 0; j < again->count; j++) {
-        const struct array_range other = stale_at(search, use, j);
-        if (!again->ranges[j].is_stale || other.array != range.array) continue;
-        const struct search_cover cover = {use->group, store->group, j, index, range.from - other.from};
-        if ((again->ranges[j].is_complete && contains(&other, &range)) ||
-            (is_cover(&cover) && note_cover(search, &cover)))
-            return true;
-        note_overwritten(&cover);
-    }
-    return false;
-}
-
-/* The use writes what the deferred store has stale, and reads nothing of it before. */
-static bool is_overwritten(struct search *search, const struct deferred_store *store,
-                           const struct deferred_store *use)
-{
-    const struct stale *stale = &store->group->deferred->stale;
-    bool is = true;
-    for (uint32_t i = 0; i < stale->count; i++)
-        if (stale->ranges[i].is_stale) is &= overwrites(search, store, i, use);
-    return is;
 }
 
 /* --- the recorded program --- */
@@ -264,15 +197,19 @@ static bool is_elsewhere(const struct playing *playing, uint32_t launch)
     return launches[launch].record->stream != launches[playing->stores[0].first].record->stream;
 }
 
-static void note_bystander(struct playing *playing, uint32_t launch)
+/* The launch is one of the plan's bystanders from now on. NULL: there is no more room. */
+static struct search_group *bystander_of(struct playing *playing, uint32_t launch)
 {
+    struct search *search = playing->search;
     struct hash128 key;
-    if (playing->bystander_count == BYSTANDERS_MOST || !pairs_key(playing->search->pairs, &launch, 1, &key))
-        return;
-    for (uint32_t i = 0; i < playing->bystander_count; i++)
-        if (!memcmp(&playing->keys[i], &key, sizeof key)) return;
-    playing->keys[playing->bystander_count] = key;
-    playing->bystanders[playing->bystander_count++] = launch;
+    if (!pairs_key(search->pairs, &launch, 1, &key)) return NULL;
+    for (uint32_t i = 0; i < search->bystander_count; i++)
+        if (!memcmp(&playing->keys[i], &key, sizeof key)) return &search->bystanders[i];
+    if (search->bystander_count == BYSTANDERS_MOST) return NULL;
+    struct search_group *next = &search->bystanders[search->bystander_count];
+    playing->keys[search->bystander_count++] = key;
+    *next = (struct search_group){.launches = {launch}, .step_count = 1, .member_count = 1};
+    return next;
 }
 
 /* Launches that a chain of uses with second buffers goes on over. */
@@ -287,7 +224,7 @@ static void note_between(struct playing *playing, struct search_group *group, ui
         if (playing->stores[i].group == group) materialise(playing, i);
     for (uint32_t i = end; goes_on && i < first; i++) {
         const struct search_group *between = search->group_of[i];
-        if (!between || !between->is_kept) note_bystander(playing, i);
+        if (!between || !between->is_kept) bystander_of(playing, i);
     }
     group->chain_length = 1;
     group->chain_end = first + group->step_count;
@@ -298,8 +235,7 @@ static void use_group(struct playing *playing, struct search_group *group, uint3
     const struct deferred_store use = {group, first};
     if (group->group->rename_count) note_between(playing, group, first);
     if (playing->deferred_count && is_elsewhere(playing, first)) materialise_all(playing);
-    for (uint32_t i = playing->deferred_count; i-- > 0;)
-        if (group->deferred && is_overwritten(playing->search, &playing->stores[i], &use)) drop(playing, i);
+    drop_overwritten(playing, group, first);
     for (uint32_t i = 0; i < group->step_count; i++) touch_launch(playing, first + i);
     if (!group->deferred) return;
     note_prefix(playing, group->deferred, first);
@@ -310,13 +246,16 @@ static void use_group(struct playing *playing, struct search_group *group, uint3
 
 static void make_launch(struct playing *playing, uint32_t launch)
 {
+    struct search_group *bystander = NULL;
     if (!playing->deferred_count) return;
-    if (!draft_may_stand_by(playing->search, launch) || is_elsewhere(playing, launch)) {
+    if (draft_may_stand_by(playing->search, launch) && !is_elsewhere(playing, launch))
+        bystander = bystander_of(playing, launch);
+    if (!bystander) {
         materialise_all(playing);
         return;
     }
+    drop_overwritten(playing, bystander, launch);
     touch_launch(playing, launch);
-    if (playing->deferred_count) note_bystander(playing, launch);
 }
 
 static void make_event(struct playing *playing, const struct program_event *event)
@@ -351,7 +290,7 @@ static void play(struct playing *playing)
     struct search *search = playing->search;
     const struct program *program = search->program;
     uint32_t event = 0;
-    playing->deferred_count = playing->bystander_count = search->cover_count = 0;
+    playing->deferred_count = search->bystander_count = search->cover_count = 0;
     reset(search);
     for (uint32_t i = 0; i < program->launch_count;) {
         while (event < program->event_count && program->events[event].before <= i)
@@ -613,23 +552,18 @@ static bool compile(struct search *search, bool *has_changed)
     return true;
 }
 
-static bool add_bystanders(struct search *search, const struct playing *playing)
+static bool name_bystanders(struct search *search)
 {
-    search->bystanders =
-        arena_calloc(search->arena, playing->bystander_count + 1, sizeof *search->bystanders);
-    if (!search->bystanders) return false;
-    for (uint32_t i = 0; i < playing->bystander_count; i++) {
-        uint32_t launch = playing->bystanders[i];
-        struct search_group *group = &search->bystanders[search->bystander_count++];
+    for (uint32_t i = 0; i < search->bystander_count; i++) {
+        struct search_group *group = &search->bystanders[i];
+        uint32_t launch = group->launches[0];
         const struct program_kernel *kernel =
             &search->program->kernels[search->program->launches[launch].record->kernel];
         const char *plain = group_code_plain_name(search->arena, kernel->name);
         group->name = arena_printf(search->arena, "b%u_%s", i, plain ? plain : "");
         group->bound = arena_calloc(search->arena, 1, sizeof *group->bound);
         if (!group->name || !group->bound) return false;
-        group->launches[0] = launch;
         group->bound[0] = pairs_launch(search->pairs, launch);
-        group->step_count = group->member_count = 1;
     }
     return true;
 }
@@ -651,6 +585,8 @@ bool deferred_choose(struct search *search)
 {
     struct playing playing = {.search = search};
     if (search->program->has_streams || search->options->stores_all) return true;
+    search->bystanders = arena_calloc(search->arena, BYSTANDERS_MOST, sizeof *search->bystanders);
+    if (!search->bystanders) return false;
     deadline_enter(search->deadline, DEADLINE_DEFERRED);
     ahead_look(search, search->group_count, look, search);
     for (uint32_t i = 0; i < search->group_count; i++) {
@@ -669,7 +605,7 @@ bool deferred_choose(struct search *search)
         if (!has_changed && !compile(search, &has_changed)) return false;
         if (!has_changed) drop_losing(search, &has_changed);
     }
-    return add_bystanders(search, &playing);
+    return name_bystanders(search);
 }
 
 void deferred_free(struct search *search)

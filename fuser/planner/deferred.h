@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which groups leave which ranges stale (doc/fusion.md; fuser/fusion/stale.h). What can be left is played
  * through the recorded program as replay would do it. A use makes a deferred store. A later use that writes
- * the same ranges, or their free, drops it; whoever else may touch them, or
+ * the same ranges, or a launch alone that does (overwrites.h), or their free, drops it; whoever else may touch them, or
  * overwrites what their rematerialisation reads, has it materialised. A range that is wanted too often is
  * stored after all, or the part of it that the next use leaves out (stale_narrow). Launches in between that belong to no group are *bystanders*: the plan lists what they
- * touch, so that replay knows that they leave deferred stores alone. Not where the program uses more than the
+ * touch and overwrite, so that replay knows what they mean to deferred stores. Not where the program uses more than the
  * default stream: see interpose/deferred.h. */
 #ifndef KFUSE_FUSER_PLANNER_DEFERRED_H
 #define KFUSE_FUSER_PLANNER_DEFERRED_H
@@ -26,12 +26,6 @@ struct search_deferred {
     /* By range: what is left stale of it and overwritten by all that overwrite some; width 0: it is not known that they do. */
     struct group_box overwritten[STALE_MOST];
     uint32_t narrowed[STALE_MOST]; /* so often */
-};
-/* Range `by` of a use of one group overwrites what range `of` of another leaves stale, which begins so many bytes behind it. */
-struct search_cover {
-    const struct search_group *by_group, *of_group;
-    uint32_t by, of;
-    int64_t distance;
 };
 enum { DEFERRED_NONE = UINT32_MAX };
 

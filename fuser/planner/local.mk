@@ -11,7 +11,7 @@ planner_sources = \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
 	fuser/planner/dead_stores.c fuser/planner/dead_stores.h \
-	fuser/planner/deferred.c fuser/planner/deferred.h fuser/planner/deferred_prefix.c \
+	fuser/planner/deferred.c fuser/planner/deferred.h fuser/planner/deferred_prefix.c fuser/planner/overwrites.c fuser/planner/overwrites.h \
 	fuser/planner/memop.c fuser/planner/memop.h \
 	fuser/planner/measurements.c fuser/planner/measurements.h \
 	fuser/planner/neighbours.c fuser/planner/neighbours.def fuser/planner/neighbours.h \

@@ -7,6 +7,7 @@
 #include "fuser/planner/guards.h"
 #include "fuser/planner/deferred.h"
 #include "fuser/planner/memop.h"
+#include "fuser/planner/overwrites.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_source.h"
 
@@ -142,25 +143,43 @@ static struct plan_cover *covers_of(struct search *search, const struct search_g
     return covers;
 }
 
-static bool add_stales(struct search *search, struct plan_builder *builder, const struct search_group *group)
+static void add_stales(struct plan_builder *builder, const struct search_group *group)
 {
     const struct stale *stale = &group->deferred->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
         if (!range->is_stale) continue;
-        uint32_t count;
-        const struct plan_cover *covers = covers_of(search, group, i, &count);
-        if (!covers) return false;
         struct plan_stale planned = {.step = group->member_steps[range->range.writer],
                                      .offset = range->argument_offset,
                                      .from = range->from,
-                                     .bytes = (uint64_t)(range->range.to - range->range.from),
-                                     .flags = range->is_complete ? PLAN_STALE_COMPLETE : 0};
+                                     .bytes = (uint64_t)(range->range.to - range->range.from)};
         if (range->left.width) {
-            planned.flags |= PLAN_STALE_PARTIAL;
+            planned.flags = PLAN_STALE_PARTIAL;
             planned.left = plan_box_of(&range->left);
         }
-        plan_build_stale(builder, &planned, covers, count);
+        plan_build_stale(builder, &planned);
+    }
+}
+
+/* Those that nothing was seen to need may still serve in other runs, where they are whole. */
+static bool add_overwrites(struct search *search, struct plan_builder *builder,
+                           const struct search_group *group)
+{
+    for (uint32_t i = 0; group->overwrites && i < group->overwrites->count; i++) {
+        const struct overwrite *item = &group->overwrites->items[i];
+        uint32_t count;
+        const struct plan_cover *covers = covers_of(search, group, i, &count);
+        if (!covers) return false;
+        if (!count && !item->is_complete) continue;
+        if (!item->is_used && item->stale == OVERWRITES_NOT_STALE) continue;
+        plan_build_overwrite(
+            builder,
+            &(struct plan_overwrite){.step = item->step,
+                                     .offset = item->argument_offset,
+                                     .from = item->from,
+                                     .bytes = item->bytes,
+                                     .flags = item->is_complete ? PLAN_OVERWRITE_COMPLETE : 0},
+            covers, count);
     }
     return true;
 }
@@ -213,7 +232,7 @@ static bool add_variants(struct search *search, struct plan_builder *builder,
     const struct search_deferred *deferred = group->deferred;
     if (deferred) {
         if (!add_variant(search, builder, group, &deferred->code, rematerialisation_of(group))) return false;
-        if (!add_stales(search, builder, group)) return false;
+        add_stales(builder, group);
         add_renames(builder, group, &deferred->code);
     }
     if (!add_variant(search, builder, group, &group->code, 0)) return false;
@@ -234,7 +253,7 @@ static bool add_pattern(struct search *search, struct plan_builder *builder, con
     for (uint32_t i = 0; i < conditions->effect_count; i++)
         plan_build_effect(builder, &conditions->effects[i],
                           conditions->boxes + conditions->effects[i].first_box);
-    return true;
+    return add_overwrites(search, builder, group);
 }
 
 static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)

@@ -59,6 +59,7 @@ struct search_group { /* a group as planned; launches are those of its first use
     bool is_dropped;                  /* not profitable over the run: no smaller group in its place */
     bool is_kept;                     /* in the plan */
     struct search_deferred *deferred; /* the form that leaves ranges stale, or NULL: deferred.h */
+    struct overwrites *overwrites;    /* once it is asked: overwrites.h */
 };
 
 struct search {
@@ -87,7 +88,7 @@ struct search {
     const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
-    struct search_cover *covers; /* deferred.h: those that the recorded program shows */
+    struct search_cover *covers; /* overwrites.h: those that the recorded program shows */
     uint32_t cover_count, cover_capacity;
     struct redirect **redirects;     /* by class: redirect.h */
     const struct measured *measured; /* by runs, where a group of those lost; or NULL: measurements.h */

@@ -68,6 +68,13 @@ __global__ void ends(int n, const float *x, const float *y, float *z)
     if (i < n / 4 || (i >= n - n / 4 && i < n)) z[i] = x[i] + y[i];
 }
 
+/* Where data say so. */
+__global__ void where(int n, const float *x, float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] > 2) z[i] = x[i];
+}
+
 /* Both ends at once, where data say so. */
 __global__ void turn(int n, const float *x, float *y)
 {
@@ -194,12 +201,51 @@ static void make_ends(int)
     CHECK(cudaDeviceSynchronize());
 }
 
+/* One temporary alone. */
+static void make_single(int)
+{
+    RUN(add, a, b, t1);
+    RUN(multiply, t1, b, out);
+}
+
+/* Another group makes it anew, and somebody reads that. */
+static void make_handed(int step)
+{
+    make_single(step);
+    CHECK(cudaDeviceSynchronize());
+    RUN(add, b, b, t1);
+    RUN(subtract, t1, a, second);
+    CHECK(cudaDeviceSynchronize());
+    RUN(turn, t1, spare);
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* The other group reads it before. */
+static void make_read(int step)
+{
+    make_single(step);
+    CHECK(cudaDeviceSynchronize());
+    RUN(subtract, t1, b, second);
+    RUN(add, b, b, t1);
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* What changes its inputs stands before it, and so does who asks for the last one. */
+static void make_asked(int step)
+{
+    RUN(turn, b, a);
+    RUN(turn, t1, spare);
+    make_single(step);
+}
+
 static const struct form {
     const char *name;
     void (*make)(int step);
 } forms[] = {{"plain", make_plain},         {"both", make_both},     {"update", make_update},
              {"alternate", make_alternate}, {"arena", make_arena},   {"peek", make_peek},
-             {"spoil", make_spoil},         {"before", make_before}, {"ends", make_ends}};
+             {"spoil", make_spoil},         {"before", make_before}, {"ends", make_ends},
+             {"single", make_single},       {"handed", make_handed}, {"read", make_read},
+             {"asked", make_asked}};
 
 /* A graph that copies t1. */
 static void launch_graph(void)
@@ -478,6 +524,28 @@ static void then(char letter, int step)
         if (cudaMemset(t1, 0, (size_t)1 << 40) == cudaSuccess) exit(1);
         cudaGetLastError();
         break;
+    case '1': /* a launch alone overwrites t1 */
+        RUN(add, b, b, t1);
+        break;
+    case '2': /* the first half, by the same kernel */
+        add<<<(n / 2 + 127) / 128, 128, 0, work>>>(n / 2, b, b, t1);
+        break;
+    case '3': /* what it reads itself */
+        RUN(add, t1, b, t1);
+        break;
+    case '4':
+        RUN(where, b, t1);
+        break;
+    case '5': /* but for one element */
+        add<<<(n + 127) / 128, 128, 0, work>>>(n - 1, b, b, t1 + 1);
+        break;
+    case '6':
+        RUN(ends, b, b, t1);
+        break;
+    case '7': /* all of it fails, and changes nothing */
+        add<<<(n + 127) / 128, 128, 1 << 20, work>>>(n, b, b, t1);
+        cudaGetLastError();
+        break;
     case 'T':
         std::thread([] { tell("t1", t1); }).join();
         break;
@@ -498,7 +566,8 @@ int main(int argc, char **argv)
         {"stream", &kind, NULL, NULL,
          "work in: 1 a stream of its own, 2 one that waits for no other, 3 as 1, the other stream likewise"},
         {"form", NULL, &name, NULL,
-         "of a step: plain, both, update, alternate, arena, peek, spoil, before or ends"},
+         "of a step: plain, both, update, alternate, arena, peek, spoil, before, ends, single, handed, "
+         "read or asked"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
         {NULL, NULL, NULL, NULL, NULL},
     };

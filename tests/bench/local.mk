@@ -3,7 +3,7 @@
 bench_scripts += \
 	tests/bench/attack.sh \
 	tests/bench/behind.sh \
-	tests/bench/lazy.sh tests/bench/lazy_streams.sh \
+	tests/bench/lazy.sh tests/bench/lazy_overwritten.sh tests/bench/lazy_streams.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \
 	tests/bench/chains.sh \

@@ -93,12 +93,15 @@ static struct plan_builder *build_sample(struct arena *arena)
                                           .from = -8,
                                           .bytes = 64,
                                           .flags = PLAN_STALE_PARTIAL,
-                                          .left = {.width = 16, .row_pitch = 32, .rows = 2, .layers = 1}},
-                     &(struct plan_cover){.distance = -8}, 1);
+                                          .left = {.width = 16, .row_pitch = 32, .rows = 2, .layers = 1}});
+    plan_build_overwrite(builder, &(struct plan_overwrite){.step = 1, .from = -8, .bytes = 64},
+                         &(struct plan_cover){.distance = -8}, 1);
     plan_build_variant(builder, &variant, "kfuse_add_scale", ptx, sizeof ptx, parameters, 1, NULL, 0);
 
     plan_build_group(builder, "bystander", PLAN_BYSTANDER, 0, 0);
     plan_build_step(builder, &steps[1], NULL, NULL, NULL, 0);
+    plan_build_overwrite(builder, &(struct plan_overwrite){.bytes = 8, .flags = PLAN_OVERWRITE_COMPLETE},
+                         NULL, 0);
     return builder;
 }
 
@@ -422,13 +425,24 @@ static void every_kind_of_damage_is_refused(void **state)
         FIELD(stales, plan_stale, 0, bytes, 0),
         FIELD(stales, plan_stale, 0, bytes, UINT64_MAX),
         FIELD(stales, plan_stale, 0, from, INT64_MAX),
-        FIELD(stales, plan_stale, 0, flags, 4),
-        FIELD(stales, plan_stale, 0, flags, PLAN_STALE_COMPLETE), /* and yet a box */
+        FIELD(stales, plan_stale, 0, flags, 2),
+        FIELD(stales, plan_stale, 0, flags, 0), /* and yet a box */
         FIELD(stales, plan_stale, 0, left.rows, 3),
-        FIELD(stales, plan_stale, 0, cover_count, 2),
-        FIELD(stales, plan_stale, 0, first_cover, 2),
-        FIELD(covers, plan_cover, 0, stale, 1),
         FIELD(stales, plan_stale, 0, reserved, 1),
+        FIELD(groups, plan_group, 2, overwrite_count, 3),
+        FIELD(groups, plan_group, 3, first_overwrite, 2),
+        FIELD(overwrites, plan_overwrite, 0, step, 2),
+        FIELD(overwrites, plan_overwrite, 1, step, 1), /* a bystander has one */
+        FIELD(overwrites, plan_overwrite, 0, offset, 41),
+        FIELD(overwrites, plan_overwrite, 0, bytes, 0),
+        FIELD(overwrites, plan_overwrite, 0, bytes, UINT64_MAX),
+        FIELD(overwrites, plan_overwrite, 0, from, INT64_MAX),
+        FIELD(overwrites, plan_overwrite, 0, flags, 2),
+        FIELD(overwrites, plan_overwrite, 0, reserved, 1),
+        FIELD(overwrites, plan_overwrite, 0, cover_count, 2),
+        FIELD(overwrites, plan_overwrite, 0, first_cover, 2),
+        FIELD(covers, plan_cover, 0, stale, 1),
+        FIELD(covers, plan_cover, 0, reserved, 1),
         FIELD(variants, plan_variant, 3, first_stale, 1),
         FIELD(variants, plan_variant, 3, stale_count, 0), /* and yet a rematerialisation */
         FIELD(variants, plan_variant, 3, stale_count, 2),

@@ -195,7 +195,9 @@ static void add_group(const struct fixture *fixture, struct plan_builder *builde
         lazy.rematerialisation = 1;
         plan_build_variant(builder, &lazy, "lazy:8,4,8", code, strlen(code) + 1, pattern->parameters,
                            pattern->parameter_count, NULL, 0);
-        plan_build_stale(builder, &(struct plan_stale){.bytes = 256, .flags = PLAN_STALE_COMPLETE}, NULL, 0);
+        plan_build_stale(builder, &(struct plan_stale){.bytes = 256});
+        plan_build_overwrite(
+            builder, &(struct plan_overwrite){.bytes = 256, .flags = PLAN_OVERWRITE_COMPLETE}, NULL, 0);
     }
     plan_build_variant(builder, &variant, pattern->entry, code, strlen(code) + 1, pattern->parameters,
                        pattern->parameter_count, NULL, 0);
