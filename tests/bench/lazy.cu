@@ -230,22 +230,13 @@ static void make_read(int step)
     CHECK(cudaDeviceSynchronize());
 }
 
-/* What changes its inputs stands before it, and so does who asks for the last one. */
-static void make_asked(int step)
-{
-    RUN(turn, b, a);
-    RUN(turn, t1, spare);
-    make_single(step);
-}
-
 static const struct form {
     const char *name;
     void (*make)(int step);
 } forms[] = {{"plain", make_plain},         {"both", make_both},     {"update", make_update},
              {"alternate", make_alternate}, {"arena", make_arena},   {"peek", make_peek},
              {"spoil", make_spoil},         {"before", make_before}, {"ends", make_ends},
-             {"single", make_single},       {"handed", make_handed}, {"read", make_read},
-             {"asked", make_asked}};
+             {"single", make_single},       {"handed", make_handed}, {"read", make_read}};
 
 /* A graph that copies t1. */
 static void launch_graph(void)
@@ -566,8 +557,8 @@ int main(int argc, char **argv)
         {"stream", &kind, NULL, NULL,
          "work in: 1 a stream of its own, 2 one that waits for no other, 3 as 1, the other stream likewise"},
         {"form", NULL, &name, NULL,
-         "of a step: plain, both, update, alternate, arena, peek, spoil, before, ends, single, handed, "
-         "read or asked"},
+         "of a step: plain, both, update, alternate, arena, peek, spoil, before, ends, single, handed or "
+         "read"},
         {"then", NULL, &letters, NULL, "what follows a step, a letter each"},
         {NULL, NULL, NULL, NULL, NULL},
     };
