@@ -37,6 +37,7 @@ static struct search_group *lengthen(struct search *search, const struct search_
     longer->bound = arena_calloc(search->arena, group->member_count, sizeof *longer->bound);
     longer->code = (struct codegen_result){0};
     longer->deferred = NULL;
+    longer->overwrites = NULL;
     longer->uses = longer->largest_gap_ns = 0;
     memset(longer->gap_ns_sum, 0, sizeof longer->gap_ns_sum);
     longer->step_count = length + group->step_count;
