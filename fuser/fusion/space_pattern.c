@@ -36,6 +36,79 @@ static __isl_give isl_map *seen_from_space(const struct space *space, uint32_t m
     return isl_map_coalesce(isl_map_apply_range(remap, bytes));
 }
 
+/* --- what was read before: a pattern is kept with its pieces behind it, and their conditions behind these --- */
+
+struct kept_pattern {
+    enum { KEPT_PATTERN, KEPT_NONE, KEPT_GIVEN_UP } state; /* NONE: it is no such function */
+    struct pattern pattern;
+};
+
+static size_t conditions_size(const struct pattern_piece *piece)
+{
+    return piece->condition_count * sizeof *piece->conditions;
+}
+
+static void keep(struct memo *memo, const struct memo_question *question, struct arena *arena,
+                 const struct kept_pattern *kept)
+{
+    const struct pattern *pattern = &kept->pattern;
+    uint32_t count = kept->state == KEPT_PATTERN ? pattern->piece_count : 0;
+    size_t size = sizeof *kept + count * sizeof *pattern->pieces;
+    for (uint32_t p = 0; p < count; p++) size += conditions_size(&pattern->pieces[p]);
+    unsigned char *bytes = arena_alloc(arena, size), *next = bytes + sizeof *kept;
+    if (!bytes) return;
+    memcpy(bytes, kept, sizeof *kept);
+    memcpy(next, pattern->pieces, count * sizeof *pattern->pieces);
+    next += count * sizeof *pattern->pieces;
+    for (uint32_t p = 0; p < count; p++) {
+        memcpy(next, pattern->pieces[p].conditions, conditions_size(&pattern->pieces[p]));
+        next += conditions_size(&pattern->pieces[p]);
+    }
+    memo_keep_bytes(memo, question, bytes, size);
+}
+
+/* False: memory is out. Conditions stay in the memo, pieces may be changed (pattern_set_step). */
+static bool recall(const struct kept_pattern *kept, struct arena *arena, struct pattern *pattern)
+{
+    *pattern = kept->pattern;
+    const struct pattern_piece *pieces = (const struct pattern_piece *)(kept + 1);
+    struct pattern_condition *conditions = (struct pattern_condition *)(pieces + pattern->piece_count);
+    pattern->pieces = arena_alloc(arena, pattern->piece_count * sizeof *pieces + 1);
+    if (!pattern->pieces) return false;
+    memcpy(pattern->pieces, pieces, pattern->piece_count * sizeof *pieces);
+    for (uint32_t p = 0; p < pattern->piece_count; p++) {
+        pattern->pieces[p].conditions = conditions;
+        conditions += pieces[p].condition_count;
+    }
+    return true;
+}
+
+static bool open_once(struct pattern *pattern, struct arena *arena, struct memo *memo,
+                      __isl_keep isl_map *bytes, const struct pattern_shape *shape)
+{
+    struct memo_question question = {.kind = MEMO_PATTERN,
+                                     .words = {memo_number(memo, bytes), shape->grid[0], shape->grid[1],
+                                               shape->grid[2], shape->block[0], shape->block[1],
+                                               shape->block[2]}};
+    struct quota quota;
+    if (!quota_ask(&quota, memo->ctx)) return false;
+    const struct kept_pattern *known = question.words[0] ? memo_bytes(memo, &question) : NULL;
+    struct kept_pattern read;
+    bool is_open;
+    if (known) {
+        is_open = known->state == KEPT_PATTERN && recall(known, arena, pattern);
+    } else {
+        is_open = pattern_open(pattern, arena, bytes, shape);
+        memset(&read, 0, sizeof read);
+        read.state = is_open ? KEPT_PATTERN : quota_is_used_up(memo->ctx) ? KEPT_GIVEN_UP : KEPT_NONE;
+        read.pattern = *pattern;
+        if (question.words[0]) keep(memo, &question, arena, &read);
+        known = &read;
+    }
+    quota_answer(&quota, known->state != KEPT_GIVEN_UP);
+    return is_open;
+}
+
 bool space_pattern_open(struct pattern *pattern, struct arena *arena, const struct space *space,
                         const struct placed_access *placed)
 {
@@ -51,7 +124,7 @@ bool space_pattern_open(struct pattern *pattern, struct arena *arena, const stru
     else
         bytes = seen_from_space(space, placed->member, bytes);
     bytes = overlap_moved(bytes, launch->bindings[placed->access->base].offset);
-    bool is_known = bytes && pattern_open(pattern, arena, bytes, &shape);
+    bool is_known = bytes && open_once(pattern, arena, space->memo, bytes, &shape);
     isl_map_free(bytes);
     return is_known;
 }

@@ -22,6 +22,7 @@ struct memo_answer {
     isl_map *relation;
     uint32_t value;
     int64_t numbers[MEMO_NUMBERS];
+    void *bytes;
     UT_hash_handle hh;
 };
 
@@ -48,6 +49,7 @@ void memo_close(struct memo *memo)
     {
         HASH_DEL(memo->answers, answer);
         isl_map_free(answer->relation);
+        free(answer->bytes);
         free(answer);
     }
 }
@@ -226,4 +228,21 @@ void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
 {
     struct memo_answer *answer = add(memo, question);
     if (answer) memcpy(answer->numbers, numbers, sizeof answer->numbers);
+}
+
+const void *memo_bytes(struct memo *memo, const struct memo_question *question)
+{
+    struct memo_answer *answer = find(memo, question);
+    return answer ? answer->bytes : NULL;
+}
+
+void memo_keep_bytes(struct memo *memo, const struct memo_question *question, const void *bytes, size_t size)
+{
+    void *copy = malloc(size);
+    struct memo_answer *answer = copy ? add(memo, question) : NULL;
+    if (!answer) {
+        free(copy);
+        return;
+    }
+    answer->bytes = memcpy(copy, bytes, size);
 }

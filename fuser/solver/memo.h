@@ -35,7 +35,8 @@ enum memo_kind {
     MEMO_OVERLAP,
     MEMO_COVERS,
     MEMO_AFFINE,
-    MEMO_TEXT
+    MEMO_TEXT,
+    MEMO_PATTERN
 };
 enum { MEMO_NUMBERS = 5 };
 struct memo_question {
@@ -62,5 +63,9 @@ void memo_keep_relation(struct memo *memo, const struct memo_question *question,
 void memo_keep_value(struct memo *memo, const struct memo_question *question, uint32_t value);
 void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
                        const int64_t numbers[MEMO_NUMBERS]);
+/* The bytes that were kept under this question, or NULL; valid until the memo is closed. */
+const void *memo_bytes(struct memo *memo, const struct memo_question *question);
+/* A copy of them is kept. */
+void memo_keep_bytes(struct memo *memo, const struct memo_question *question, const void *bytes, size_t size);
 
 #endif
