@@ -97,7 +97,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/halo_writer.c \
 	fuser/fusion/prefetch.c fuser/fusion/prefetch.h \
 	fuser/fusion/halo_parts.c fuser/fusion/halo_parts.h \
-	fuser/fusion/halo_kept.c fuser/fusion/halo_nearest.c fuser/fusion/halo_nearest.h \
+	fuser/fusion/halo_kept.c fuser/fusion/halo_moves.c fuser/fusion/halo_moves.h fuser/fusion/halo_nearest.c fuser/fusion/halo_nearest.h \
 	fuser/fusion/halo_serve.c \
 	fuser/fusion/halo_small.c \
 	fuser/fusion/halo_source.c fuser/fusion/halo_source.h \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds the recomputed members, the cells that they run for and the loads that are served from tiles: see
  * halo.h. */
+#include "fuser/fusion/halo_moves.h"
 #include "fuser/fusion/halo.h"
 #include "fuser/access/expansion.h"
 #include "fuser/fusion/halo_parts.h"
@@ -111,7 +112,7 @@ static bool spread_member(struct halo *halo, uint32_t member)
                 last = load;
             }
         }
-    if (last && isl_map_is_single_valued(spread->cells) != isl_bool_true)
+    if (last && !halo_moves_agree(spread->cells, spread->cells))
         return halo_refuse(halo, last->writers[0].store, last->load,
                            "one place of the tile would need two values");
     return !halo->layers || spread->is_flat || halo_clip_layers(halo, spread);

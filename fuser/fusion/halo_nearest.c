@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See halo_nearest.h. */
+#include "fuser/fusion/halo_moves.h"
 #include "fuser/fusion/halo_nearest.h"
 
 #include "fuser/fusion/halo_source.h"
@@ -24,10 +25,8 @@ __isl_give isl_map *halo_placed(const struct spread *p, __isl_keep isl_map *need
 bool halo_is_free(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3])
 {
     isl_map *wanted = halo_placed(p, needed, offset);
-    isl_map *held = isl_map_intersect_domain(isl_map_copy(p->cells), isl_map_domain(isl_map_copy(wanted)));
-    bool is = isl_map_is_subset(held, wanted) == isl_bool_true;
+    bool is = halo_moves_agree(p->cells, wanted);
     isl_map_free(wanted);
-    isl_map_free(held);
     return is;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where in a tile a load finds what it reads, and which cells therefore run what: see halo.h. */
+#include "fuser/fusion/halo_moves.h"
 #include "fuser/fusion/halo_nearest.h"
 #include "fuser/fusion/halo_parts.h"
 #include "fuser/fusion/halo_source.h"
@@ -87,7 +88,7 @@ static bool serve_at(struct halo *halo, const struct placed_access *store, const
                      __isl_take isl_map *needed, const int64_t offset[3], bool is_new)
 {
     struct spread *p = &halo->spreads[store->member];
-    if (is_new) p->cells = isl_map_coalesce(isl_map_union(p->cells, halo_placed(p, needed, offset)));
+    if (is_new) p->cells = halo_moves_coalesce(isl_map_union(p->cells, halo_placed(p, needed, offset)));
     bool is_spread = spread_to(halo, p, &halo->spreads[load->member], needed, offset);
     return is_spread && p->cells &&
            add_fetch(halo, store, load, offset, isl_set_coalesce(isl_map_domain(needed)));
@@ -186,7 +187,7 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_wri
     int64_t offset[3];
     bool is_served = false;
     isl_map *needed =
-        isl_map_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(writer->source)));
+        halo_moves_coalesce(isl_map_apply_range(isl_map_copy(q->cells), isl_map_copy(writer->source)));
     const struct halo_served *before = find_served(p, needed);
     if (before)
         is_served = serve_at(halo, writer->store, load->load, needed, before->offset, false);
