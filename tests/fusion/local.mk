@@ -11,3 +11,5 @@ c_tests += tests/fusion/test_check
 tests_fusion_test_check_LDADD = libfuser.la $(CMOCKA_LIBS)
 c_tests += tests/fusion/test_box
 tests_fusion_test_box_LDADD = libfuser.la $(CMOCKA_LIBS)
+c_tests += tests/fusion/test_moves
+tests_fusion_test_moves_LDADD = libfuser.la $(CMOCKA_LIBS)
