@@ -15,6 +15,7 @@ enum state { INITIAL, KNOWN, UNKNOWN };
 struct variable {
     uint64_t start, size;
     unsigned char *bytes, *states; /* size of each */
+    uint64_t slow; /* the number of the last copy here that may be done later than those behind it */
 };
 
 bool contents_are_followed;
@@ -23,11 +24,13 @@ static struct contents {
     struct variable *variables;
     uint32_t count;
     uint64_t unloads;
-    bool is_rewritten;      /* what modules begin with may have been overwritten */
-    bool is_lost;           /* nothing is known any more: memory was out, or variables overlap */
-    uint64_t gates, opened; /* calls that hold up what follows; those of them that are over */
-    pthread_t gate_thread;
-    bool has_gate_threads; /* several made them: a wait by one may begin while another is about to submit */
+    bool is_rewritten; /* what modules begin with may have been overwritten */
+    bool is_lost;      /* nothing is known any more: memory was out, or variables overlap */
+    /* Calls that hold up what follows, and copies that may be done later, are numbered together: the last one, the last one that
+     * holds up, and those that are over. */
+    uint64_t count_made, gate, opened;
+    pthread_t made_by;
+    bool has_makers; /* several threads: a wait by one may begin while another is about to submit */
 } contents = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void contents_start(const struct plan *plan)
@@ -44,19 +47,25 @@ static void forget_all(void)
         memset(contents.variables[i].states, UNKNOWN, contents.variables[i].size);
 }
 
-/* With the lock. Before the call. */
-static void note_gate(void)
+/* With the lock. Before the call. Its number. */
+static uint64_t note_call(void)
 {
-    contents.has_gate_threads |= contents.gates && !pthread_equal(contents.gate_thread, pthread_self());
-    contents.gate_thread = pthread_self();
-    contents.gates++;
+    contents.has_makers |= contents.count_made && !pthread_equal(contents.made_by, pthread_self());
+    contents.made_by = pthread_self();
+    return ++contents.count_made;
+}
+
+/* With the lock. Nothing that was submitted may be held up. */
+static bool is_open(void)
+{
+    return contents.gate <= contents.opened;
 }
 
 uint64_t contents_wait_begins(void)
 {
     if (!contents_are_followed) return 0;
     pthread_mutex_lock(&contents.lock);
-    uint64_t begun = contents.gates;
+    uint64_t begun = contents.count_made;
     pthread_mutex_unlock(&contents.lock);
     return begun;
 }
@@ -65,8 +74,7 @@ void contents_waited(uint64_t begun, CUresult result)
 {
     if (!begun || result != CUDA_SUCCESS) return;
     pthread_mutex_lock(&contents.lock);
-    if (!contents.has_gate_threads && pthread_equal(contents.gate_thread, pthread_self()))
-        contents.opened = begun;
+    if (!contents.has_makers && pthread_equal(contents.made_by, pthread_self())) contents.opened = begun;
     pthread_mutex_unlock(&contents.lock);
 }
 
@@ -123,11 +131,11 @@ void contents_written_slowly(uint64_t to, uint64_t from, uint64_t bytes)
     uint64_t offset = to - range.start, left = range.size - offset, size = bytes < left ? bytes : left;
     pthread_mutex_lock(&contents.lock);
     follow_unloads();
-    is_known = is_known && contents.gates == contents.opened;
-    if (!from) note_gate(); /* it may be done later than a copy that comes behind it */
     struct variable *variable = find(&range);
+    if (variable && !from) variable->slow = note_call();
+    is_known = is_known && is_open() && variable && variable->slow <= contents.opened;
     if (variable) memset(variable->states + offset, is_known ? KNOWN : UNKNOWN, size);
-    if (variable && is_known) memcpy(variable->bytes + offset, (const void *)(uintptr_t)from, size);
+    if (is_known) memcpy(variable->bytes + offset, (const void *)(uintptr_t)from, size);
     pthread_mutex_unlock(&contents.lock);
 }
 
@@ -136,7 +144,7 @@ void contents_meet(enum entry entry)
     if (!contents_are_followed) return;
     bool is_named = entry < ENTRY_COUNT;
     pthread_mutex_lock(&contents.lock);
-    if (!is_named || driver_call_holds_up(entry_name(entry))) note_gate();
+    if (!is_named || driver_call_holds_up(entry_name(entry))) contents.gate = note_call();
     if (!is_named || !driver_call_writes_nothing(entry_name(entry))) {
         forget_all();
         contents.is_rewritten = true;
@@ -166,7 +174,7 @@ bool contents_word(uint64_t variable, const struct plan_sum *word, uint64_t *val
     const struct plan_term *term = &word->terms[0];
     *value = 0;
     pthread_mutex_lock(&contents.lock);
-    bool is_known = contents.gates == contents.opened;
+    bool is_known = is_open();
     follow_unloads();
     const struct variable *written = find_at(variable);
     for (unsigned i = 0; is_known && i < term->size; i++) {

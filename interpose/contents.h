@@ -5,7 +5,8 @@
  * the end of a module, since another may take its place. A launch with an unknown word is not held.
  *
  * Launches and copies may stand behind something that waits for the host (driver_call_holds_up): a copy that is made later
- * overtakes them. From such a call until the context has been waited for, copies make nothing known, and no word is known.
+ * overtakes them. From such a call until the context has been waited for, copies make nothing known, and no word is known. A copy or a
+ * set that the host does not wait for may be done later, too, but concerns its own variable alone.
  *
  * Nothing is followed where the plan has no such words: then this costs a load at each copy. By any thread. */
 #ifndef KFUSE_INTERPOSE_CONTENTS_H

@@ -92,6 +92,13 @@ static void set_it(void)
     CHECK(cudaMemset(address, 0, 1));
     CHECK(cudaMemset(address, 9, 1));
 }
+/* Which no size depends on. */
+static void write_a_weight(void)
+{
+    const float weight = 0.75f;
+    CHECK(cudaMemcpy(spare, &weight, sizeof weight, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyToSymbolAsync(d_weight, spare, sizeof weight, 0, cudaMemcpyDeviceToDevice, stream));
+}
 static void write_twice(void)
 {
     write_less();
@@ -130,6 +137,28 @@ static void write_overtaking(void)
     is_open = 1;
     CHECK(cudaDeviceSynchronize());
 }
+static __global__ void wait_for(volatile int *flag)
+{
+    while (!*flag) continue;
+}
+/* The same, of one that a kernel holds up. */
+static void write_late(void)
+{
+    const int none = 0, some = 1;
+    volatile int *flag;
+    int *skip;
+    cudaStream_t other;
+    CHECK(cudaMallocHost((void **)&flag, sizeof *flag));
+    CHECK(cudaMalloc((void **)&skip, sizeof *skip));
+    CHECK(cudaMemcpy(skip, &some, sizeof some, cudaMemcpyHostToDevice));
+    *flag = 0;
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    wait_for<<<1, 1, 0, other>>>(flag);
+    CHECK(cudaMemcpyToSymbolAsync(d_skip, skip, sizeof *skip, 0, cudaMemcpyDeviceToDevice, other));
+    CHECK(cudaMemcpyToSymbol(d_skip, &none, sizeof none));
+    *flag = 1;
+    CHECK(cudaStreamSynchronize(other));
+}
 /* What was held up is over once the device has been waited for. */
 static void write_after_a_wait(void)
 {
@@ -163,10 +192,12 @@ static const struct change {
                {"async", write_behind_the_host},
                {"set", set_it},
                {"device", write_from_the_device},
+               {"weight", write_a_weight},
                {"twice", write_twice},
                {"kernel", write_by_a_kernel},
                {"queued", write_before_the_queued},
                {"overtaking", write_overtaking},
+               {"late", write_late},
                {"wait", write_after_a_wait}};
 
 static const struct change *change = changes;

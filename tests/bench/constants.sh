@@ -27,12 +27,14 @@ for stream in '' --stream; do
     most nothing 12 12
     most same 12 12
     most twice 12 12
+    most weight 12 12
     # from the change on as the program has them
     for change in less byte table async set device; do most "$change" 24 24; done
 done
 # that runs behind what waits for the host, in a stream that the host's copies do not wait for
 most queued 27 27
 most overtaking 24 24
+most late 25 25
 most wait 12 12
 stream=
 record_and_plan "$constants" --change kernel
