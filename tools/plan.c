@@ -72,7 +72,9 @@ static void print_summary(const struct planner_options *options, const struct pl
            (unsigned long long)summary->launches_after, summary->groups, summary->groups == 1 ? "" : "s",
            (double)summary->original_ns / 1e6, (double)summary->planned_ns / 1e6, summary->seconds);
     if (summary->cut)
-        printf("%s: %g seconds were too few: cut short while %s (`kfuse plan --seconds` gives it more)\n",
+        printf("%s: %g seconds were too few: cut short while %s, which may take a share of them (`kfuse plan "
+               "--seconds` gives it "
+               "more)\n",
                options->plan_path, options->most_seconds, summary->cut);
     if (summary->refusal[0])
         printf("%s: %u of %u kernels cannot be fused, as %s (`kfuse explain %s` tells of the others)\n",
