@@ -3,7 +3,13 @@
 #include "fuser/fusion/space_pattern.h"
 #include "fuser/fusion/coarsening.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum {
+    PATTERN_OPERATIONS =
+        20000 /* of isl: those that were read took a hundredth of it; some take seconds, and are not read */
+};
 
 /* A block of the member is the block of the same number, and its threads are those of the same linear number.
  */
@@ -83,26 +89,40 @@ static bool recall(const struct kept_pattern *kept, struct arena *arena, struct 
     return true;
 }
 
+/* What isl prints of it: relations that were made in other ways are often equal, but not as isl holds them. It counts for nobody. */
+static bool name_of(struct memo *memo, __isl_keep isl_map *bytes, struct hash128 *name)
+{
+    struct quota quota = quota_begin(memo->ctx, 0);
+    char *text = isl_map_to_str(bytes);
+    quota_end(&quota);
+    if (text) *name = hash_bytes(text, strlen(text));
+    free(text);
+    return text;
+}
+
 static bool open_once(struct pattern *pattern, struct arena *arena, struct memo *memo,
                       __isl_keep isl_map *bytes, const struct pattern_shape *shape)
 {
-    struct memo_question question = {.kind = MEMO_PATTERN,
-                                     .words = {memo_number(memo, bytes), shape->grid[0], shape->grid[1],
-                                               shape->grid[2], shape->block[0], shape->block[1],
-                                               shape->block[2]}};
+    struct hash128 name;
     struct quota quota;
-    if (!quota_ask(&quota, memo->ctx)) return false;
-    const struct kept_pattern *known = question.words[0] ? memo_bytes(memo, &question) : NULL;
+    if (!name_of(memo, bytes, &name) || !quota_ask(&quota, memo->ctx)) return false;
+    const struct memo_question question = {.kind = MEMO_PATTERN,
+                                           .words = {name.low, name.high, shape->grid[0], shape->grid[1],
+                                                     shape->grid[2], shape->block[0], shape->block[1],
+                                                     shape->block[2]}};
+    const struct kept_pattern *known = memo_bytes(memo, &question);
     struct kept_pattern read;
     bool is_open;
     if (known) {
         is_open = known->state == KEPT_PATTERN && recall(known, arena, pattern);
     } else {
+        struct quota own = quota_begin(memo->ctx, PATTERN_OPERATIONS);
         is_open = pattern_open(pattern, arena, bytes, shape);
         memset(&read, 0, sizeof read);
         read.state = is_open ? KEPT_PATTERN : quota_is_used_up(memo->ctx) ? KEPT_GIVEN_UP : KEPT_NONE;
         read.pattern = *pattern;
-        if (question.words[0]) keep(memo, &question, arena, &read);
+        quota_end(&own);
+        keep(memo, &question, arena, &read);
         known = &read;
     }
     quota_answer(&quota, known->state != KEPT_GIVEN_UP);
