@@ -347,7 +347,7 @@ static void plan_edited(void)
 static void plan_truncated(void)
 {
     plan_ab();
-    if (truncate(in_folder("plan.bin"), 400)) exit(1);
+    if (truncate(in_folder("plan.bin"), sizeof(struct plan_header))) exit(1);
 }
 
 static void plan_missing(void)
