@@ -25,6 +25,17 @@ struct array_range array_range_reach(const struct bound_launch *launch, uint32_t
     return range;
 }
 
+struct array_range array_range_behind(const struct bound_launch *launch, uint32_t argument_offset,
+                                      int64_t from, int64_t bytes)
+{
+    const struct access_base *bases = launch->summary->bases;
+    uint32_t base = 0;
+    while (bases[base].kind != ACCESS_BASE_ARGUMENT || bases[base].argument_offset != argument_offset) base++;
+    const struct array_binding *binding = &launch->bindings[base];
+    return (struct array_range){
+        .array = binding->array, .from = binding->offset + from, .to = binding->offset + from + bytes};
+}
+
 /* An address of unknown origin may lie anywhere. */
 bool array_range_meet(const struct array_range *a, const struct array_range *b)
 {

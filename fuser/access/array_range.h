@@ -19,6 +19,9 @@ struct array_range { /* of an array, in bytes from its start */
 bool array_range_is_known(const struct access_base *base, const struct array_binding *binding);
 /* Of the base: it may be part of a larger range. */
 struct array_range array_range_of(const struct bound_launch *launch, uint32_t base);
+/* So many bytes from `from` on, seen from the pointer that the launch has in this word, which one of its bases has. */
+struct array_range array_range_behind(const struct bound_launch *launch, uint32_t argument_offset,
+                                      int64_t from, int64_t bytes);
 /* What the launch may touch through the base: all, where it has no hull. */
 struct array_range array_range_reach(const struct bound_launch *launch, uint32_t base);
 /* They may have a byte in common. */

@@ -43,14 +43,8 @@ static struct array_range stale_at(struct search *search, const struct deferred_
 {
     const struct stale_range *stale = &store->group->deferred->stale.ranges[index];
     struct bound_launch writer = member_of(search, store, stale->range.writer);
-    uint32_t base = 0;
-    while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
-           writer.summary->bases[base].argument_offset != stale->argument_offset)
-        base++;
-    struct array_range range = {.array = writer.bindings[base].array,
-                                .from = writer.bindings[base].offset + stale->from};
-    range.to = range.from + stale->range.to - stale->range.from;
-    return range;
+    return array_range_behind(&writer, stale->argument_offset, stale->from,
+                              stale->range.to - stale->range.from);
 }
 
 /* Where the group renames: the rematerialisation finds there what it needs, until the chain of uses ends. */

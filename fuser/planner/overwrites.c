@@ -117,14 +117,7 @@ static struct overwrites *overwrites_of(struct search *search, struct search_gro
 static struct array_range range_of(struct search *search, const struct overwrite *item, uint32_t first)
 {
     struct bound_launch bound = pairs_launch(search->pairs, first + item->step);
-    uint32_t base = 0;
-    while (bound.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
-           bound.summary->bases[base].argument_offset != item->argument_offset)
-        base++;
-    struct array_range range = {.array = bound.bindings[base].array,
-                                .from = bound.bindings[base].offset + item->from};
-    range.to = range.from + (int64_t)item->bytes;
-    return range;
+    return array_range_behind(&bound, item->argument_offset, item->from, (int64_t)item->bytes);
 }
 
 /* --- and what of it was stale --- */

@@ -168,14 +168,7 @@ struct array_range redirect_range(struct search *search, const struct search_gro
 {
     const struct group_rename *rename = &group->verdict->renames[index];
     struct bound_launch writer = pairs_launch(search->pairs, first + group->member_steps[rename->member]);
-    uint32_t base = 0;
-    while (writer.summary->bases[base].kind != ACCESS_BASE_ARGUMENT ||
-           writer.summary->bases[base].argument_offset != rename->argument_offset)
-        base++;
-    struct array_range range = {.array = writer.bindings[base].array,
-                                .from = writer.bindings[base].offset + rename->from};
-    range.to = range.from + (int64_t)rename->bytes;
-    return range;
+    return array_range_behind(&writer, rename->argument_offset, rename->from, (int64_t)rename->bytes);
 }
 
 /* What it writes beside the group's own box is copied. */
