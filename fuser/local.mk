@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libfuser.la
 libfuser_la_SOURCES =
 libfuser_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libfuser_la_LIBADD = libptx.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl
+libfuser_la_LIBADD = libptx.la $(ISL_LIBS) $(JANSSON_LIBS) -ldl -lm
 
 # questions to isl: their bounds and answers
 libfuser_la_SOURCES += \

@@ -4,6 +4,7 @@
 
 #include "common/symbol.h"
 #include "fuser/planner/exactness.h"
+#include "fuser/planner/profit.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -94,34 +95,51 @@ static bool find_exactness(struct search *search, struct search_group *planned,
     return planned->exactness;
 }
 
-/* Blocks for half the threads of a multiprocessor: memory-bound kernels lose bandwidth with less. 0: these
- * registers have room for so many, or shared memory has not. */
+/* Blocks for a share of the threads of a multiprocessor: memory-bound kernels lose bandwidth with less than half, stages that wait for
+ * each other with less than three quarters. 0: these registers have room for so many. */
 static uint32_t blocks_to_ask_for(const struct projection *projection, const struct group *group,
-                                  const struct codegen_result *code)
+                                  const struct codegen_result *code, double share)
 {
     uint32_t most;
     struct projection_kernel kernel = {.threads = group->block[0] * group->block[1] * group->block[2],
                                        .static_shared = code->static_shared + code->dynamic_shared};
     uint32_t without = projection_blocks(projection, &kernel, &most);
+    uint32_t wanted = (uint32_t)(most * share);
     kernel.registers = code->registers;
     uint32_t with = projection_blocks(projection, &kernel, &most);
-    return with < most / 2 && without >= most / 2 ? most / 2 : 0;
+    if (group->stage_count && without < wanted) wanted = without; /* shared memory has room for no more */
+    return with < wanted && without >= wanted ? wanted : 0;
 }
 
-/* With fewer registers, if it does not spill then. */
-static void compile_for_more_blocks(struct codegen_request *request, const struct projection *projection,
+static double fused_ns(struct search *search, const struct search_group *planned, struct group *group,
+                       const struct codegen_result *code)
+{
+    struct search_group as_it_is = *planned;
+    as_it_is.group = group;
+    as_it_is.code = *code;
+    as_it_is.is_compiled = true;
+    return profit_project(search, &as_it_is, profit_saved_ns(search, &as_it_is, group)).fused_ns;
+}
+
+/* With fewer registers, if it does not spill then, and is not projected to take longer. */
+static void compile_for_more_blocks(struct search *search, const struct search_group *planned,
+                                    struct group *group, struct codegen_request *request,
                                     struct codegen_result *code)
 {
-    struct codegen_result other;
-    request->least_blocks = blocks_to_ask_for(projection, request->group, code);
-    if (!request->least_blocks) return;
-    codegen_compile(request, &other);
-    struct codegen_result *worse = other.error ? &other : code;
-    codegen_result_clear(worse);
-    if (worse == code) *code = other;
+    static const double shares[] = {0.75, 0.5};
+    for (size_t i = group->stage_count ? 0 : 1; i < sizeof shares / sizeof *shares; i++) {
+        struct codegen_result other;
+        request->least_blocks = blocks_to_ask_for(&search->projection, group, code, shares[i]);
+        if (!request->least_blocks) continue;
+        codegen_compile(request, &other);
+        bool is_better = !other.error &&
+                         fused_ns(search, planned, group, &other) <= fused_ns(search, planned, group, code);
+        codegen_result_clear(is_better ? code : &other);
+        if (is_better) *code = other;
+    }
 }
 
-void group_code_compile_form(struct search *search, struct search_group *planned, const struct group *group,
+void group_code_compile_form(struct search *search, struct search_group *planned, struct group *group,
                              const char *name, struct codegen_result *code)
 {
     uint32_t bases = 0;
@@ -144,7 +162,7 @@ void group_code_compile_form(struct search *search, struct search_group *planned
         .compiler = search->program->compiler,
     };
     codegen_compile(&request, code);
-    if (!code->error) compile_for_more_blocks(&request, &search->projection, code);
+    if (!code->error) compile_for_more_blocks(search, planned, group, &request, code);
     if (!planned->unproven && !device->is_emulated && code->unproven)
         planned->unproven = arena_strdup(search->arena, code->unproven);
 }

@@ -14,7 +14,7 @@ const char *group_code_plain_name(struct arena *arena, const char *kernel_name);
 /* Fills code, exactness and unproven; code.error says why not. */
 void group_code_compile(struct search *search, struct search_group *planned);
 /* The same of another form of the group: fills *code, and may set the group's unproven. */
-void group_code_compile_form(struct search *search, struct search_group *planned, const struct group *group,
+void group_code_compile_form(struct search *search, struct search_group *planned, struct group *group,
                              const char *name, struct codegen_result *code);
 
 #endif

@@ -185,12 +185,18 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
 }
 
 /* Of the member's time, what may be its traffic's: waiting for a load once, and else kernels reach this share of the bandwidth at least,
- * or do not wait for memory. A step of Gaussian elimination in blocks of 16 threads reaches a sixteenth on an H100. */
-static double moving_ns(const struct search *search, double time, double traffic)
+ * or do not wait for memory. A step of Gaussian elimination in blocks of 16 threads reaches a sixteenth on an H100. One of many waves
+ * of threads that reaches less than half waits for loads that no group spares: a gather through lists of neighbours, on an H200. */
+static double moving_ns(const struct search *search, const struct access_summary *summary, double time,
+                        double traffic)
 {
-    const double least_share = 1.0 / 32;
-    double own = time - search->projection.floor_ns;
-    double most = search->projection.latency_ns + traffic / search->projection.bytes_per_ns / least_share;
+    const double least_share = 1.0 / 32, least_of_many = 0.5, many_waves = 4;
+    const struct projection *projection = &search->projection;
+    double threads = (double)remap_threads(summary->grid, summary->block);
+    bool is_many = threads > many_waves * 2 * enough_threads(projection);
+    double share = is_many ? least_of_many : least_share;
+    double own = time - projection->floor_ns;
+    double most = projection->latency_ns + traffic / projection->bytes_per_ns / share;
     return own < most ? own : most;
 }
 
@@ -204,7 +210,7 @@ double profit_saved_ns(struct search *search, const struct search_group *planned
         double traffic = (double)traffic_of_launch(planned->bound[m].summary);
         double saved = traffic_saved_of(group, m) + share * traffic_cached_of(group, m);
         if (traffic > 0 && time > search->projection.floor_ns)
-            sum += moving_ns(search, time, traffic) * saved / traffic;
+            sum += moving_ns(search, planned->bound[m].summary, time, traffic) * saved / traffic;
     }
     return sum;
 }
@@ -245,6 +251,19 @@ static double issued_ns(const struct search *search, const struct search_group *
     }
     double blocks = (double)group->grid[0] * group->grid[1] * group->grid[2];
     return blocks * begun / search->projection.warps_per_ns;
+}
+
+/* What is left of its members' traffic, at the device's bandwidth. */
+static double moved_ns(const struct search *search, const struct search_group *planned,
+                       const struct projection_kernel *kernel)
+{
+    const struct group *group = planned->group;
+    uint64_t blocks = (uint64_t)group->grid[0] * group->grid[1] * group->grid[2];
+    double held = projection_held(&search->projection, group->block_bytes, blocks, kernel), bytes = 0;
+    for (uint32_t m = 0; m < planned->member_count; m++)
+        bytes += (double)traffic_of_launch(planned->bound[m].summary) - traffic_saved_of(group, m) -
+                 held * traffic_cached_of(group, m);
+    return bytes > 0 ? bytes / search->projection.bytes_per_ns : 0;
 }
 
 /* Of the sectors that an access of all its threads moves, in one multiprocessor. */
@@ -336,6 +355,7 @@ struct projected profit_project(struct search *search, const struct search_group
         kernel.either_ns = either_ns(search, planned, times);
         kernel.apart_ns = apart_ns(search, planned->group, times);
         kernel.issued_ns = issued_ns(search, planned);
+        if (kernel.issued_ns > 0) kernel.moved_ns = moved_ns(search, planned, &kernel);
     }
     kernel.saved_ns = saved_ns;
     const struct group *group = planned->group;

@@ -4,8 +4,8 @@
  * its threads move. Fusing keeps one floor, drops the gaps, and saves of each member's time the share of its
  * traffic that no longer moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
  * project from bytes over bandwidth; a share of the measured time is right also for kernels that the caches or
- * latency bound.) A halo fusion's code also decides, for each cell and load, where a value lies; it takes at
- * least as long as its instructions take to begin. */
+ * latency bound.) A halo fusion's code also decides, for each cell and load, where a value lies. Its stages run one after the other, so
+ * what its instructions take to begin and what its traffic takes add up in part, and traffic waits where few threads are resident. */
 #ifndef KFUSE_FUSER_PLANNER_PROJECTION_H
 #define KFUSE_FUSER_PLANNER_PROJECTION_H
 
@@ -36,6 +36,7 @@ struct projection_kernel { /* a fused kernel */
     double either_ns;      /* of members with loads from a tile or else from memory, as they run apart */
     double apart_ns;       /* of members to and from which hardly anything passes */
     double issued_ns;      /* that it takes at least to begin all of its instructions */
+    double moved_ns;       /* that its traffic takes at least; 0: the members' times tell */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
@@ -47,6 +48,9 @@ uint32_t projection_blocks(const struct projection *projection, const struct pro
  * does not fit. block_bytes: of one of the blocks. */
 double projection_cached(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
                          const struct projection_kernel *kernel);
+/* The share of it that a cache serves at all. */
+double projection_held(const struct projection *projection, uint64_t block_bytes, uint64_t blocks,
+                       const struct projection_kernel *kernel);
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,
                                   uint32_t count, const struct projection_kernel *kernel);
 

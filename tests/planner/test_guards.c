@@ -5,6 +5,7 @@
 #include "tests/common/temporary.h"
 #include "tests/planner/written_trace.h"
 
+#include <math.h>
 #include <isl/options.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -304,9 +305,17 @@ static void test_projection(void **state)
     assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = -2000}), 1500 + 6000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.repeated_ns = 700}), 1500 + 4700, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.waiting_ns = 700}), 1500 + 4700, 1e-6);
-    /* Instructions take as long as they take, beside memory's time. */
+    /* Instructions take as long as they take, beside memory's time; what its traffic takes at least adds to them in part, and more
+     * where half of the threads are resident. */
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 3900}), 1500 + 4000, 1e-6);
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000}), 1500 + 9000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000, .moved_ns = 1}), 1500 + 9000,
+                       1);
+    assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000, .moved_ns = 9000}),
+                       1500 + 9000 * pow(2, 1 / 1.7), 1e-6);
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.moved_ns = 9000, .registers = 64, .threads = 256}),
+        1500 + 9000 * pow(0.9 / 0.5, 0.9), 1e-6);
     /* never more than nine tenths of the bodies */
     assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = 4000}), 1500 + 400, 1e-6);
     /* a block of 256 threads is alone on its multiprocessor, an eighth of the threads: 255 registers, much of

@@ -259,7 +259,7 @@ static void test_a_slow_host_is_not_waited_for(void **state)
 /* Pairs, each kernel of which takes a little longer than the host takes to the next one. */
 static void pairs_of_long_kernels(bool waits, bool is_emulated)
 {
-    enum { PAIRS = 8, LARGE = 1 << 26, LONGER = LONG_GAP_NS / 20 };
+    enum { PAIRS = 8, LARGE = 1 << 28, LONGER = LONG_GAP_NS / 20 };
     if (is_emulated)
         written_start_emulated(&trace, trace_path);
     else
@@ -290,6 +290,24 @@ static void test_an_emulated_device_is_never_idle(void **state)
     (void)state;
     pairs_of_long_kernels(true, true);
     assert_planned(16, 8);
+}
+
+/* Most of their time is not the traffic that fusing spares: a millisecond of theirs moves what takes a quarter. */
+static void test_long_kernels_that_move_little(void **state)
+{
+    enum { LARGE = 1 << 26 };
+    (void)state;
+    start();
+    written_array(&trace, A, 4ull * LARGE);
+    trace.kernel_ns = LONG_GAP_NS;
+    for (int i = 0; i < 3; i++) {
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, LARGE);
+        written_launch(&trace, WRITTEN_SCALE, A, 2.0f, LARGE);
+        trace.now_ns += LONG_GAP_NS;
+        written_wall(&trace);
+    }
+    assert_planned(6, 3);
+    assert_true(summary.planned_ns > summary.original_ns * 3 / 4);
 }
 
 /* What the others no longer move is none of the long one's time. */
@@ -504,6 +522,7 @@ int main(void)
         TEST(test_a_slow_host_is_not_waited_for),
         TEST(test_a_device_that_is_behind_is_not_idle),
         TEST(test_an_emulated_device_is_never_idle),
+        TEST(test_long_kernels_that_move_little),
         TEST(test_a_member_saves_its_own_time),
         TEST(test_loading_must_pay),
         TEST(test_whole_iterations),
