@@ -12,6 +12,14 @@
 
 #include <string.h>
 
+/* The last is a rival of the others. */
+static struct search_group *candidate_at(struct search *search, uint32_t launch, uint32_t candidate)
+{
+    if (candidate < SEARCH_CANDIDATES) return search_candidate(search, search->memo_of[launch], candidate);
+    struct search_group *rival = search->rival_of[launch];
+    return rival && rival->is_compiled && !rival->refusal ? rival : NULL;
+}
+
 /* gain_from[i]: the most that groups of launch i and those after it gain. Of equal choices the first group
  * wins. */
 static bool weigh(struct search *search)
@@ -27,8 +35,8 @@ static bool weigh(struct search *search)
     for (uint32_t i = count; i-- > 0;) {
         search->start_of[i] = NULL;
         gain_from[i] = gain_from[i + 1];
-        for (uint32_t candidate = 0; candidate < SEARCH_CANDIDATES; candidate++) {
-            struct search_group *group = search_candidate(search, search->memo_of[i], candidate);
+        for (uint32_t candidate = 0; candidate <= SEARCH_CANDIDATES; candidate++) {
+            struct search_group *group = candidate_at(search, i, candidate);
             double taken = group ? profit_of(search, group) + gain_from[i + group->step_count] : 0;
             bool is_better = search->start_of[i] ? taken > gain_from[i] : taken >= gain_from[i] * equal;
             if (!group || !is_better) continue;
@@ -192,9 +200,11 @@ static bool compile_more(struct search *search)
     return deadline_left(search->deadline) > 0 ? compile_most(search) : drop_uncompiled(search);
 }
 
-/* Drops a group that takes launches from others that gain more. False where there is none, or no time. */
-static bool drop_rival(struct search *search)
+/* Drops a group that takes launches from others that gain more, once the choice has been made with it. False where there is none, or
+ * no time. */
+static bool weigh_rivals(struct search *search)
 {
+    if (deadline_left(search->deadline) > 0 && rivals_offer(search)) return true;
     struct search_group *rival = deadline_left(search->deadline) > 0 ? rivals_worst(search) : NULL;
     if (!rival) return false;
     rival->refusal = takes_others;
@@ -218,6 +228,8 @@ bool search_open(struct search *search, const struct planner_options *options, s
     search->memo_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->memo_of);
     search->gain_from = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->gain_from);
     search->start_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->start_of);
+    search->rival_of = arena_calloc(search->arena, program->launch_count + 1, sizeof *search->rival_of);
+    if (!search->rival_of) return false;
     return search->group_of && search->reason_of && search->memo_of && search->gain_from && search->start_of;
 }
 
@@ -230,7 +242,7 @@ bool search_run(struct search *search, const struct planner_options *options, st
     do {
         if (!choose(search)) search->error = "out of memory";
         deadline_enter(search->deadline, DEADLINE_COMPILE);
-    } while (!search->error && (drop_least(search) || compile_more(search) || drop_rival(search)));
+    } while (!search->error && (drop_least(search) || compile_more(search) || weigh_rivals(search)));
     ahead_end(search);
     for (uint32_t i = 0; i < search->group_count; i++)
         search->groups[i]->is_kept = search->groups[i]->uses && search->groups[i]->is_compiled;

@@ -184,6 +184,20 @@ static struct projection_kernel kernel_of(struct search *search, const struct se
     return kernel;
 }
 
+/* How much longer a byte of its accesses takes than one of accesses that are words: a warp's access of bytes is one, too. */
+static double narrowness(const struct access_summary *summary)
+{
+    const double word = 4;
+    double bytes = 0, as_words = 0;
+    for (uint32_t i = 0; i < summary->access_count; i++) {
+        const struct access *access = &summary->accesses[i];
+        double moved = (double)access_traffic(summary, access);
+        bytes += moved;
+        as_words += access->width < word ? moved * word / access->width : moved;
+    }
+    return bytes > 0 ? as_words / bytes : 1;
+}
+
 /* Of the member's time, what may be its traffic's: waiting for a load once, and else kernels reach this share of the bandwidth at least,
  * or do not wait for memory. A step of Gaussian elimination in blocks of 16 threads reaches a sixteenth on an H100. One of many waves
  * of threads that reaches less than half waits for loads that no group spares: a gather through lists of neighbours, on an H200. */
@@ -194,7 +208,7 @@ static double moving_ns(const struct search *search, const struct access_summary
     const struct projection *projection = &search->projection;
     double threads = (double)remap_threads(summary->grid, summary->block);
     bool is_many = threads > many_waves * 2 * enough_threads(projection);
-    double share = is_many ? least_of_many : least_share;
+    double share = is_many ? least_of_many / narrowness(summary) : least_share;
     double own = time - projection->floor_ns;
     double most = projection->latency_ns + traffic / projection->bytes_per_ns / share;
     return own < most ? own : most;

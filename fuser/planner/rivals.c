@@ -4,6 +4,7 @@
 
 #include "fuser/planner/draft.h"
 #include "fuser/planner/profit.h"
+#include "fuser/planner/search_memo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,20 +47,51 @@ static bool collect(struct rivals *rivals)
     return rivals->begins;
 }
 
+/* Replay's choice among these groups. */
+static struct search_group *taken_at(const struct rivals *rivals, uint64_t groups, uint32_t launch)
+{
+    struct search_group *taken = NULL;
+    for (uint32_t g = 0; g < rivals->count; g++)
+        if (rivals->begins[launch] & groups & UINT64_C(1) << g &&
+            (!taken || rivals->groups[g]->step_count > taken->step_count))
+            taken = rivals->groups[g];
+    return taken;
+}
+
 /* What replay gains with these groups. */
 static double gain_of(const struct rivals *rivals, uint64_t groups)
 {
     double gain = 0;
     for (uint32_t i = 0; i < rivals->search->program->launch_count;) {
-        const struct search_group *taken = NULL;
-        for (uint32_t g = 0; g < rivals->count; g++)
-            if (rivals->begins[i] & groups & UINT64_C(1) << g &&
-                (!taken || rivals->groups[g]->step_count > taken->step_count))
-                taken = rivals->groups[g];
+        const struct search_group *taken = taken_at(rivals, groups, i);
         if (taken) gain += profit_of(rivals->search, taken);
         i += taken ? taken->step_count : 1;
     }
     return gain;
+}
+
+static bool is_candidate(struct search *search, uint32_t launch, const struct search_group *group)
+{
+    bool is_one = search->rival_of[launch] == group;
+    for (uint32_t c = 0; c < SEARCH_CANDIDATES; c++) is_one |= search->memo_of[launch]->groups[c] == group;
+    return is_one;
+}
+
+bool rivals_offer(struct search *search)
+{
+    struct rivals rivals = {.search = search};
+    bool has_offered = false;
+    if (collect(&rivals))
+        for (uint32_t i = 0; i < search->program->launch_count;) {
+            struct search_group *taken = taken_at(&rivals, UINT64_MAX, i);
+            if (taken && !search->rival_of[i] && !is_candidate(search, i, taken)) {
+                search->rival_of[i] = taken;
+                has_offered = true;
+            }
+            i += taken ? taken->step_count : 1;
+        }
+    free(rivals.begins);
+    return has_offered;
 }
 
 struct search_group *rivals_worst(struct search *search)

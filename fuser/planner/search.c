@@ -395,12 +395,15 @@ static void look_shorter(struct search *search, struct search_memo *memo)
     memo->has_no_shorter = !memo->groups[CANDIDATE_SHORTER];
 }
 
-/* Of a group that is refused. What takes too long, or spills as much as several members hold, is cut in half: what is
+/* Of a group that is refused. What takes too long, spills as much as several members hold, or loses much, is cut in half: what is
  * compiled for nothing takes longest. */
 static uint32_t members_to_keep(const struct search_group *planned)
 {
     enum { MUCH = 256 }; /* bytes of a thread */
-    bool is_far = planned->code.error == compiler_too_long || planned->code.spill_bytes >= MUCH;
+    const double far = 1.1;
+    const struct projected *projected = &planned->projected;
+    bool is_far = planned->code.error == compiler_too_long || planned->code.spill_bytes >= MUCH ||
+                  projected->fused_ns > far * projected->original_ns;
     return is_far ? (planned->member_count + 1) / 2 : planned->member_count - 1;
 }
 
@@ -440,9 +443,11 @@ void search_compile(struct search *search, struct search_group *planned)
     double expected = planned->projected.original_ns - planned->projected.fused_ns;
     planned->projected = profit_project(
         search, planned, profit_saved_ns(search, planned, planned->group) + planned->verdict->dead_ns);
-    if (!profit_is_enough(search, &planned->projected))
+    if (!profit_is_enough(search, &planned->projected)) {
         planned->refusal =
             "it needs too many registers or instructions: the projected gain is below the margin";
+        planned->cut = planned->member_steps[members_to_keep(planned)];
+    }
     planned->is_compiled = !planned->refusal;
     planned->disappoints =
         planned->projected.original_ns - planned->projected.fused_ns < DISAPPOINTS * expected;

@@ -84,7 +84,9 @@ struct search {
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */
     double *gain_from;                    /* launch -> most that it and those after it can gain, ns */
     struct search_group *
-        *start_of;          /* launch -> the group that starts here in the best choice from here, or NULL */
+        *start_of; /* launch -> the group that starts here in the best choice from here, or NULL */
+    struct search_group *
+        *rival_of;          /* launch -> a group that the search did not try here, or NULL: rivals.h */
     const char **reason_of; /* launch -> why it starts no group, or NULL */
     struct search_group *bystanders; /* launches that are no step of a group: one step each, no code */
     uint32_t bystander_count;
