@@ -312,10 +312,10 @@ static void test_projection(void **state)
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000, .moved_ns = 1}), 1500 + 9000,
                        1);
     assert_float_equal(fused_ns((struct projection_kernel){.issued_ns = 9000, .moved_ns = 9000}),
-                       1500 + 9000 * pow(2, 1 / 1.7), 1e-6);
+                       1500 + 9000 * sqrt(2), 1e-6);
     assert_float_equal(
         fused_ns((struct projection_kernel){.moved_ns = 9000, .registers = 64, .threads = 256}),
-        1500 + 9000 * pow(0.9 / 0.5, 0.9), 1e-6);
+        1500 + 9000 * pow(0.75 / 0.5, 0.9), 1e-6);
     /* never more than nine tenths of the bodies */
     assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = 4000}), 1500 + 400, 1e-6);
     /* a block of 256 threads is alone on its multiprocessor, an eighth of the threads: 255 registers, much of
