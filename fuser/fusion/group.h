@@ -279,6 +279,7 @@ struct group {
     uint32_t rename_count;
     bool is_part; /* asked of two launches: in a larger group more may be written, which makes a box of it */
     uint32_t cells[3], tile[3]; /* of the whole group, of one block: x y z */
+    bool has_all_layers;        /* halo: a tile has all cells along z: halo.h, rule 9 */
     int march;                  /* halo: the axis along which blocks march, 1 or 2; 0: they do not */
     int64_t bytes_saved;        /* traffic that fusing saves, all threads: traffic.h */
     uint64_t bytes_cached;      /* of what is left, traffic that caches serve when they hold block_bytes of */

@@ -51,6 +51,7 @@ static void set_layers(struct halo *halo)
         if (own > halo->layers) halo->layers = own;
     }
     if (halo->layers) halo->group->cells[2] = halo->layers;
+    halo->group->has_all_layers = halo->layers;
     for (uint32_t m = 0; m < halo->group->member_count; m++)
         if (halo->spreads[m].is_flat)
             halo->spreads[m].high[2] = halo->spreads[m].dense_high[2] = 1 - (int32_t)halo->layers;

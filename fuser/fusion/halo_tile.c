@@ -93,14 +93,6 @@ static bool stage_has_border(const struct group_stage *stage, int d)
     return stage->dense_low[d] > 0 || stage->dense_high[d] > 0;
 }
 
-/* Its tiles have all layers, so that the stages of one have them once: halo.h, rule 9. */
-static bool has_flat(const struct group *group)
-{
-    for (uint32_t s = 0; s < group->stage_count; s++)
-        if (group->stages[s].is_flat) return true;
-    return false;
-}
-
 static bool has_border(const struct group *group, int d)
 {
     for (uint32_t s = 0; s < group->stage_count; s++)
@@ -163,10 +155,9 @@ static bool best_shape(struct group *group, uint32_t cells, int rows)
     double best = 0;
     uint32_t most_x = power_above(group->cells[0]), most_y = power_above(group->cells[1]);
     uint32_t least_x = most_x < TILE_LEAST_X ? most_x : TILE_LEAST_X;
-    bool is_flat = has_flat(group);
     for (uint32_t x = least_x; x <= most_x && x <= cells; x *= 2)
         for (uint32_t y = 1; y <= most_y && x * y <= cells; y *= 2) {
-            uint32_t tile[3] = {x, y, is_flat ? group->cells[2] : cells / (x * y)};
+            uint32_t tile[3] = {x, y, group->has_all_layers ? group->cells[2] : cells / (x * y)};
             if (tile[2] > power_above(group->cells[2]) || x * y * tile[2] > cells) continue;
             double cost = work(group, tile, rows);
             if (shared_bytes(group, tile, 0) > TILE_SHARED_BYTES || (best && cost >= best)) continue;
@@ -264,7 +255,7 @@ static struct march choose_march(struct group *group, int rows)
     struct march best = {0}, march = {.axis = group->cells[2] > 1 ? 2 : 1};
     uint32_t most_x = power_above(group->cells[0]),
              most_y = march.axis == 2 ? power_above(group->cells[1]) : 1;
-    if (rows == march.axis || has_flat(group) || !halo_march_order(group, march.axis)) return best;
+    if (rows == march.axis || group->has_all_layers || !halo_march_order(group, march.axis)) return best;
     for (uint32_t x = TILE_LEAST_X; x <= most_x && x <= MARCH_MOST_CELLS; x *= 2)
         for (uint32_t y = 1; y <= most_y && x * y <= MARCH_MOST_CELLS; y *= 2) {
             march.tile[0] = x;
