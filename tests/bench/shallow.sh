@@ -4,8 +4,9 @@
 . "$top_srcdir/tests/tools/functions.sh"
 fuses "$bench/shallow-shared" --size 32 --steps 6
 [ "$(stat_of launches)" = 18 ] || fail "$(stat_of launches) launches seen, not 18"
-# Whether it pays or not, an update's blocks could compute the fluxes that they need.
-grep -q '"class": "halo"' "$work/app.kfplan/plan.json" || fail "fluxes and update do not meet by halo"
+# An update's blocks compute the fluxes that they need, in every step. A launch more makes what they left unstored, at the end.
+grep -q '"fusion": "halo"' "$work/app.kfplan/plan.json" || fail "fluxes and update do not meet by halo"
+[ "$(stat_of issued)" = 8 ] || fail "$(stat_of issued) launches issued, not 8"
 # With a border, its copies are members too: of the 24 launches of a step one is left. Two more for the first and the last.
 plan_options="--keep-losing --store-all"
 fuses "$bench/shallow-shared" --size 32 --steps 6 --border

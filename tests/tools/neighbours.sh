@@ -19,9 +19,9 @@ why() {
 
 shallow=$bench/shallow-shared
 why "$shallow" --size 32 --steps 6
-grep -q '^fused: fluxes, then update (4 times): halo in group' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
-grep -q '^fused: update, then smooth (4 times): halo .* values in registers' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
-grep -q '^apart: smooth, then fluxes (3 times): group .* with fluxes (projected: .*): other groups gain more' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
+grep -q '^fused: fluxes, then update (5 times): halo in group' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
+grep -q '^fused: update, then smooth (5 times): halo .* values in registers' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
+grep -q '^apart: smooth, then fluxes (4 times): group .* with fluxes (projected: .*): other groups gain more' "$work/pairs" || fail "shallow: $(cat "$work/pairs")"
 why "$bench/listings-shared" --nx 70 --ny 30 --nz 3 --steps 3 --part x
 says 'fused: kernel_a, then kernel_a_rest (3 times): halo in group' "$work/pairs"
 says 'apart: fill, then kernel_a (1 times): between them: cuCtxSynchronize' "$work/pairs"

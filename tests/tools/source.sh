@@ -31,7 +31,9 @@ counts() {
     }
 }
 
+kept=$kinds kinds='--only inner-thread'
 record_and_plan "$bench/shallow-shared" --size 32 --steps 6
+kinds=$kept
 group_of update_smooth
 counts "$(in_plan "$group" forwards)" '/\* not a[0-9]+\['
 counts 1 '^    /\* member 0: _Z6update'
