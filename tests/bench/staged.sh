@@ -39,8 +39,9 @@ seen row
 echo "bytes"
 recorded --step 989
 seen grey
-grep -q '^    plain_grey .*border of 1' "$work/said" || fail 'bytes are served from no tile'
+grep -q '^    grey .*border of 1' "$work/said" || fail 'bytes are served from no tile'
 recorded --step 88
+grep -q '^    plain_grey .*border of 1' "$work/said" || fail 'plain bytes are served from no tile'
 echo "what only the place in a tile depends on is guarded"
 recorded --step sds --distance 3
 seen beside
