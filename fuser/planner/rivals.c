@@ -70,9 +70,9 @@ static double gain_of(const struct rivals *rivals, uint64_t groups)
     return gain;
 }
 
-static bool is_candidate(struct search *search, uint32_t launch, const struct search_group *group)
+static bool is_candidate(const struct search *search, uint32_t launch, const struct search_group *group)
 {
-    bool is_one = search->rival_of[launch] == group;
+    bool is_one = false;
     for (uint32_t c = 0; c < SEARCH_CANDIDATES; c++) is_one |= search->memo_of[launch]->groups[c] == group;
     return is_one;
 }
