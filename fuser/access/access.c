@@ -425,6 +425,17 @@ static int compare_sources(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
+static uint64_t value_of(const struct analysis *analysis, const struct source *source)
+{
+    const struct launch_input *input = analysis->input;
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < input->variable_count; i++)
+        if (input->variables[i].contents && !strcmp(input->variables[i].name, source->variable))
+            memcpy(&value, input->variables[i].contents + source->offset,
+                   source->size < sizeof value ? source->size : sizeof value);
+    return value;
+}
+
 /* Sources that were used, sorted, overlaps joined: those of the arguments, and those of variables. */
 static bool collect_words(struct analysis *analysis)
 {
@@ -442,7 +453,7 @@ static bool collect_words(struct analysis *analysis)
         if (!source->is_used) continue;
         if (source->variable) {
             summary->contents[summary->content_count++] =
-                (struct access_contents){.variable = source->variable, .words = word};
+                (struct access_contents){source->variable, word, value_of(analysis, source)};
             continue;
         }
         struct access_words *last = summary->word_count ? &summary->words[summary->word_count - 1] : NULL;

@@ -120,6 +120,7 @@ struct access_words { /* argument bytes whose values the analysis used: they mus
 struct access_contents { /* the same, of a module variable whose contents were given */
     const char *variable;
     struct access_words words;
+    uint64_t value; /* that they are wherever the summary holds */
 };
 
 struct access_summary {

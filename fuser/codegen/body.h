@@ -119,6 +119,8 @@ bool body_collect(struct body *body, struct arena *arena, const struct group *gr
  * (arrays without a size, all at one address) lies behind the static. False with body->error set. */
 bool body_lay_out_shared(struct body *body, uint64_t from);
 /* --- variables.c: part of body_collect */
+/* A load of a __constant__ variable that has one value in every use. value: as its register has it. */
+bool body_known_constant(const struct body *body, uint32_t index, uint64_t *value);
 /* Gives every variable of the module a word; false with body->error set. */
 bool body_collect_variables(struct body *body);
 /* False with body->error set. */

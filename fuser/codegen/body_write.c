@@ -325,6 +325,19 @@ static void write_prefetch(struct body_writer *writer, uint32_t index, const str
     body_code_print(writer, &printed, flagged_guard(writer, load, "further", number, true));
 }
 
+static void write_known(struct body_writer *writer, const struct ptx_instruction *load, uint64_t value,
+                        const char *guard)
+{
+    struct ptx_operand operands[2] = {load->operands[0],
+                                      {.kind = PTX_OPERAND_INTEGER, .reg = -1, .value = (int64_t)value}};
+    bool is_wide = ptx_type_bytes(writer->body->function->registers[load->operands[0].reg].type) == 8;
+    struct ptx_instruction move = *load;
+    move.opcode = PTX_OP_MOV;
+    move.mnemonic = (struct ptx_span){is_wide ? "mov.b64" : "mov.b32", sizeof "mov.b64" - 1};
+    move.operands = operands;
+    body_code_print(writer, &move, guard);
+}
+
 /* guard: in place of its own; NULL: its own. */
 static void write_plain(struct body_writer *writer, uint32_t index, const char *guard)
 {
@@ -332,6 +345,11 @@ static void write_plain(struct body_writer *writer, uint32_t index, const char *
     struct ptx_instruction instruction = body->function->instructions[index];
     if (body->contractions && body->contractions[index].summand) {
         write_contracted(writer, index, guard);
+        return;
+    }
+    uint64_t known;
+    if (body_known_constant(body, index, &known)) {
+        write_known(writer, &instruction, known, guard);
         return;
     }
     if (body->variable_count || body->copy_count) write_variable_sums(writer, &instruction);

@@ -2,8 +2,11 @@
  * Variables of the program's module in a member's body. Their addresses are words of the launch, so that the
  * fused kernel uses the program's own: reads and writes of __device__ variables stay what they are. Memory of
  * a __constant__ variable is global memory too, at another address than in the constant space: its loads
- * become loads of global memory, and its address must serve for nothing else. */
+ * become loads of global memory, and its address must serve for nothing else. Words of it that a guard holds to
+ * one value are numbers: a load of an index would delay each load that needs it. */
 #include "fuser/codegen/body.h"
+
+#include <string.h>
 
 static bool add_variables(struct body *body)
 {
@@ -141,6 +144,37 @@ static bool move_constants(struct body *body)
     for (uint32_t i = 0; i < function->instruction_count; i++)
         if (!move_instruction(&following, i)) return false;
     return true;
+}
+
+/* As the load leaves it in a register of `wide` bytes. */
+static uint64_t widened(uint64_t value, enum ptx_type type, uint32_t wide)
+{
+    uint32_t unused = 64 - 8 * ptx_type_bytes(type);
+    value <<= unused;
+    value = ptx_type_is_signed(type) ? (uint64_t)((int64_t)value >> unused) : value >> unused;
+    return wide < 8 ? value & ((UINT64_C(1) << 8 * wide) - 1) : value;
+}
+
+bool body_known_constant(const struct body *body, uint32_t index, uint64_t *value)
+{
+    const struct access_summary *summary = body->group->members[body->member].summary;
+    const struct ptx_instruction *load = &body->function->instructions[index];
+    if (!body->is_specialized || summary->has_pipeline || !body->is_moved[index] || !ptx_is_load(load) ||
+        load->vector > 1)
+        return false;
+    const struct ptx_operand *to = &load->operands[0], *from = &load->operands[1];
+    uint32_t bytes = ptx_type_bytes(load->types[0]);
+    if (!from->variable || from->reg >= 0 || to->kind != PTX_OPERAND_REGISTER) return false;
+    uint32_t wide = ptx_type_bytes(body->function->registers[to->reg].type);
+    for (uint32_t i = 0; wide >= 4 && i < summary->content_count; i++) {
+        const struct access_contents *known = &summary->contents[i];
+        if (strcmp(known->variable, from->variable->name) || (int64_t)known->words.offset != from->value ||
+            known->words.size != bytes)
+            continue;
+        *value = widened(known->value, load->types[0], wide);
+        return true;
+    }
+    return false;
 }
 
 bool body_collect_variables(struct body *body)

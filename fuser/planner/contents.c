@@ -283,12 +283,3 @@ uint32_t contents_offset(const struct program_kernel *kernel, const struct acces
     uint32_t word = find_word(kernel, variable_index(summary, contents->variable), &contents->words);
     return variables_offset(summary->function, summary->variables.count + word);
 }
-
-uint64_t contents_value(struct program *program, const struct access_summary *summary, uint32_t index,
-                        const struct program_launch *launch)
-{
-    uint64_t value = 0;
-    const unsigned char *bytes = word_at(program, summary, index, launch);
-    if (bytes) memcpy(&value, bytes, summary->contents[index].words.size);
-    return value;
-}

@@ -32,10 +32,8 @@ bool contents_agree(struct program *program, const struct access_summary *summar
 /* Names the summary's words of variables among the kernel's. False when there are too many of them. */
 bool contents_name_words(struct program *program, struct program_kernel *kernel,
                          const struct access_summary *summary);
-/* Where the summary's index-th word of variables lies among the words of a launch; its value in this one. */
+/* Where the summary's index-th word of variables lies among the words of a launch. */
 uint32_t contents_offset(const struct program_kernel *kernel, const struct access_summary *summary,
                          uint32_t index);
-uint64_t contents_value(struct program *program, const struct access_summary *summary, uint32_t index,
-                        const struct program_launch *launch);
 
 #endif

@@ -183,20 +183,19 @@ static void keep_shifts(struct making *making, uint32_t step)
                                                    .value = {class->shifts[k].low, class->shifts[k].high}});
 }
 
-/* Words of variables have the values that the analysis was given. */
+/* Words of variables have the values that the analysis was given, and the code has. */
 static void keep_contents(struct making *making, uint32_t step, const struct access_summary *summary)
 {
-    struct program *program = making->search->program;
+    const struct program *program = making->search->program;
     const struct program_launch *launch = &program->launches[making->group->launches[step]];
     for (uint32_t i = 0; i < summary->content_count; i++)
-        add_check(making,
-                  (struct guard_check){
-                      .kind = GUARD_VALUE,
-                      .size = (uint16_t)summary->contents[i].words.size,
-                      .step_a = (uint16_t)step,
-                      .step_b = (uint16_t)step,
-                      .offset_a = contents_offset(&program->kernels[launch->record->kernel], summary, i),
-                      .value = {(int64_t)contents_value(program, summary, i, launch)}});
+        add_check(making, (struct guard_check){.kind = GUARD_VALUE,
+                                               .size = (uint16_t)summary->contents[i].words.size,
+                                               .step_a = (uint16_t)step,
+                                               .step_b = (uint16_t)step,
+                                               .offset_a = contents_offset(
+                                                   &program->kernels[launch->record->kernel], summary, i),
+                                               .value = {(int64_t)summary->contents[i].value}});
 }
 
 static bool fill_masks(struct making *making)

@@ -12,6 +12,7 @@ __constant__ int d_from[PLANES] = {1, 0, 3, 2};
 __constant__ long long d_plane;
 __constant__ float d_weight[PLANES];
 __constant__ int d_skip; /* elements */
+__constant__ int d_back = -1;
 
 #define CELL                                                                                                 \
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;                \
@@ -37,7 +38,7 @@ __global__ void back(float *a, const float *b)
 {
     CELL;
 #pragma unroll
-    for (int k = 0; k < PLANES; k++) a[d_from[k] * d_plane + i] = 0.5f * b[k * d_plane + i];
+    for (int k = 0; k < PLANES; k++) a[d_from[k] * d_plane + i + 1 + d_back] = 0.5f * b[k * d_plane + i];
 }
 
 static int nx = 64, ny = 24;

@@ -24,6 +24,9 @@ most() {
 
 for stream in '' --stream; do
     record_and_plan "$constants" $stream
+    # what indices are made of is numbers in the code, weights are not
+    ! grep 'ld\.global\.nc\.[su]' "$work"/app.kfplan/group-*.cu || fail 'indices are loaded'
+    grep -q 'ld\.global\.nc\.f32' "$work"/app.kfplan/group-*.cu || fail 'weights are not loaded'
     most nothing 12 12
     most same 12 12
     most twice 12 12
