@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 2, LONGEST_LINE = 4096, LARGEST_FILE = 1 << 21, DIGITS = 16 };
+enum { VERSION = 3, LONGEST_LINE = 4096, LARGEST_FILE = 1 << 21, DIGITS = 16 };
 static const uint64_t most_ps = UINT64_C(1000000000000000); /* a quarter of an hour */
 static const double resolution_ns = 50; /* of a period: events are half a microsecond apart, or less */
 
@@ -137,11 +137,8 @@ static bool read_group(const char *line, struct measured_group *group)
     unsigned rounds;
     int end = 0;
     *group = (struct measured_group){0};
-    if (sscanf(line,
-               "group %16" SCNx64 "%16" SCNx64 " plan %16" SCNx64 " uses %20" SCNu64 " unspent %20" SCNu64
-               " rounds %9u%n",
-               &group->identity.high, &group->identity.low, &group->plan, &group->uses, &group->unspent_us,
-               &rounds, &end) != 6)
+    if (sscanf(line, "group %16" SCNx64 "%16" SCNx64 " plan %16" SCNx64 " uses %20" SCNu64 " rounds %9u%n",
+               &group->identity.high, &group->identity.low, &group->plan, &group->uses, &rounds, &end) != 5)
         return false;
     return end && rounds <= GAIN_MOST && read_rounds(line + end, group, rounds);
 }
@@ -196,7 +193,6 @@ static void append_rounds(struct measured_group *group, const struct measured_gr
     memcpy(group->rounds + group->round_count, more->rounds, more->round_count * sizeof *group->rounds);
     group->round_count += more->round_count;
     group->uses += more->uses;
-    group->unspent_us = more->unspent_us;
 }
 
 static void take_out(struct measured *measured, uint32_t index)
@@ -250,8 +246,8 @@ static void print_group(FILE *file, const struct measured_group *group)
 {
     char identity[2 * DIGITS + 1];
     hash_text(group->identity, identity);
-    fprintf(file, "group %s plan %016" PRIx64 " uses %" PRIu64 " unspent %" PRIu64 " rounds %u", identity,
-            group->plan, group->uses, group->unspent_us, group->round_count);
+    fprintf(file, "group %s plan %016" PRIx64 " uses %" PRIu64 " rounds %u", identity, group->plan,
+            group->uses, group->round_count);
     for (uint32_t i = 0; i < group->round_count; i++)
         fprintf(file, " %" PRIu64 ":%" PRIu64, group->rounds[i].original_ps, group->rounds[i].fused_ps);
     fputc('\n', file);

@@ -3,15 +3,14 @@
  * read them). One file a device and driver: measured-KEY in the plan folder, or measured-FOLDER-KEY in the
  * user's cache folder where the former cannot be written. Text:
  *
- *     kfuse measured 2
+ *     kfuse measured 3
  *     device NAME
  *     driver VERSION
- *     group IDENTITY plan CHECK uses N unspent US rounds N ORIGINAL:FUSED ...
+ *     group IDENTITY plan CHECK uses N rounds N ORIGINAL:FUSED ...
  *
  * IDENTITY names the situation, whatever the plan (measured_identity); CHECK is plan_header.check of the plan
  * whose fused kernel was measured. ORIGINAL and FUSED are the periods of a use in ps, round by round, the
- * latest last; uses: how many were in all stretches; unspent: how long runs have used the group that measuring has not taken
- * its share of. The line of a group that was measured later stands
+ * latest last; uses: how many were in all stretches. The line of a group that was measured later stands
  * behind. Lines that make no sense are left out. */
 #ifndef KFUSE_COMMON_MEASURED_H
 #define KFUSE_COMMON_MEASURED_H
@@ -31,8 +30,8 @@ struct measured_round {
 };
 struct measured_group {
     struct hash128 identity;
-    uint64_t plan, uses, unspent_us; /* unspent_us: as known last */
-    uint32_t round_count;            /* at most GAIN_MOST */
+    uint64_t plan, uses;
+    uint32_t round_count; /* at most GAIN_MOST */
     struct measured_round rounds[GAIN_MOST];
 };
 struct measured {
@@ -66,7 +65,7 @@ void measured_read_stream(struct measured *measured, FILE *file);
 /* What was measured last of the group: with this plan, or with plan 0 with any, in rounds. NULL: nothing. */
 const struct measured_group *measured_find(const struct measured *measured, struct hash128 identity,
                                            uint64_t plan);
-/* Adds rounds, and puts the group behind all others; unspent_us is that of the latest. */
+/* Adds rounds, and puts the group behind all others. */
 void measured_add(struct measured *measured, const struct measured_group *group);
 /* Whole or not at all. */
 bool measured_write(const struct measured *measured, const char *path);

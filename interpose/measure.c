@@ -19,11 +19,14 @@
 #include <string.h>
 
 enum {
-    LEAST_USES = 8,  /* of a stretch */
+    LEAST_USES = 8, /* of a stretch */
+    EARLY_USES =
+        3, /* the same of the first rounds of a group whose uses take long: what they differ by shows soon */
+    EARLY_ROUNDS = 6,
+    LONG_NS = 20000, /* a use, as projected */
     REST_LEAST = 2,  /* rounds that say so, of a group that was projected to gain, until it rests */
     ALWAYS_USES = 4, /* the same with KFUSE_MEASURE=always */
     ALWAYS_LOOKS = 16,
-    USES_MORE = 8, /* a stretch has fewer than so many more */
     STRETCHES = 3, /* of a round */
     MARKS = 2 * STRETCHES,
     ROUNDS_PENDING = 4,
@@ -35,12 +38,11 @@ enum {
     BROKEN_MOST = 16,   /* rounds of a group, one after the other */
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
     MARK_NS = 2000,     /* what an event costs the host and the device, its reading included */
-    BUDGET_SHARE = 200, /* of the time, for one part that measuring takes */
-    RUN_SHARE = 40,     /* the same of one run, where earlier ones have left some of it */
-    UNSPENT_US = 600000000,
-    TWICE_HOLD = 2,    /* the timer looks twice at what it releases */
-    LAUNCH_NS = 10000, /* a call of the driver takes less, and holding takes none */
-    QUERY_NS = 1000,   /* what it costs to ask for an event that is not there */
+    SHARE = 200,        /* of the time, for one part that measuring takes */
+    FIRST_SHARE = 40,   /* the same until a verdict is possible */
+    TWICE_HOLD = 2,     /* the timer looks twice at what it releases */
+    LAUNCH_NS = 10000,  /* a call of the driver takes less, and holding takes none */
+    QUERY_NS = 1000,    /* what it costs to ask for an event that is not there */
     QUERY_WAIT_NS = 1000000
 };
 
@@ -54,7 +56,6 @@ struct group {
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     bool has_rivals;                /* groups that begin with the same launches */
     struct gain gain;               /* of earlier runs and this one, in ns */
-    double carried_ns;              /* time of earlier runs of which measuring has not had its share */
     struct measured_group all, own; /* rounds of earlier runs and this one; of this one */
 };
 
@@ -89,7 +90,6 @@ static struct measure {
     int64_t looked_ns;  /* at the clock, last */
     int64_t query_ns;   /* no event is asked for before */
     double spent_ns;    /* of all groups */
-    double carried_ns;  /* the most of a group */
     uint32_t losers;    /* that are still to be switched off */
     uint64_t stretches; /* measured */
 } measure;
@@ -355,18 +355,12 @@ static double elapsed_ns(uint32_t group, int64_t begun_ns, int64_t now)
     return host >= given || measure.plan->header->is_emulated ? host : given;
 }
 
-/* Of so much time. */
-static bool is_share(double spent_ns, double elapsed_ns, double carried_ns)
-{
-    return spent_ns * BUDGET_SHARE <= elapsed_ns + carried_ns && spent_ns * RUN_SHARE <= elapsed_ns;
-}
-
 static bool stays_within(uint32_t group, double next_ns, int64_t now)
 {
     const struct group *own = &measure.groups[group];
-    return is_share(measure.spent_ns + next_ns, elapsed_ns(group, measure.begun_ns, now),
-                    measure.carried_ns) &&
-           is_share(spent_ns(group) + next_ns, elapsed_ns(group, own->begun_ns, now), own->carried_ns);
+    double share = own->gain.count < GAIN_LEAST ? FIRST_SHARE : SHARE;
+    return (measure.spent_ns + next_ns) * share <= elapsed_ns(group, measure.begun_ns, now) &&
+           (spent_ns(group) + next_ns) * share <= elapsed_ns(group, own->begun_ns, now);
 }
 
 /* Rounds that are under way may bring a verdict, and one more use as originals can be afforded. */
@@ -427,9 +421,13 @@ static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_
     return stays_within(group, MARKS * MARK_NS + price_ns(group, length, tries_of(group, length)), now);
 }
 
-static uint32_t next_length(void)
+/* Less than twice the least. */
+static uint32_t next_length(uint32_t group)
 {
-    return measure.is_always ? ALWAYS_USES : LEAST_USES + any_below(USES_MORE);
+    bool is_early = measure.groups[group].all.round_count < EARLY_ROUNDS &&
+                    measure.plan->groups[group].projected_ns >= LONG_NS;
+    uint32_t least = is_early ? EARLY_USES : LEAST_USES;
+    return measure.is_always ? ALWAYS_USES : least + any_below(least);
 }
 
 /* A use has just been issued: fused, where the group does not rest. */
@@ -456,7 +454,7 @@ static void try_round(uint32_t group, uint64_t uses, CUstream stream)
     if (!measure.is_on || measure.groups[group].is_over || !queue.groups[group].is_on ||
         measure.pending >= (measure_rests[group] ? 1 : ROUNDS_PENDING))
         return;
-    measure.length = next_length();
+    measure.length = next_length(group);
     if (!is_affordable(group, uses, measure.length, now) || !measure_may_mark(stream)) return;
     if (!measure.has_events && !make_events()) return;
     begin_round(group, stream);
@@ -575,8 +573,6 @@ static void take_earlier(const struct measured *measured)
             measured_find(measured, group->all.identity, measure.plan->header->check);
         if (!earlier) continue;
         group->all = *earlier;
-        group->carried_ns = (double)earlier->unspent_us * 1e3;
-        if (group->carried_ns > measure.carried_ns) measure.carried_ns = group->carried_ns;
         group->gain = measured_gain(&group->all);
         group->is_losing = group->is_over = gain_loses(&group->gain) && !measure.is_always;
     }
@@ -614,26 +610,11 @@ bool measure_start(const struct plan *plan, const char *directory)
     return true;
 }
 
-/* Rounds, or uses of a group that wants more of them for a verdict. */
-static bool is_to_be_kept(uint32_t group)
-{
-    const struct group *own = &measure.groups[group];
-    return own->own.round_count || (own->begun_ns && !own->is_over && own->gain.count < GAIN_LEAST);
-}
-
 static bool has_own(void)
 {
     for (uint32_t i = 0; i < measure.plan->header->groups.count; i++)
-        if (is_to_be_kept(i)) return true;
+        if (measure.groups[i].own.round_count) return true;
     return false;
-}
-
-static void count_unspent(uint32_t group, int64_t now)
-{
-    struct group *own = &measure.groups[group];
-    double unspent = elapsed_ns(group, own->begun_ns, now) + own->carried_ns - spent_ns(group) * BUDGET_SHARE;
-    double us = own->begun_ns && unspent > 0 ? unspent / 1e3 : 0;
-    own->own.unspent_us = us < UNSPENT_US ? (uint64_t)us : UNSPENT_US;
 }
 
 /* What others have written meanwhile stays. */
@@ -647,7 +628,7 @@ static bool write_file(struct measured *measured, bool in_cache)
     measured_start(measured, header->device_name, header->driver_version);
     measured_read(measured, path);
     for (uint32_t i = 0; i < header->groups.count; i++)
-        if (is_to_be_kept(i)) measured_add(measured, &measure.groups[i].own);
+        if (measure.groups[i].own.round_count) measured_add(measured, &measure.groups[i].own);
     return measured_write(measured, path);
 }
 
@@ -658,7 +639,6 @@ void measure_finish(void)
     read_rounds(shim_now_ns());
     measure.is_on = false;
     if (measure.is_always || !has_own()) return;
-    for (uint32_t i = 0; i < measure.plan->header->groups.count; i++) count_unspent(i, shim_now_ns());
     struct measured *measured = malloc(sizeof *measured);
     if (!measured || (!write_file(measured, false) && !write_file(measured, true)))
         log_write(LOG_INFO, "measure", "what was measured cannot be kept beside %s", measure.directory);

@@ -3,7 +3,8 @@
  * group that is measured to lose is used no more.
  *
  * What is compared: the plan with the group and the plan without it, by the device's clock. Uses of a group
- * come in stretches of at least 8, of a length that varies, so that it cannot keep step with the program. In
+ * come in stretches of at least 8 (3 in the first rounds, where a use takes long), of a length that varies, so that it cannot keep
+ * step with the program. In
  * a FUSED stretch all is as always. In an ORIGINAL one launches that may begin the group's pattern go to the
  * driver at once, as launches outside of the plan do: what is away is restored, what is pending is
  * materialised. They are matched all the same (queue.c, watch), so that uses are counted by the same rules.
@@ -46,11 +47,10 @@
  * The price: what is recorded, and the uses that do not run as is expected to be faster, times the difference:
  * originals of a group that gains, and fused ones of a group that rests. A round begins only
  * where all rounds together stay below 0.5% of the time since the first use of any group, and those of the
- * group below 0.5% of the time since its own first. (That time is the host's, or what the uses so far take the
- * device as projected, where that is more: a host may be ahead by all of it.) Time of earlier runs of which nothing was spent
- * counts too, as long as this run spends no more than 2.5% of its own: else uses that take long would never be measured in short
- * runs. Of a group that is known to gain, no more than one use in
- * 512 runs as originals. A use that is not measured costs a compare and a decrement.
+ * group below 0.5% of the time since its own first; 2.5% until the group has rounds for a verdict, in this run or earlier ones: a
+ * projection is worth less than that, and uses that take long would else never be measured in short runs. (That time is the host's,
+ * or what the uses so far take the device as projected, where that is more: a host may be ahead by all of it.) Of a group that is
+ * known to gain, no more than one use in 512 runs as originals. A use that is not measured costs a compare and a decrement.
  *
  * How it could give a wrong result. It changes no launch, only whether it is held. An event is one more thing
  * in the stream of a launch that was just made: in the default stream, where other threads' work in other

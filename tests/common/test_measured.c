@@ -104,9 +104,9 @@ static void write_text(const char *path, const char *text)
     assert_true(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
-#define HEAD  "kfuse measured 2\ndevice " DEVICE "\ndriver 13000\n"
+#define HEAD  "kfuse measured 3\ndevice " DEVICE "\ndriver 13000\n"
 #define NAME  "0000000000000000000000000000000a"
-#define RIGHT "group " NAME " plan 0000000000000007 uses 9 unspent 3 rounds 1 5:6\n"
+#define RIGHT "group " NAME " plan 0000000000000007 uses 9 rounds 1 5:6\n"
 
 /* Groups that are read of such a file. */
 static uint32_t groups_in(const char *text)
@@ -122,14 +122,13 @@ static void garbage(void **state)
 {
     static const char *const lines[] = {"group",
                                         "group " NAME,
-                                        "group " NAME " plan 7 uses 9 unspent 3 rounds 2 5:6\n",
-                                        "group " NAME " plan 7 uses 9 unspent 3 rounds 33 5:6\n",
-                                        "group " NAME " plan 7 uses 9 unspent 3 rounds 1 5:6 7:8\n",
-                                        "group " NAME " plan 7 uses 9 unspent 3 rounds 1 5;6\n",
-                                        "group " NAME " plan 7 uses 9 unspent 3 rounds -1 5:6\n",
-                                        "group " NAME
-                                        " plan 7 uses 9 unspent 3 rounds 1 5:99999999999999999999999\n",
-                                        "group x plan 7 uses 9 unspent 3 rounds 1 5:6\n",
+                                        "group " NAME " plan 7 uses 9 rounds 2 5:6\n",
+                                        "group " NAME " plan 7 uses 9 rounds 33 5:6\n",
+                                        "group " NAME " plan 7 uses 9 rounds 1 5:6 7:8\n",
+                                        "group " NAME " plan 7 uses 9 rounds 1 5;6\n",
+                                        "group " NAME " plan 7 uses 9 rounds -1 5:6\n",
+                                        "group " NAME " plan 7 uses 9 rounds 1 5:99999999999999999999999\n",
+                                        "group x plan 7 uses 9 rounds 1 5:6\n",
                                         "\n",
                                         "\377\376\n"};
     char text[20000];
@@ -142,8 +141,8 @@ static void garbage(void **state)
         assert_int_equal(groups_in(text), 1);
     }
     assert_int_equal(groups_in(""), 0);
-    assert_int_equal(groups_in("kfuse measured 3\ndevice " DEVICE "\ndriver 13000\n" RIGHT), 0);
-    assert_int_equal(groups_in("kfuse measured 2\n" RIGHT), 0);
+    assert_int_equal(groups_in("kfuse measured 2\ndevice " DEVICE "\ndriver 13000\n" RIGHT), 0);
+    assert_int_equal(groups_in("kfuse measured 3\n" RIGHT), 0);
     memset(text, 'x', sizeof text); /* a line without an end */
     memcpy(text, HEAD, sizeof HEAD - 1);
     text[sizeof text - 1] = 0;

@@ -50,7 +50,7 @@ original "$pairs" --steps 100
 run_planned "$pairs" --steps 100
 
 # what was measured to lose is not taken again: here, the times of the group that gains are exchanged
-swap() { awk '$1 == "group" { for (i = 11; i <= NF; i++) { split($i, t, ":"); $i = t[2] ":" t[1] } } { print }' "$work/measured"; }
+swap() { awk '$1 == "group" { for (i = 9; i <= NF; i++) { split($i, t, ":"); $i = t[2] ":" t[1] } } { print }' "$work/measured"; }
 swap >"$work/swapped"
 plan_options='-m 0'
 has_pair() { grep -q '"name": "g[0-9]*_lift_fold"' "$work/app.kfplan/plan.json"; }

@@ -86,6 +86,14 @@ static void alternates(void)
     CHECK_LINE(fake_count() - 1, "cuEventRecord");
 }
 
+/* Uses that take long are first compared by few of them. */
+static void begins_with_few(void)
+{
+    start_program_on_own_clock();
+    uses_ab(20);
+    CHECK(lines(0, "cuEventRecord") >= 6);
+}
+
 /* A pattern that is interrupted is no use, held or not. */
 static void interrupted(void)
 {
@@ -707,6 +715,7 @@ int main(int argc, char **argv)
 {
     static const struct preload_case cases[] = {
         {"stretches alternate", alternates, plan_always, NULL},
+        {"the first stretches are short", begins_with_few, plan_measured, NULL},
         {"a pattern that is interrupted is no use", interrupted, plan_always, NULL},
         {"nothing is measured where that is off", off, plan_off, NULL},
         {"a loser is switched off", loses, plan_measured, after_loser},
