@@ -20,6 +20,7 @@ libfuser_la_SOURCES += \
 	fuser/kernel/reroll.c fuser/kernel/reroll.h fuser/kernel/reroll_holds.c \
 	fuser/kernel/symbolic_run.c fuser/kernel/symbolic_run.h \
 	fuser/kernel/symbols.c fuser/kernel/symbols.h \
+	fuser/kernel/callees.c fuser/kernel/callees.h \
 	fuser/kernel/inline.c fuser/kernel/inline.h \
 	fuser/kernel/inline_move.c fuser/kernel/inline_move.h \
 	fuser/kernel/liveness.c fuser/kernel/liveness.h \

@@ -76,6 +76,12 @@ static void print_summary(const struct planner_options *options, const struct pl
                "--seconds` gives it "
                "more)\n",
                options->plan_path, options->most_seconds, summary->cut);
+    if (summary->unverified)
+        printf("%s: %u of the groups, %.3f ms of what is gained, run only after `kfuse run --verify` (`kfuse "
+               "explain %s` says "
+               "why)\n",
+               options->plan_path, summary->unverified, (double)summary->unverified_ns / 1e6,
+               options->plan_path);
     if (summary->refusal[0])
         printf("%s: %u of %u kernels cannot be fused, as %s (`kfuse explain %s` tells of the others)\n",
                options->plan_path, summary->kernels - summary->kernels_analysed, summary->kernels,

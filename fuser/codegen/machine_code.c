@@ -52,19 +52,32 @@ static void count_instruction(uint64_t word, uint32_t sm, struct machine_code_co
     if (opcode && opcode->class < MACHINE_CODE_CLASSES) counts->of[opcode->class] += !is_move(word);
 }
 
-bool machine_code_count(const void *bytes, size_t size, const char *kernel,
-                        struct machine_code_counts *counts)
+static bool count_code(const void *bytes, size_t size, const char *kernel, bool is_all,
+                       struct machine_code_counts *counts)
 {
     struct cubin cubin;
     struct cubin_code code;
     *counts = (struct machine_code_counts){0};
     if (!cubin_open(&cubin, bytes, size) || !cubin_find_code(&cubin, kernel, &code)) return false;
-    for (size_t at = 0; at + CUBIN_INSTRUCTION_BYTES <= code.own_size; at += CUBIN_INSTRUCTION_BYTES) {
+    size_t end = is_all ? code.size : code.own_size;
+    for (size_t at = 0; at + CUBIN_INSTRUCTION_BYTES <= end; at += CUBIN_INSTRUCTION_BYTES) {
         uint64_t word;
         memcpy(&word, code.bytes + at, sizeof word);
         count_instruction(word, cubin.sm, counts);
     }
     return true;
+}
+
+bool machine_code_count(const void *bytes, size_t size, const char *kernel,
+                        struct machine_code_counts *counts)
+{
+    return count_code(bytes, size, kernel, false, counts);
+}
+
+bool machine_code_count_all(const void *bytes, size_t size, const char *kernel,
+                            struct machine_code_counts *counts)
+{
+    return count_code(bytes, size, kernel, true, counts);
 }
 
 const char *machine_code_class_name(enum machine_code_class class)

@@ -32,6 +32,9 @@ struct machine_code_counts {
  * kernel or cannot be read. */
 bool machine_code_count(const void *cubin, size_t size, const char *kernel,
                         struct machine_code_counts *counts);
+/* The same with the slow paths, and with functions that it calls and that are part of its code. */
+bool machine_code_count_all(const void *cubin, size_t size, const char *kernel,
+                            struct machine_code_counts *counts);
 const char *machine_code_class_name(enum machine_code_class class);
 
 #endif

@@ -4,6 +4,7 @@
  * together. */
 #include "fuser/codegen/recover.h"
 
+#include "fuser/codegen/machine_code.h"
 #include "fuser/codegen/reference.h"
 #include "fuser/kernel/product.h"
 
@@ -11,13 +12,21 @@
 
 enum { MOST_FORMS = 64 };
 
+/* An instruction of one of the functions. */
+struct place {
+    const struct ptx_function *function;
+    uint32_t first; /* entry of the function's first instruction */
+    const uint32_t *
+        definitions; /* a register of the function: the only instruction that writes it, or PRODUCT_NOWHERE */
+};
+
 struct recovery {
     const struct compiler *compiler;
     struct arena *arena;
-    const struct ptx_function *function;
+    const struct callees *callees;
     const struct cubin *loaded;
     uint32_t sm, max_registers;
-    uint32_t *definitions; /* a register: the only instruction that writes it, or PRODUCT_NOWHERE */
+    struct place *places; /* by entry of a form */
     const struct contraction *forms[MOST_FORMS];
     uint32_t form_count;
 };
@@ -26,7 +35,7 @@ struct recovery {
 
 static struct contraction *new_form(const struct recovery *recovery, const struct contraction *like)
 {
-    size_t count = recovery->function->instruction_count + 1;
+    size_t count = recovery->callees->instruction_count + 1;
     struct contraction *form = arena_calloc(recovery->arena, count, sizeof *form);
     if (form && like) memcpy(form, like, count * sizeof *form);
     return form;
@@ -39,50 +48,72 @@ static bool add_form(struct recovery *recovery, const struct contraction *form)
     return true;
 }
 
-/* Compiles the forms and forgets them; same[i]: the code of form i is the loaded one. */
-static bool try_forms(struct recovery *recovery, bool *same)
+/* Compiles the forms and forgets them; same[i]: the code of form i is the loaded one; counts, unless NULL: of all its code. */
+static bool try_forms(struct recovery *recovery, bool *same, struct machine_code_counts *counts)
 {
     struct nvrtc_output output;
     struct cubin ours;
     uint32_t count = recovery->form_count;
     recovery->form_count = 0;
     if (!count) return true;
-    reference_compile_forms(recovery->compiler, recovery->arena, recovery->function, recovery->forms, count,
+    const struct ptx_function *kernel = recovery->callees->functions[0];
+    reference_compile_forms(recovery->compiler, recovery->arena, recovery->callees, recovery->forms, count,
                             recovery->sm, recovery->max_registers, &output);
     if (output.error || !cubin_open(&ours, output.cubin, output.cubin_size)) return false;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = reference_form_name(recovery->arena, recovery->function, i);
-        same[i] = name &&
-                  !cubin_difference(recovery->arena, recovery->loaded, recovery->function->name, &ours, name);
+        const char *name = reference_form_name(recovery->arena, kernel, i);
+        same[i] = name && !cubin_difference(recovery->arena, recovery->loaded, kernel->name, &ours, name);
+        if (counts && (!name || !machine_code_count_all(output.cubin, output.cubin_size, name, &counts[i]) ||
+                       counts[i].unknown))
+            return false;
     }
     return true;
 }
 
 /* --- sums with a product in them --- */
 
-static void note_definition(struct recovery *recovery, const struct ptx_operand *operand,
-                            uint32_t instruction)
+static void note_definition(uint32_t *definitions, const struct ptx_operand *operand, uint32_t instruction)
 {
     if (operand->kind == PTX_OPERAND_REGISTER && operand->reg >= 0) {
-        uint32_t *definition = &recovery->definitions[operand->reg];
+        uint32_t *definition = &definitions[operand->reg];
         *definition = *definition == UINT32_MAX - 1 ? instruction : PRODUCT_NOWHERE;
     }
     for (uint32_t i = 0; i < operand->element_count; i++)
-        note_definition(recovery, &operand->elements[i], instruction);
+        note_definition(definitions, &operand->elements[i], instruction);
 }
 
-static bool find_definitions(struct recovery *recovery)
+static const uint32_t *definitions_of(struct arena *arena, const struct ptx_function *function)
 {
-    const struct ptx_function *function = recovery->function;
-    recovery->definitions = arena_calloc(recovery->arena, function->register_count + 1, sizeof(uint32_t));
-    if (!recovery->definitions) return false;
-    for (uint32_t r = 0; r < function->register_count; r++) recovery->definitions[r] = UINT32_MAX - 1;
+    uint32_t *definitions = arena_calloc(arena, function->register_count + 1, sizeof *definitions);
+    if (!definitions) return NULL;
+    for (uint32_t r = 0; r < function->register_count; r++) definitions[r] = UINT32_MAX - 1;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const struct ptx_instruction *instruction = &function->instructions[i];
         if (instruction->operand_count && ptx_opcode_info(instruction->opcode)->has_destination)
-            note_definition(recovery, &instruction->operands[0], i);
+            note_definition(definitions, &instruction->operands[0], i);
     }
-    return true;
+    return definitions;
+}
+
+static bool find_places(struct recovery *recovery)
+{
+    const struct callees *callees = recovery->callees;
+    uint32_t entry = 0;
+    recovery->places =
+        arena_calloc(recovery->arena, callees->instruction_count + 1, sizeof *recovery->places);
+    for (uint32_t f = 0; recovery->places && f < callees->count; f++) {
+        const struct ptx_function *function = callees->functions[f];
+        struct place place = {function, entry, definitions_of(recovery->arena, function)};
+        if (!place.definitions) return false;
+        for (uint32_t i = 0; i < function->instruction_count; i++) recovery->places[entry++] = place;
+    }
+    return recovery->places;
+}
+
+static const struct ptx_instruction *instruction_of(const struct recovery *recovery, uint32_t entry)
+{
+    const struct place *place = &recovery->places[entry];
+    return &place->function->instructions[entry - place->first];
 }
 
 static bool is_free_sum(const struct ptx_instruction *instruction)
@@ -96,14 +127,14 @@ static bool is_free_sum(const struct ptx_instruction *instruction)
 static bool contract(const struct recovery *recovery, uint32_t sum, uint8_t summand, bool other_factor,
                      struct contraction *form)
 {
-    const struct ptx_function *function = recovery->function;
-    const struct ptx_instruction *instruction = &function->instructions[sum];
+    const struct place *place = &recovery->places[sum];
+    const struct ptx_instruction *instruction = instruction_of(recovery, sum);
     if (instruction->operand_count != 3) return false;
     const struct ptx_operand *operand = &instruction->operands[summand];
     if (operand->kind != PTX_OPERAND_REGISTER || operand->reg < 0) return false;
-    uint32_t product = recovery->definitions[operand->reg];
-    if (product >= function->instruction_count) return false;
-    const struct ptx_instruction *factors = &function->instructions[product];
+    uint32_t product = place->definitions[operand->reg];
+    if (product >= place->function->instruction_count) return false;
+    const struct ptx_instruction *factors = &place->function->instructions[product];
     if (factors->opcode != PTX_OP_MUL || !product_may_contract(factors) ||
         !contraction_fits(factors, instruction))
         return false;
@@ -120,8 +151,8 @@ static bool contract(const struct recovery *recovery, uint32_t sum, uint8_t summ
 static struct contraction *guess(const struct recovery *recovery, uint8_t preferred, bool other_factor)
 {
     struct contraction *form = new_form(recovery, NULL);
-    for (uint32_t i = 0; form && i < recovery->function->instruction_count; i++) {
-        const struct ptx_instruction *instruction = &recovery->function->instructions[i];
+    for (uint32_t i = 0; form && i < recovery->callees->instruction_count; i++) {
+        const struct ptx_instruction *instruction = instruction_of(recovery, i);
         if (!product_may_contract(instruction)) continue;
         bool is_contracted = preferred && is_free_sum(instruction) &&
                              (contract(recovery, i, preferred, other_factor, form) ||
@@ -134,7 +165,7 @@ static struct contraction *guess(const struct recovery *recovery, uint8_t prefer
 static bool is_known(const struct recovery *recovery, const struct contraction *form)
 {
     for (uint32_t i = 0; i < recovery->form_count; i++)
-        if (!memcmp(recovery->forms[i], form, recovery->function->instruction_count * sizeof *form))
+        if (!memcmp(recovery->forms[i], form, recovery->callees->instruction_count * sizeof *form))
             return true;
     return false;
 }
@@ -155,7 +186,7 @@ static const struct contraction *guess_whole(struct recovery *recovery)
         if (!add_form(recovery, form)) return NULL;
     }
     uint32_t count = recovery->form_count;
-    if (!try_forms(recovery, same)) return NULL;
+    if (!try_forms(recovery, same, NULL)) return NULL;
     for (uint32_t i = 0; i < count; i++)
         if (same[i]) return forms[i];
     return NULL;
@@ -169,20 +200,20 @@ static const struct contraction *round_apart(struct recovery *recovery)
     uint32_t candidates[MOST_FORMS], count = 0, recovered = 0;
     bool same[MOST_FORMS];
     struct contraction *together = new_form(recovery, NULL);
-    for (uint32_t i = 0; together && i < recovery->function->instruction_count; i++) {
-        if (!product_may_contract(&recovery->function->instructions[i])) continue;
+    for (uint32_t i = 0; together && i < recovery->callees->instruction_count; i++) {
+        if (!product_may_contract(instruction_of(recovery, i))) continue;
         struct contraction *alone = new_form(recovery, NULL);
         if (!add_form(recovery, alone)) return NULL;
         alone[i].round = true;
         candidates[count++] = i;
     }
-    if (!together || !try_forms(recovery, same)) return NULL;
+    if (!together || !try_forms(recovery, same, NULL)) return NULL;
     for (uint32_t i = 0; i < count; i++) {
         together[candidates[i]].round = same[i];
         recovered += same[i];
     }
     if (recovered < 2) return together;
-    return add_form(recovery, together) && try_forms(recovery, same) && same[0] ? together : NULL;
+    return add_form(recovery, together) && try_forms(recovery, same, NULL) && same[0] ? together : NULL;
 }
 
 /* Every sum that rounded leaves free, with each product that may be contracted into it; the first form that
@@ -190,12 +221,11 @@ static const struct contraction *round_apart(struct recovery *recovery)
 static bool contract_apart(struct recovery *recovery, const struct contraction *rounded,
                            struct contraction *whole)
 {
-    const struct ptx_function *function = recovery->function;
     uint32_t sums[MOST_FORMS], count = 0;
     bool same[MOST_FORMS];
     const struct contraction *forms[MOST_FORMS];
-    for (uint32_t i = 0; i < function->instruction_count; i++) {
-        if (!is_free_sum(&function->instructions[i]) || rounded[i].round) continue;
+    for (uint32_t i = 0; i < recovery->callees->instruction_count; i++) {
+        if (!is_free_sum(instruction_of(recovery, i)) || rounded[i].round) continue;
         for (int choice = 0; choice < 4; choice++) {
             struct contraction *alone = new_form(recovery, rounded);
             if (!alone) return false;
@@ -206,11 +236,11 @@ static bool contract_apart(struct recovery *recovery, const struct contraction *
             forms[count++] = alone;
         }
     }
-    if (!try_forms(recovery, same)) return false;
+    if (!try_forms(recovery, same, NULL)) return false;
     for (uint32_t k = 0; k < count; k++)
         if (same[k] && !whole[sums[k]].summand) whole[sums[k]] = forms[k][sums[k]];
-    for (uint32_t i = 0; i < function->instruction_count; i++) {
-        const struct ptx_instruction *instruction = &function->instructions[i];
+    for (uint32_t i = 0; i < recovery->callees->instruction_count; i++) {
+        const struct ptx_instruction *instruction = instruction_of(recovery, i);
         if (!product_may_contract(instruction) || rounded[i].round) continue;
         if (is_free_sum(instruction) && !whole[i].summand) return false;
         whole[i].round = !whole[i].summand;
@@ -218,27 +248,128 @@ static bool contract_apart(struct recovery *recovery, const struct contraction *
     return true;
 }
 
+/* NULL: what is free then is not found, or is another code. */
+static const struct contraction *contract_whole(struct recovery *recovery, const struct contraction *rounded)
+{
+    bool same = false;
+    struct contraction *whole = new_form(recovery, rounded);
+    recovery->form_count = 0;
+    if (!whole || !contract_apart(recovery, rounded, whole)) return NULL;
+    recovery->form_count = 0;
+    return add_form(recovery, whole) && try_forms(recovery, &same, NULL) && same ? whole : NULL;
+}
+
+/* --- by counts --- */
+
+/* In which operands of a free sum a product may be contracted: bits 1 and 2. */
+static unsigned products_of(const struct recovery *recovery, uint32_t entry, struct contraction *scratch)
+{
+    if (!is_free_sum(instruction_of(recovery, entry))) return 0;
+    unsigned operands = 0;
+    for (uint8_t k = 1; k <= 2; k++) operands |= contract(recovery, entry, k, false, scratch) ? 1u << k : 0;
+    return operands;
+}
+
+/* The code has less that is contracted, and so more apart. In half precision, one instruction becomes two. */
+static bool has_less(const struct machine_code_counts *counts, const struct machine_code_counts *than)
+{
+    return counts->of[MACHINE_CODE_FFMA] < than->of[MACHINE_CODE_FFMA] ||
+           counts->of[MACHINE_CODE_DFMA] < than->of[MACHINE_CODE_DFMA] ||
+           counts->of[MACHINE_CODE_HALF] > than->of[MACHINE_CODE_HALF];
+}
+
+/* As much is contracted. Products and sums that are rounded may be known to be others that the code has already. */
+static bool has_as_much(const struct machine_code_counts *counts, const struct machine_code_counts *as)
+{
+    return !has_less(counts, as) && !has_less(as, counts) &&
+           counts->of[MACHINE_CODE_FMUL] <= as->of[MACHINE_CODE_FMUL] &&
+           counts->of[MACHINE_CODE_FADD] <= as->of[MACHINE_CODE_FADD] &&
+           counts->of[MACHINE_CODE_DMUL] <= as->of[MACHINE_CODE_DMUL] &&
+           counts->of[MACHINE_CODE_DADD] <= as->of[MACHINE_CODE_DADD];
+}
+
+struct settling {
+    uint32_t sums[MOST_FORMS], count; /* that may be contracted */
+    bool is_contracted[MOST_FORMS];
+    struct machine_code_counts free; /* of the code that has all choices */
+};
+
+/* A sum is contracted if less is once it is rounded alone. False: there are too many, or the loaded code is another one as it is. */
+static bool find_contracted(struct recovery *recovery, struct settling *settling)
+{
+    bool same[MOST_FORMS];
+    struct machine_code_counts counts[MOST_FORMS];
+    struct contraction *scratch = new_form(recovery, NULL);
+    if (!scratch || !add_form(recovery, new_form(recovery, NULL))) return false;
+    for (uint32_t i = 0; i < recovery->callees->instruction_count; i++) {
+        if (!products_of(recovery, i, scratch)) continue;
+        struct contraction *alone = new_form(recovery, NULL);
+        if (!add_form(recovery, alone)) return false;
+        alone[i].round = true;
+        settling->sums[settling->count++] = i;
+    }
+    if (!try_forms(recovery, same, counts) || !same[0]) return false;
+    settling->free = counts[0];
+    for (uint32_t k = 0; k < settling->count; k++)
+        settling->is_contracted[k] = has_less(&counts[1 + k], &counts[0]);
+    return true;
+}
+
+/* Which of two products goes into the sum: the one with which the code is the loaded one, as with the other it is not. 0: neither. */
+static uint8_t operand_of(struct recovery *recovery, uint32_t sum)
+{
+    bool same[4] = {false};
+    for (int choice = 0; choice < 4; choice++) {
+        struct contraction *alone = new_form(recovery, NULL);
+        if (!alone || !contract(recovery, sum, (uint8_t)(1 + choice / 2), choice % 2, alone)) return 0;
+        if (!add_form(recovery, alone)) return 0;
+    }
+    if (!try_forms(recovery, same, NULL)) return 0;
+    bool is_first = same[0] || same[1], is_second = same[2] || same[3];
+    return is_first == is_second ? 0 : is_first ? 1 : 2;
+}
+
+/* Of large code one change may move much else about. Then counts say what is contracted, of each sum alone, and of all together. */
+static const struct contraction *settle_by_counts(struct recovery *recovery)
+{
+    struct settling settling = {.count = 0};
+    struct machine_code_counts counts;
+    bool same;
+    struct contraction *whole = new_form(recovery, NULL), *scratch = new_form(recovery, NULL);
+    recovery->form_count = 0;
+    if (!whole || !scratch || !find_contracted(recovery, &settling)) return NULL;
+    for (uint32_t k = 0; k < settling.count; k++) {
+        uint32_t sum = settling.sums[k];
+        if (!settling.is_contracted[k]) continue;
+        unsigned operands = products_of(recovery, sum, scratch);
+        uint8_t operand =
+            operands == (1u << 1 | 1u << 2) ? operand_of(recovery, sum) : (uint8_t)(operands / 2);
+        if (!operand || !contract(recovery, sum, operand, false, whole)) return NULL;
+    }
+    for (uint32_t i = 0; i < recovery->callees->instruction_count; i++)
+        if (product_may_contract(instruction_of(recovery, i))) whole[i].round = !whole[i].summand;
+    return add_form(recovery, whole) && try_forms(recovery, &same, &counts) &&
+                   has_as_much(&counts, &settling.free)
+               ? whole
+               : NULL;
+}
+
 const struct contraction *recover_contractions(const struct compiler *compiler, struct arena *arena,
-                                               const struct ptx_function *function,
-                                               const struct cubin *loaded, uint32_t sm,
-                                               uint32_t max_registers)
+                                               const struct callees *callees, const struct cubin *loaded,
+                                               uint32_t sm, uint32_t max_registers)
 {
     struct recovery recovery = {.compiler = compiler,
                                 .arena = arena,
-                                .function = function,
+                                .callees = callees,
                                 .loaded = loaded,
                                 .sm = sm,
                                 .max_registers = max_registers};
-    if (!find_definitions(&recovery)) return NULL;
-    const struct contraction *guessed = guess_whole(&recovery), *rounded;
+    if (!find_places(&recovery)) return NULL;
+    const struct contraction *guessed = guess_whole(&recovery), *rounded, *whole;
     if (guessed) return guessed;
     recovery.form_count = 0;
     rounded = round_apart(&recovery);
-    if (!rounded) return NULL;
-    bool same = false;
-    struct contraction *whole = new_form(&recovery, rounded);
-    recovery.form_count = 0;
-    if (!whole || !contract_apart(&recovery, rounded, whole)) return rounded;
-    recovery.form_count = 0;
-    return add_form(&recovery, whole) && try_forms(&recovery, &same) && same ? whole : rounded;
+    whole = rounded ? contract_whole(&recovery, rounded) : NULL;
+    if (!whole) whole = settle_by_counts(&recovery);
+    return whole ? whole : rounded;
 }

@@ -3,6 +3,7 @@
  * around it and opens another one at its end: the assembler sees the text as it was. */
 #include "fuser/codegen/reference.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,23 +61,52 @@ static bool print_body(const struct ptx_module *module, FILE *out)
     return body;
 }
 
-/* The kernel's text with these choices, and the other name behind .entry. */
-static bool print_form(struct arena *arena, const struct ptx_function *kernel,
-                       const struct contraction *contractions, const char *name, FILE *out)
+static bool is_of_a_name(char c)
 {
-    struct ptx_function changed;
-    char *text = NULL;
-    size_t length;
-    if (!name || !contraction_apply(arena, kernel, contractions, &changed)) return false;
-    FILE *whole = open_memstream(&text, &length);
-    if (!whole) return false;
-    ptx_print_function(whole, &changed);
-    bool is_written = !fclose(whole);
-    const char *entry = is_written ? strstr(text, ".entry") : NULL,
-               *old = entry ? strstr(entry, kernel->name) : NULL;
-    if (old) fprintf(out, "%.*s%s%s\n", (int)(old - text), text, name, old + strlen(kernel->name));
-    free(text);
-    return old;
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
+}
+
+/* The text with each function's name replaced by that of its form. False when memory is out. */
+static bool print_renamed(struct arena *arena, const char *text, const struct callees *callees, uint32_t form,
+                          FILE *out)
+{
+    while (*text) {
+        size_t length = 0;
+        while (is_of_a_name(text[length])) length++;
+        const char *name = NULL;
+        for (uint32_t i = 0; length && i < callees->count; i++) {
+            const struct ptx_function *function = callees->functions[i];
+            if (strlen(function->name) != length || memcmp(text, function->name, length)) continue;
+            name = reference_form_name(arena, function, form);
+            if (!name) return false;
+        }
+        if (!length) length = 1;
+        fprintf(out, "%.*s", name ? (int)strlen(name) : (int)length, name ? name : text);
+        text += length;
+    }
+    return true;
+}
+
+/* The functions' texts with these choices, under other names. */
+static bool print_form(struct arena *arena, const struct callees *callees,
+                       const struct contraction *contractions, uint32_t form, FILE *out)
+{
+    bool is_printed = true;
+    for (uint32_t i = callees->count; is_printed && i-- > 0;) {
+        struct ptx_function changed;
+        char *text = NULL;
+        size_t length;
+        if (!contraction_apply(arena, callees->functions[i], contractions + callees_first(callees, i),
+                               &changed))
+            return false;
+        FILE *whole = open_memstream(&text, &length);
+        if (!whole) return false;
+        ptx_print_function(whole, &changed);
+        is_printed = !fclose(whole) && print_renamed(arena, text, callees, form, out);
+        fputs("\n", out);
+        free(text);
+    }
+    return is_printed;
 }
 
 static char *carry(const char *body)
@@ -93,7 +123,7 @@ static char *carry(const char *body)
 }
 
 struct forms {
-    const struct ptx_function *kernel;
+    const struct callees *callees;
     const struct contraction *const *of;
     uint32_t count;
 };
@@ -103,8 +133,7 @@ static bool print_all(struct arena *arena, const struct ptx_module *selected, co
 {
     bool is_printed = selected->functions && print_body(selected, out);
     for (uint32_t i = 0; is_printed && i < forms->count; i++)
-        is_printed =
-            print_form(arena, forms->kernel, forms->of[i], reference_form_name(arena, forms->kernel, i), out);
+        is_printed = print_form(arena, forms->callees, forms->of[i], i, out);
     return is_printed;
 }
 
@@ -137,15 +166,15 @@ void reference_compile(const struct compiler *compiler, struct arena *arena, con
     compile_all(compiler, arena, module, kernels, kernel_count, &none, sm, max_registers, output);
 }
 
-const char *reference_form_name(struct arena *arena, const struct ptx_function *kernel, uint32_t form)
+const char *reference_form_name(struct arena *arena, const struct ptx_function *function, uint32_t form)
 {
-    return arena_printf(arena, "%s_form_%u", kernel->name, form);
+    return arena_printf(arena, "%s_form_%u", function->name, form);
 }
 
 void reference_compile_forms(const struct compiler *compiler, struct arena *arena,
-                             const struct ptx_function *kernel, const struct contraction *const *forms,
+                             const struct callees *callees, const struct contraction *const *forms,
                              uint32_t count, uint32_t sm, uint32_t max_registers, struct nvrtc_output *output)
 {
-    const struct forms all = {kernel, forms, count};
-    compile_all(compiler, arena, kernel->module, NULL, 0, &all, sm, max_registers, output);
+    const struct forms all = {callees, forms, count};
+    compile_all(compiler, arena, callees->functions[0]->module, NULL, 0, &all, sm, max_registers, output);
 }

@@ -72,6 +72,13 @@ static const struct ptx_function *callee_of(const struct ptx_function *function,
     return callee && !callee->is_declaration && !callee->is_entry && !callee->unreadable ? callee : NULL;
 }
 
+const struct ptx_function *inline_callee(const struct ptx_function *function,
+                                         const struct ptx_instruction *instruction)
+{
+    struct call call = parts_of(instruction);
+    return instruction->opcode == PTX_OP_CALL ? callee_of(function, &call) : NULL;
+}
+
 const char *inline_obstacle(const struct ptx_function *function, const struct ptx_instruction *instruction)
 {
     struct call call = parts_of(instruction);

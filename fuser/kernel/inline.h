@@ -11,6 +11,9 @@
  * module and parameters. Calls that cannot be replaced stay: see inline_obstacle. Lines and texts of
  * instructions are the original's. */
 const struct ptx_function *inline_calls(struct arena *arena, const struct ptx_function *function);
+/* The function of the module that an instruction calls; NULL: no call, or one of what the module does not hold. */
+const struct ptx_function *inline_callee(const struct ptx_function *function,
+                                         const struct ptx_instruction *instruction);
 /* Why this call is still there. */
 const char *inline_obstacle(const struct ptx_function *function, const struct ptx_instruction *call);
 

@@ -110,25 +110,17 @@ static const char *loaded_difference(struct program *program, const struct progr
 
 /* --- kernels that call ------------------------------------------------------------------------------ */
 
-static bool has_calls(const struct ptx_function *function)
-{
-    for (uint32_t i = 0; i < function->instruction_count; i++)
-        if (function->instructions[i].opcode == PTX_OP_CALL) return true;
-    return false;
-}
-
-/* exactness->contractions: of the original. The code is no measure for the copy: it has functions apart, or
+/* exactness->contractions: of the original and what it calls. The code is no measure for the copy: it has functions apart, or
  * other loads. */
 static void recover_rewritten(struct arena *arena, const struct program_kernel *kernel,
-                              struct exactness *exactness, const char *choice)
+                              const struct callees *callees, struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
-    exactness->contractions =
-        exactness_copy(arena, kernel->original, exactness->contractions, kernel->function);
-    bool is_of_calls = has_calls(kernel->original);
+    exactness->contractions = exactness_copy(arena, callees, exactness->contractions, kernel->function);
+    bool is_of_calls = callees->count > 1;
     exactness->text =
         is_of_calls
-            ? "exact: PTX compiled alone reproduces the loaded code, and what it calls leaves no choice"
+            ? "exact: PTX compiled alone reproduces the loaded code, and what it calls becomes part of it"
             : "exact: PTX compiled alone reproduces the loaded code, whose loads become several";
     if (exactness->contractions) return;
     exactness->kind = EXACTNESS_UNPROVEN;
@@ -161,10 +153,12 @@ static void compare_code(struct program *program, struct program_module *module,
     if (!cubin_open(&cubin, exactness->cubin, exactness->cubin_size) ||
         !cubin_find_code(&cubin, kernel->name, &code))
         return;
-    exactness->contractions = recover_contractions(program->compiler, arena, kernel->original, &cubin,
+    struct callees callees;
+    if (!callees_find(arena, kernel->original, &callees)) return;
+    exactness->contractions = recover_contractions(program->compiler, arena, &callees, &cubin,
                                                    device_sm(program), most_registers(module));
     if (kernel->is_rewritten) {
-        recover_rewritten(arena, kernel, exactness, choice);
+        recover_rewritten(arena, kernel, &callees, exactness, choice);
         return;
     }
     bool is_whole =
@@ -217,11 +211,12 @@ static void decide_copy(struct program *program, const struct program_kernel *ke
     if (exactness->kind != EXACTNESS_NO_CHOICE && exactness->kind != EXACTNESS_SAME_CODE) return;
     const char *choice = choice_of(program->arena, copy);
     const struct contraction *contractions = exactness->contractions;
+    struct callees own;
     exactness->cubin = NULL; /* its code has other counts */
     exactness->contractions = NULL;
     if (!choice) return;
-    if (contractions)
-        exactness->contractions = exactness_copy(program->arena, kernel->function, contractions, copy);
+    if (contractions && callees_find(program->arena, kernel->function, &own))
+        exactness->contractions = exactness_copy(program->arena, &own, contractions, copy);
     if (exactness->contractions) return;
     exactness->kind = EXACTNESS_UNPROVEN;
     exactness->text = arena_printf(program->arena, "to be verified: %s, and it is written otherwise", choice);

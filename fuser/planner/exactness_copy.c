@@ -19,6 +19,43 @@ static uint32_t find_in(const struct ptx_function *function, const struct ptx_in
     return PRODUCT_NOWHERE;
 }
 
+/* Where an instruction of the copy comes from. */
+struct origin {
+    const struct ptx_function *function; /* NULL: from none of them */
+    uint32_t index;
+    const struct contraction *contractions; /* the function's */
+};
+
+static struct origin find_origin(const struct callees *callees, const struct contraction *contractions,
+                                 const struct ptx_instruction *instruction)
+{
+    for (uint32_t i = 0; i < callees->count; i++) {
+        const struct ptx_function *function = callees->functions[i];
+        uint32_t index = find_in(function, instruction);
+        if (index != PRODUCT_NOWHERE)
+            return (struct origin){function, index, contractions + callees_first(callees, i)};
+    }
+    return (struct origin){0};
+}
+
+/* The product that goes into a sum of the copy, among several of a function that is called more than once: what the sum adds is its
+ * result. PRODUCT_NOWHERE: there is none, or another instruction writes there, too. */
+static uint32_t find_product(const struct ptx_function *copy, const struct ptx_instruction *original,
+                             const struct ptx_operand *summand)
+{
+    uint32_t found = PRODUCT_NOWHERE;
+    for (uint32_t i = 0; i < copy->instruction_count; i++) {
+        const struct ptx_instruction *instruction = &copy->instructions[i];
+        const struct ptx_operand *to = instruction->operands;
+        if (!instruction->operand_count || !ptx_opcode_info(instruction->opcode)->has_destination ||
+            to->kind != PTX_OPERAND_REGISTER || to->reg != summand->reg)
+            continue;
+        if (found != PRODUCT_NOWHERE || instruction->text.text != original->text.text) return PRODUCT_NOWHERE;
+        found = i;
+    }
+    return found;
+}
+
 /* Whether a product may reach a sum, once some have no choice any more, or the compiler expands something. */
 static bool leaves_choice(struct arena *arena, const struct ptx_function *function, const bool *recovered)
 {
@@ -117,26 +154,35 @@ static bool is_told(struct arena *arena, const struct ptx_function *function,
     return ssa && seen && are_alike(ssa, contractions, seen);
 }
 
-const struct contraction *exactness_copy(struct arena *arena, const struct ptx_function *function,
+/* What the origin's code does, of the copy's instruction. False where that cannot be told. */
+static bool tell(const struct origin *origin, const struct ptx_function *copy, uint32_t index,
+                 struct contraction *own)
+{
+    const struct ptx_instruction *instruction = &copy->instructions[index];
+    if (!origin->function) return instruction->opcode != PTX_OP_MUL;
+    if (origin->function->instructions[origin->index].opcode != instruction->opcode) return false;
+    *own = origin->contractions[origin->index];
+    if (!own->summand) return true;
+    own->product = find_product(copy, &origin->function->instructions[own->product],
+                                &instruction->operands[own->summand]);
+    return own->product != PRODUCT_NOWHERE;
+}
+
+const struct contraction *exactness_copy(struct arena *arena, const struct callees *callees,
                                          const struct contraction *contractions,
                                          const struct ptx_function *copy)
 {
     struct contraction *own = arena_calloc(arena, copy->instruction_count + 1, sizeof *own);
     bool *is_recovered = arena_calloc(arena, copy->instruction_count + 1, sizeof *is_recovered);
-    if (!contractions || !own || !is_recovered || !is_told(arena, function, contractions, copy)) return NULL;
+    if (!contractions || !own || !is_recovered) return NULL;
+    for (uint32_t i = 0; i < callees->count; i++)
+        if (!is_told(arena, callees->functions[i], contractions + callees_first(callees, i), copy))
+            return NULL;
     for (uint32_t i = 0; i < copy->instruction_count; i++) {
-        const struct ptx_instruction *instruction = &copy->instructions[i];
-        if (!product_may_contract(instruction)) continue;
-        uint32_t origin = find_in(function, instruction);
-        bool is_product = instruction->opcode == PTX_OP_MUL;
-        if (origin == PRODUCT_NOWHERE && is_product) return NULL;
-        if (origin == PRODUCT_NOWHERE) continue;
-        if (function->instructions[origin].opcode != instruction->opcode) return NULL;
-        own[i] = contractions[origin];
-        if (own[i].summand)
-            own[i].product = find_in(copy, &function->instructions[contractions[origin].product]);
-        if (own[i].summand && own[i].product == PRODUCT_NOWHERE) return NULL;
-        is_recovered[i] = own[i].round || !is_product;
+        if (!product_may_contract(&copy->instructions[i])) continue;
+        struct origin origin = find_origin(callees, contractions, &copy->instructions[i]);
+        if (!tell(&origin, copy, i, &own[i])) return NULL;
+        is_recovered[i] = origin.function && (own[i].round || copy->instructions[i].opcode != PTX_OP_MUL);
     }
     return leaves_choice(arena, copy, is_recovered) ? NULL : own;
 }

@@ -5,11 +5,12 @@
 #define KFUSE_FUSER_PLANNER_EXACTNESS_COPY_H
 
 #include "fuser/codegen/contraction.h"
+#include "fuser/kernel/callees.h"
 
-/* One entry for each instruction of the copy. NULL where that is not told, or memory is out: products or sums of the copy are not of
- * the function, some choice is left, or the copy has but one of several instructions that compute alike and the code does not
- * treat them alike. */
-const struct contraction *exactness_copy(struct arena *arena, const struct ptx_function *function,
+/* callees: the function and what it calls, for which contractions are. One entry for each instruction of the copy. NULL where that is
+ * not told, or memory is out: products or sums of the copy are not of these functions, some choice is left, or the copy has but
+ * one of several instructions that compute alike and the code does not treat them alike. */
+const struct contraction *exactness_copy(struct arena *arena, const struct callees *callees,
                                          const struct contraction *contractions,
                                          const struct ptx_function *copy);
 

@@ -473,7 +473,12 @@ static void count_launches(struct search *search, struct planner_summary *summar
         if (!group->is_kept) continue;
         summary->groups++;
         summary->launches_after -= group->uses * (group->member_count - 1);
-        planned -= (double)group->uses * (projected_of(group)->original_ns - projected_of(group)->fused_ns);
+        double gain =
+            (double)group->uses * (projected_of(group)->original_ns - projected_of(group)->fused_ns);
+        planned -= gain;
+        if (!group->unproven) continue;
+        summary->unverified++;
+        if (gain > 0) summary->unverified_ns += (uint64_t)gain;
     }
     summary->original_ns = (uint64_t)original;
     summary->planned_ns = (uint64_t)(planned > 0 ? planned : 0);

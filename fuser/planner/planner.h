@@ -59,7 +59,9 @@ struct planner_summary {
     uint64_t launches_before, launches_after;
     uint64_t original_ns, planned_ns; /* device time of the recorded launches, and projected */
     uint32_t groups, kernels, kernels_analysed;
-    char refusal[512]; /* the kernel with most launches among those not analysed, and why; or empty */
+    uint32_t unverified;    /* groups that run only once they have been verified */
+    uint64_t unverified_ns; /* what these gain of the recorded launches' time, projected */
+    char refusal[512];      /* the kernel with most launches among those not analysed, and why; or empty */
     uint64_t trace_damaged_bytes; /* that could not be read */
     const char *damaged_trace;    /* the first that has some, or NULL */
     uint32_t runs;

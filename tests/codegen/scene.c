@@ -353,7 +353,9 @@ static const struct contraction *recover_member(struct scene_run *run, const str
     struct cubin cubin;
     reference_compile(NULL, run->arena, run->module, &function, 1, the_device()->open(), 0, &output);
     if (output.error || !cubin_open(&cubin, output.cubin, output.cubin_size)) return NULL;
-    return recover_contractions(NULL, run->arena, function, &cubin, the_device()->open(), 0);
+    struct callees callees;
+    if (!callees_find(run->arena, function, &callees)) return NULL;
+    return recover_contractions(NULL, run->arena, &callees, &cubin, the_device()->open(), 0);
 }
 
 /* The module with the functions of the references so that nothing is left to an assembler. */

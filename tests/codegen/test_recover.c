@@ -68,6 +68,14 @@ static struct ptx_module *parse(const char *name, const char *text)
     return module;
 }
 
+static const struct contraction *recover_all(struct arena *arena, const struct ptx_function *kernel,
+                                             const struct cubin *loaded)
+{
+    struct callees callees;
+    return callees_find(arena, kernel, &callees) ? recover_contractions(NULL, arena, &callees, loaded, SM, 0)
+                                                 : NULL;
+}
+
 /* False where there is no compiler. */
 static bool assemble(struct arena *arena, const struct ptx_module *module, const struct ptx_function *kernel,
                      struct cubin *cubin)
@@ -89,7 +97,7 @@ static struct recovered recover(const char *text, const char *loaded_text)
     recovered.module = parse("kernel", arena_printf(recovered.arena, "%s%s", head, text));
     recovered.kernel = recovered.module->functions[0];
     if (!assemble(recovered.arena, other, other->functions[0], &loaded)) skip();
-    recovered.contractions = recover_contractions(NULL, recovered.arena, recovered.kernel, &loaded, SM, 0);
+    recovered.contractions = recover_all(recovered.arena, recovered.kernel, &loaded);
     ptx_module_free(other);
     return recovered;
 }
@@ -171,6 +179,51 @@ static void the_code_decides(void **state)
     }
 }
 
+/* Interpolations with divisions, of four arrays, as a finite-volume code has them: where one choice is taken from the assembler it
+ * orders other instructions otherwise, so that the code alone says too little. */
+static void large_code_is_settled_by_counts(void **state)
+{
+    enum { ARRAYS = 4, CONTRACTED = 2 * ARRAYS + 3 };
+    static char text[1 << 14];
+    int at = snprintf(text, sizeof text,
+                      ".visible .entry k(.param .u64 p)\n{\n.reg .u64 %%p; .reg .f64 %%f<200>;\n"
+                      "ld.param.u64 %%p, [p]; cvta.to.global.u64 %%p, %%p;\n");
+    for (int i = 0; i < ARRAYS; i++) {
+        int r = 20 * i, from = 64 * i;
+        for (int k = 0; k < 4; k++)
+            at += snprintf(text + at, sizeof text - at, "ld.global.f64 %%f%d, [%%p+%d];\n", r + k,
+                           from + 8 * k);
+        at += snprintf(
+            text + at, sizeof text - at,
+            "div.rn.f64 %%f%d, %%f%d, 0d4028000000000000; mul.f64 %%f%d, %%f%d, 0d401C000000000000;\n"
+            "div.rn.f64 %%f%d, %%f%d, 0d4028000000000000; sub.f64 %%f%d, %%f%d, %%f%d;\n"
+            "div.rn.f64 %%f%d, %%f%d, 0d4028000000000000; sub.f64 %%f%d, %%f%d, %%f%d;\n",
+            r + 4, r, r + 5, r + 1, r + 6, r + 5, r + 7, r + 6, r + 4, r + 8, r + 3, r + 9, r + 7, r + 8);
+        at += snprintf(text + at, sizeof text - at,
+                       "mul.f64 %%f%d, %%f%d, 0d4008000000000000; sub.f64 %%f%d, %%f%d, %%f%d;\n"
+                       "mul.f64 %%f%d, %%f%d, 0d4008000000000000; sub.f64 %%f%d, %%f%d, %%f%d;\n"
+                       "add.f64 %%f%d, %%f%d, %%f%d;\n",
+                       r + 10, r + 1, r + 11, r + 10, r, r + 12, r + 2, r + 13, r + 11, r + 12, r + 14, r + 3,
+                       r + 13);
+    }
+    snprintf(
+        text + at, sizeof text - at,
+        "div.rn.f64 %%f190, %%f9, %%f29; div.rn.f64 %%f191, %%f49, %%f69;\n"
+        "mul.f64 %%f180, %%f190, %%f9; mul.f64 %%f181, %%f14, %%f3; sub.f64 %%f182, %%f180, %%f181;\n"
+        "mul.f64 %%f183, %%f180, %%f191; mul.f64 %%f184, %%f34, %%f3; sub.f64 %%f185, %%f183, %%f184;\n"
+        "mul.f64 %%f192, %%f190, %%f180; mul.f64 %%f193, %%f54, %%f3; sub.f64 %%f194, %%f192, %%f193;\n"
+        "add.f64 %%f195, %%f190, 0d3FF6678AE3CB2859; add.f64 %%f196, %%f180, %%f74;\n"
+        "st.global.f64 [%%p+512], %%f182; st.global.f64 [%%p+520], %%f185; st.global.f64 [%%p+528], %%f194;\n"
+        "st.global.f64 [%%p+536], %%f195; st.global.f64 [%%p+544], %%f196;\nret;\n}\n");
+    (void)state;
+    struct recovered recovered = recover(text, text);
+    if (!recovered.contractions) fail_msg("not recovered");
+    struct counts counts = count(&recovered);
+    if (counts.free || counts.contracted != CONTRACTED)
+        fail_msg("%d contracted, %d rounded, %d free", counts.contracted, counts.rounded, counts.free);
+    release(&recovered);
+}
+
 /* Code of another kernel recovers nothing. */
 static void other_code_recovers_nothing(void **state)
 {
@@ -198,8 +251,7 @@ static void tell(const char *name)
         struct cubin loaded;
         if (!recovered.kernel->is_entry || recovered.kernel->unreadable) continue;
         if (!assemble(recovered.arena, module, recovered.kernel, &loaded)) exit(77);
-        recovered.contractions =
-            recover_contractions(NULL, recovered.arena, recovered.kernel, &loaded, SM, 0);
+        recovered.contractions = recover_all(recovered.arena, recovered.kernel, &loaded);
         struct counts counts = recovered.contractions ? count(&recovered) : (struct counts){0};
         printf("%s %s: %d contracted, %d rounded, %d free\n", recovered.kernel->name,
                !recovered.contractions ? "unrecovered"
@@ -217,6 +269,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_left_free),
         cmocka_unit_test(the_code_decides),
+        cmocka_unit_test(large_code_is_settled_by_counts),
         cmocka_unit_test(other_code_recovers_nothing),
     };
     for (int i = 1; i < argc; i++) tell(argv[i]);

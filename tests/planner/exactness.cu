@@ -80,6 +80,14 @@ __global__ void call_free(float *a, const float *b, int steps)
     a[i] = turned(b[i], steps);
 }
 
+// The same function in two places, and one of the toolkit's.
+__global__ void call_more(float *a, const float *b, int steps)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float inner = turned(b[i], steps);
+    a[i] = (float)pow(1.5 + fabs((double)turned(inner + a[i], steps + 1)), 1.4);
+}
+
 // The loop is unrolled; each copy's product has two uses.
 __global__ void rolled(float *a, const float *b, float x, float y, int n)
 {
@@ -112,6 +120,7 @@ int main()
 #ifdef CALLS
         call<<<N / 128, 128>>>(b, a, 0.5f, 3);
         call_free<<<N / 128, 128>>>(a, b, 2);
+        call_more<<<N / 128, 128>>>(b, a, 1);
 #endif
         cudaDeviceSynchronize();
     }

@@ -75,6 +75,14 @@ static uint32_t contract_all(struct fixture *fixture)
     return sums;
 }
 
+static const struct contraction *tell(const struct fixture *fixture, const struct ptx_function *copy)
+{
+    struct callees callees;
+    return callees_find(fixture->arena, fixture->function, &callees)
+               ? exactness_copy(fixture->arena, &callees, fixture->contractions, copy)
+               : NULL;
+}
+
 static void tells_of_each_instruction(void **state)
 {
     struct fixture fixture;
@@ -83,8 +91,7 @@ static void tells_of_each_instruction(void **state)
     open_fixture(&fixture);
     assert_true(contract_all(&fixture) >= 4);
     const struct ptx_function *copy = fixture.reroll->function;
-    const struct contraction *told =
-        exactness_copy(fixture.arena, fixture.function, fixture.contractions, copy);
+    const struct contraction *told = tell(&fixture, copy);
     assert_non_null(told);
     for (uint32_t i = 0; i < copy->instruction_count; i++) {
         const struct ptx_instruction *instruction = &copy->instructions[i];
@@ -112,8 +119,7 @@ static void refuses_turns_that_differ(void **state)
             if (fixture.contractions[i].summand && sum++ == other)
                 fixture.contractions[i] = (struct contraction){.round = true};
         assert_true(sum > other);
-        assert_null(
-            exactness_copy(fixture.arena, fixture.function, fixture.contractions, fixture.reroll->function));
+        assert_null(tell(&fixture, fixture.reroll->function));
         close_fixture(&fixture);
     }
 }
