@@ -29,5 +29,4 @@ planner_sources = \
 	fuser/planner/verdict.c fuser/planner/verdict.h \
 	fuser/planner/choice.c \
 	fuser/planner/holding.c fuser/planner/holding.h \
-	fuser/planner/latency.c fuser/planner/latency.h \
 	fuser/planner/profit.c fuser/planner/profit.h

@@ -5,7 +5,6 @@
 #include "fuser/access/stride.h"
 #include "fuser/fusion/space.h"
 #include "fuser/fusion/traffic.h"
-#include "fuser/planner/latency.h"
 
 #include <math.h>
 
@@ -370,10 +369,7 @@ struct projected profit_project(struct search *search, const struct search_group
         kernel.either_ns = either_ns(search, planned, times);
         kernel.apart_ns = apart_ns(search, planned->group, times);
         kernel.issued_ns = issued_ns(search, planned);
-        if (kernel.issued_ns > 0) {
-            kernel.moved_ns = moved_ns(search, planned, &kernel);
-            kernel.latency_ns = latency_ns(search, planned, &kernel);
-        }
+        if (kernel.issued_ns > 0) kernel.moved_ns = moved_ns(search, planned, &kernel);
     }
     kernel.saved_ns = saved_ns;
     const struct group *group = planned->group;

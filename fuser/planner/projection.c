@@ -127,8 +127,7 @@ static double staged_ns(const struct projection_kernel *kernel, double resident)
     const double together = 2, enough = 0.75, by_residence = 0.9;
     double moved = kernel->moved_ns;
     if (resident < enough) moved *= pow(enough / (resident > 0.01 ? resident : 0.01), by_residence);
-    return pow(pow(moved, together) + pow(kernel->issued_ns, together) + pow(kernel->latency_ns, together),
-               1 / together);
+    return pow(pow(moved, together) + pow(kernel->issued_ns, together), 1 / together);
 }
 
 struct projected projection_group(const struct projection *projection, const uint64_t *member_ns,

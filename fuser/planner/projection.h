@@ -5,8 +5,7 @@
  * traffic that no longer moves. (Wahib and Maruyama, "Scalable Kernel Fusion for Memory-Bound GPU Applications", SC'14, section IV,
  * project from bytes over bandwidth; a share of the measured time is right also for kernels that the caches or
  * latency bound.) A halo fusion's code also decides, for each cell and load, where a value lies. Its stages run one after the other, so
- * what its instructions take to begin, what its traffic takes and what its threads wait for loads add up in part, and traffic waits
- * where few threads are resident. */
+ * what its instructions take to begin and what its traffic takes add up in part, and traffic waits where few threads are resident. */
 #ifndef KFUSE_FUSER_PLANNER_PROJECTION_H
 #define KFUSE_FUSER_PLANNER_PROJECTION_H
 
@@ -38,7 +37,6 @@ struct projection_kernel { /* a fused kernel */
     double apart_ns;       /* of members to and from which hardly anything passes */
     double issued_ns;      /* that it takes at least to begin all of its instructions */
     double moved_ns;       /* that its traffic takes at least; 0: the members' times tell */
-    double latency_ns;     /* that its blocks wait for loads (latency.h) */
     bool has_loops;        /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
