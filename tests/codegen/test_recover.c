@@ -214,7 +214,8 @@ static void large_code_is_settled_by_counts(void **state)
         "mul.f64 %%f192, %%f190, %%f180; mul.f64 %%f193, %%f54, %%f3; sub.f64 %%f194, %%f192, %%f193;\n"
         "add.f64 %%f195, %%f190, 0d3FF6678AE3CB2859; add.f64 %%f196, %%f180, %%f74;\n"
         "st.global.f64 [%%p+512], %%f182; st.global.f64 [%%p+520], %%f185; st.global.f64 [%%p+528], %%f194;\n"
-        "st.global.f64 [%%p+536], %%f195; st.global.f64 [%%p+544], %%f196;\nret;\n}\n");
+        "add.rn.f64 %%f197, %%f180, %%f74; st.global.f64 [%%p+536], %%f195;\n"
+        "st.global.f64 [%%p+544], %%f196; st.global.f64 [%%p+552], %%f197;\nret;\n}\n");
     (void)state;
     struct recovered recovered = recover(text, text);
     if (!recovered.contractions) fail_msg("not recovered");
