@@ -9,7 +9,7 @@ watcher=$top_builddir/tests/analysis/.libs/libwatch.so
 # Kernels that a program has and does not launch: PROGRAM KERNEL...
 exempt='
 bench/kernel-summation-shared axpy copy copy_matrix dot sum gemv gemvt_tiles ger scal
-tests/planner/exactness call call_free rolled
+tests/planner/exactness call call_free call_more rolled
 '
 
 # watched ARGUMENT...: a run of $program; its lines come to $work/lines
