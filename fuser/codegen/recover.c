@@ -270,12 +270,85 @@ static unsigned products_of(const struct recovery *recovery, uint32_t entry, str
     return operands;
 }
 
-/* The code has less that is contracted, and so more apart. In half precision, one instruction becomes two. */
+/* Counts do not see which product it is, nor with what factors. So that it can be no other: */
+
+static bool is_parameter(const struct ptx_function *function, const struct ptx_variable *variable)
+{
+    for (uint32_t i = 0; i < function->parameter_count; i++)
+        if (&function->parameters[i] == variable) return true;
+    return false;
+}
+
+/* No product that the assembler could contract, however it gets there. */
+static bool is_no_product(const struct place *place, const struct ptx_operand *operand)
+{
+    if (operand->kind == PTX_OPERAND_FLOAT) return true;
+    if (operand->kind != PTX_OPERAND_REGISTER || operand->reg < 0) return false;
+    uint32_t definition = place->definitions[operand->reg];
+    if (definition >= place->function->instruction_count) return false;
+    const struct ptx_instruction *instruction = &place->function->instructions[definition];
+    switch ((int)instruction->opcode) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_FMA:
+        return true;
+    case PTX_OP_MOV:
+        return instruction->operands[1].kind == PTX_OPERAND_FLOAT;
+    case PTX_OP_MUL:
+    case PTX_OP_DIV:
+        return ptx_has_modifier(instruction, PTX_MOD_RN);
+    case PTX_OP_LD:
+        return instruction->space == PTX_GLOBAL || instruction->space == PTX_CONST ||
+               (instruction->space == PTX_PARAM && place->function->is_entry &&
+                is_parameter(place->function, instruction->operands[1].variable));
+    }
+    return false;
+}
+
+/* The block lies within a jump back, or what is there is not known. */
+static bool may_repeat(const struct ptx_cfg *cfg, uint32_t block)
+{
+    for (uint32_t b = block; b < cfg->block_count; b++)
+        for (uint32_t i = 0; i < cfg->blocks[b].successor_count; i++)
+            if (cfg->blocks[b].successors[i] <= block) return true;
+    return false;
+}
+
+/* What was multiplied is still there at the sum: written once, and not anew between them. */
+static bool keeps_factors(const struct recovery *recovery, const struct place *place, uint32_t product,
+                          uint32_t sum)
+{
+    const char *reason;
+    const struct ptx_instruction *factors = &place->function->instructions[product];
+    const struct ptx_cfg *cfg = ptx_cfg_build(recovery->arena, place->function, &reason);
+    if (!cfg || product >= sum || factors->guard >= 0) return false;
+    if (cfg->block_of[product] != cfg->block_of[sum] &&
+        (may_repeat(cfg, cfg->block_of[product]) || may_repeat(cfg, cfg->block_of[sum])))
+        return false;
+    for (int k = 1; k <= 2; k++) {
+        if (factors->operands[k].kind == PTX_OPERAND_FLOAT) continue;
+        if (factors->operands[k].kind != PTX_OPERAND_REGISTER || factors->operands[k].reg < 0) return false;
+        uint32_t definition = place->definitions[factors->operands[k].reg];
+        if (definition >= place->function->instruction_count || (definition >= product && definition <= sum))
+            return false;
+    }
+    return true;
+}
+
+static bool can_be_no_other(const struct recovery *recovery, uint32_t sum,
+                            const struct contraction *contraction, bool is_told)
+{
+    const struct place *place = &recovery->places[sum];
+    const struct ptx_operand *other = &instruction_of(recovery, sum)->operands[3 - contraction->summand];
+    return (is_told || is_no_product(place, other)) &&
+           keeps_factors(recovery, place, contraction->product, sum - place->first);
+}
+
+/* The code has less that is contracted. */
 static bool has_less(const struct machine_code_counts *counts, const struct machine_code_counts *than)
 {
     return counts->of[MACHINE_CODE_FFMA] < than->of[MACHINE_CODE_FFMA] ||
-           counts->of[MACHINE_CODE_DFMA] < than->of[MACHINE_CODE_DFMA] ||
-           counts->of[MACHINE_CODE_HALF] > than->of[MACHINE_CODE_HALF];
+           counts->of[MACHINE_CODE_DFMA] < than->of[MACHINE_CODE_DFMA];
 }
 
 /* As much is contracted. Products and sums that are rounded may be known to be others that the code has already. */
@@ -309,6 +382,8 @@ static bool find_contracted(struct recovery *recovery, struct settling *settling
         settling->sums[settling->count++] = i;
     }
     if (!try_forms(recovery, same, counts) || !same[0]) return false;
+    if (counts[0].of[MACHINE_CODE_HALF])
+        return false; /* its products, sums and both in one are counted as one class */
     settling->free = counts[0];
     for (uint32_t k = 0; k < settling->count; k++)
         settling->is_contracted[k] = has_less(&counts[1 + k], &counts[0]);
@@ -342,9 +417,11 @@ static const struct contraction *settle_by_counts(struct recovery *recovery)
         uint32_t sum = settling.sums[k];
         if (!settling.is_contracted[k]) continue;
         unsigned operands = products_of(recovery, sum, scratch);
-        uint8_t operand =
-            operands == (1u << 1 | 1u << 2) ? operand_of(recovery, sum) : (uint8_t)(operands / 2);
-        if (!operand || !contract(recovery, sum, operand, false, whole)) return NULL;
+        bool has_two = operands == (1u << 1 | 1u << 2);
+        uint8_t operand = has_two ? operand_of(recovery, sum) : (uint8_t)(operands / 2);
+        if (!operand || !contract(recovery, sum, operand, false, whole) ||
+            !can_be_no_other(recovery, sum, &whole[sum], has_two))
+            return NULL;
     }
     for (uint32_t i = 0; i < recovery->callees->instruction_count; i++)
         if (product_may_contract(instruction_of(recovery, i))) whole[i].round = !whole[i].summand;

@@ -110,12 +110,22 @@ static const char *loaded_difference(struct program *program, const struct progr
 
 /* --- kernels that call ------------------------------------------------------------------------------ */
 
+static bool leaves_choice(const struct callees *callees, const struct contraction *contractions)
+{
+    for (uint32_t i = 0; i < callees->count; i++)
+        if (contraction_leaves_choice(callees->functions[i], contractions + callees_first(callees, i)))
+            return true;
+    return false;
+}
+
 /* exactness->contractions: of the original and what it calls. The code is no measure for the copy: it has functions apart, or
  * other loads. */
 static void recover_rewritten(struct arena *arena, const struct program_kernel *kernel,
                               const struct callees *callees, struct exactness *exactness, const char *choice)
 {
     exactness->cubin = NULL;
+    if (callees->count > 1 && exactness->contractions && leaves_choice(callees, exactness->contractions))
+        exactness->contractions = NULL; /* what is contracted there the copy's own code does not tell */
     exactness->contractions = exactness_copy(arena, callees, exactness->contractions, kernel->function);
     bool is_of_calls = callees->count > 1;
     exactness->text =

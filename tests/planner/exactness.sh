@@ -69,6 +69,11 @@ cat "$work/app.kfplan"/group-*.cu >"$work/source"
 [ "$(grep -c 'fma.rn.f32' "$work/source")" -gt 3 ] || fail 'what functions contract is not found'
 if grep -Eq '"(mul|add|sub)\.(f32|f64) ' "$work/source"; then fail "a choice is left"; fi
 
+plan_for_gpu -arch=sm_90 -DCALLS -DLOOPED
+member call_free 'exact: '
+member call_more 'and it calls functions, which become part of it'
+verified yes
+
 echo "a loop that was unrolled, seen as it was written: rounded as each copy of it"
 plan_for_gpu -arch=sm_90 -DLOOPS
 member rolled 'exact: PTX compiled alone reproduces the loaded code'
