@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The evaluation programs, built as a user would: X with the static runtime, as nvcc does unless told; X-shared with the
 # shared one, which the emulator can stand in for. floor answers the static runtime's dlsym: it has no shared form.
-bench_programs = bench/blas bench/chain bench/kernel-summation bench/lecture bench/listings bench/nofuse \
+bench_programs = bench/beside bench/blas bench/chain bench/kernel-summation bench/lecture bench/listings bench/nofuse \
 	bench/shallow bench/stencil bench/vadd
 bench_headers = bench/bench.h bench/chain.h
 if BENCH

@@ -103,7 +103,7 @@ libfuser_la_SOURCES += \
 	fuser/fusion/halo_small.c \
 	fuser/fusion/halo_source.c fuser/fusion/halo_source.h \
 	fuser/fusion/halo_tile.c fuser/fusion/halo_tile.h \
-	fuser/fusion/last_block.c fuser/fusion/last_block.h \
+	fuser/fusion/inter_block.c fuser/fusion/inter_block.h fuser/fusion/last_block.c fuser/fusion/last_block.h \
 	fuser/fusion/join.c fuser/fusion/join.h \
 	fuser/fusion/join_order.c \
 	fuser/fusion/join_chunks.c \

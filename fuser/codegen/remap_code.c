@@ -86,14 +86,15 @@ static void write_fused_id(const struct group *group, bool is_one_block, FILE *o
         type, type, grid[1], type, grid[0], block[0] * block[1] * block[2], block[1], block[0]);
 }
 
-/* tid and ctaid of the member's thread `linear`. */
+/* tid and ctaid of the member's thread `linear`, or of the thread of a block that are known. */
 static void write_decomposition(const struct body *body, FILE *out)
 {
     const struct access_summary *summary = body->group->members[body->member].summary;
     uint32_t block_threads = summary->block[0] * summary->block[1] * summary->block[2];
     uint64_t thread_weight = 1, block_weight = 1;
-    fprintf(out, "        const unsigned int in_block = linear %% %uu, block = linear / %uu;\n",
-            block_threads, block_threads);
+    if (!body->group->remaps[body->member].keeps_blocks)
+        fprintf(out, "        const unsigned int in_block = linear %% %uu, block = linear / %uu;\n",
+                block_threads, block_threads);
     for (int d = 0; d < 3; d++) {
         char axis = "xyz"[d];
         if (body->specials[PTX_SPECIAL_TID_X + d])
@@ -126,6 +127,27 @@ static void write_linear(const struct body *body, FILE *out)
         if (fused > own) snprintf(condition, sizeof condition, "fused_id < %lluu", own);
         open_guard(group->remaps[body->member].guard, out, condition);
         fprintf(out, "        const %s linear = fused_id;\n", type);
+    }
+    write_decomposition(body, out);
+}
+
+/* Threads of a block that has too many end here: they take part in no barrier of the member's. */
+static void write_inter_block(const struct body *body, FILE *out)
+{
+    const struct group *group = body->group;
+    const struct remap *remap = &group->remaps[body->member];
+    const struct access_summary *summary = group->members[body->member].summary;
+    unsigned long long own = remap_threads(summary->grid, summary->block);
+    uint32_t own_block = summary->block[0] * summary->block[1] * summary->block[2];
+    fprintf(out, "        {\n        const unsigned int beside = blockIdx.x - %uu;\n", remap->first_block);
+    if (remap->keeps_blocks) {
+        if (own_block < group->block[0]) fprintf(out, "        if (threadIdx.x >= %uu) return;\n", own_block);
+        fprintf(out, "        const unsigned int in_block = threadIdx.x, block = beside;\n");
+    } else {
+        const char *type = index_type(own + group->block[0]);
+        fprintf(out, "        const %s linear = (%s)beside * %uu + threadIdx.x;\n", type, type,
+                group->block[0]);
+        if (own % group->block[0]) fprintf(out, "        if (linear >= %lluu) return;\n", own);
     }
     write_decomposition(body, out);
 }
@@ -295,6 +317,9 @@ uint32_t remap_code_open(const struct body *body, FILE *out)
         break;
     case REMAP_COARSENED:
         write_coarsening(body, out);
+        break;
+    case REMAP_INTER_BLOCK:
+        write_inter_block(body, out);
         break;
     case REMAP_CELLS:
         break;

@@ -404,6 +404,35 @@ static void write_members(struct source *source, const struct stage_version *ver
     }
 }
 
+/* Members in blocks of their own, in this order: each block asks for few of the others. */
+static void write_beside(struct source *source, const uint32_t *order, uint32_t count, FILE *out)
+{
+    uint32_t half = count / 2;
+    if (count == 1) {
+        write_member(source, &source->bodies[order[0]], out);
+        return;
+    }
+    fprintf(out, "    if (blockIdx.x < %uu) {\n", source->request->group->remaps[order[half]].first_block);
+    write_beside(source, order, half, out);
+    fprintf(out, "    } else {\n");
+    write_beside(source, order + half, count - half, out);
+    fprintf(out, "    }\n");
+}
+
+static bool write_all_beside(struct source *source, FILE *out)
+{
+    const struct group *group = source->request->group;
+    uint32_t *order = arena_calloc(source->result->arena, group->member_count, sizeof *order);
+    for (uint32_t m = 0; order && m < group->member_count; m++) {
+        uint32_t at = m;
+        for (; at && group->remaps[order[at - 1]].first_block > group->remaps[m].first_block; at--)
+            order[at] = order[at - 1];
+        order[at] = m;
+    }
+    if (order) write_beside(source, order, group->member_count, out);
+    return order;
+}
+
 static void write_version(struct source *source, uint32_t index, const struct stage_version *version,
                           FILE *out)
 {
@@ -521,7 +550,12 @@ static bool write_kernel(struct source *source, FILE *out)
         source->result->is_idle = arena_calloc(source->result->arena, group->member_count, sizeof(bool));
     }
     stage_code_tiles(group, out);
-    if (!group->stage_count) write_members(source, NULL, 0, group_head_count(group), out);
+    if (group->is_inter_block && !write_all_beside(source, out)) {
+        source->result->error = "out of memory";
+        return false;
+    }
+    if (!group->stage_count && !group->is_inter_block)
+        write_members(source, NULL, 0, group_head_count(group), out);
     stage_code_open_march(group, out);
     for (uint32_t stage = 0; stage < group->stage_count; stage++) write_stage(source, stage, out);
     stage_code_close_march(group, out);

@@ -182,7 +182,8 @@ static void write_threads(struct group_text *text, FILE *out)
         [REMAP_STRIDE] = "for each of several threads in turn, as many apart as the group has",
         [REMAP_AFFINE] = "blockIdx and threadIdx stand for",
         [REMAP_COARSENED] = "for each of several threads in turn, of those that are the block's share",
-        [REMAP_CELLS] = "blockIdx and threadIdx stand for the thread of the cell"};
+        [REMAP_CELLS] = "blockIdx and threadIdx stand for the thread of the cell",
+        [REMAP_INTER_BLOCK] = "in blocks of its own, from this one on"};
     const struct remap *remap = &text->group->remaps[text->member];
     fprintf(out, "; %s", texts[remap->kind]);
     const struct expansion *expansion = group_expansion_of(text->group, text->member);
@@ -193,6 +194,7 @@ static void write_threads(struct group_text *text, FILE *out)
     if (cut)
         fprintf(out, ", of rows of %u threads in which the launch's line is cut, %u a layer", cut->row,
                 cut->rows);
+    if (remap->kind == REMAP_INTER_BLOCK) fprintf(out, ": %u, %u of them", remap->first_block, remap->blocks);
     if (remap->kind != REMAP_AFFINE || !remap->coordinates) return;
     char *map = isl_pw_multi_aff_to_str(remap->coordinates);
     fprintf(out, " %s", map ? map : "?");

@@ -16,9 +16,9 @@ enum form {
 
 /* A thread that runs others in turn has the number of the first. */
 static const enum form forms[] = {
-    [REMAP_SAME] = FORM_ANY,      [REMAP_GLOBAL] = FORM_GLOBAL, [REMAP_LINEAR] = FORM_LINEAR,
-    [REMAP_STRIDE] = FORM_LINEAR, [REMAP_AFFINE] = FORM_NONE,   [REMAP_COARSENED] = FORM_NONE,
-    [REMAP_CELLS] = FORM_NONE,
+    [REMAP_SAME] = FORM_ANY,      [REMAP_GLOBAL] = FORM_GLOBAL,    [REMAP_LINEAR] = FORM_LINEAR,
+    [REMAP_STRIDE] = FORM_LINEAR, [REMAP_AFFINE] = FORM_NONE,      [REMAP_COARSENED] = FORM_NONE,
+    [REMAP_CELLS] = FORM_NONE,    [REMAP_INTER_BLOCK] = FORM_NONE,
 };
 
 static enum form form_of(const struct space *space, uint32_t p, uint32_t q)

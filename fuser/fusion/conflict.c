@@ -73,6 +73,12 @@ static isl_bool conflict_anywhere(struct memo *memo, const struct bound_launch *
     return found;
 }
 
+bool conflict_may_be(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                     struct conflict *conflict)
+{
+    return any_may_conflict(p, q) && conflict_anywhere(memo, p, q, conflict) != isl_bool_false;
+}
+
 static void describe_class(struct conflict *conflict, const struct group *group, const struct space *space)
 {
     const char *p = group->members[0].summary->function->name, *q = group->members[1].summary->function->name;

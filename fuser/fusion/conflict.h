@@ -32,6 +32,9 @@ struct conflict {
     uint64_t shared_bytes; /* bytes that both touch: what fusing could save, an estimate from above */
     char reason[800];      /* for `kfuse explain`: kernels, array, PTX lines, threads */
 };
+/* Some two threads of theirs touch one byte that either writes, or it is not known: access_p and access_q. */
+bool conflict_may_be(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
+                     struct conflict *conflict);
 /* Fills *conflict, which owns nothing. */
 void conflict_between(struct memo *memo, const struct bound_launch *p, const struct bound_launch *q,
                       struct conflict *conflict);

@@ -128,13 +128,15 @@ uint64_t group_shared_bytes(const struct group *group)
     return most;
 }
 
-const char *const group_fusions[] = {"inner-thread",           "joined loops", "inner-block", "halo",
-                                     "halo in each iteration", "one-block",    "last-block",  NULL};
+const char *const group_fusions[] = {
+    "inner-thread", "joined loops", "inner-block", "halo", "halo in each iteration",
+    "one-block",    "last-block",   "inter-block", NULL};
 
 enum group_kind group_kind(const struct group *group)
 {
     if (group->is_one_block) return GROUP_ONE_BLOCK;
     if (group->last_first) return GROUP_LAST_BLOCK;
+    if (group->is_inter_block) return GROUP_INTER_BLOCK;
     for (uint32_t member = 0; group->barriers && member < group->member_count; member++)
         if (group->barriers[member]) return GROUP_INNER_BLOCK;
     if (group->expansions) return GROUP_HALO_IN_ITERATIONS;

@@ -16,7 +16,8 @@ enum remap_kind {
     REMAP_STRIDE, /* fused thread f of F runs the member's linear threads f, f + F, f + 2F, ... in turn */
     REMAP_AFFINE, /* a quasi-affine function from the conflict relation: coordinates */
     REMAP_COARSENED, /* a fused block runs a box of the member's threads, or of its blocks, in passes: coarsening.h */
-    REMAP_CELLS, /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
+    REMAP_CELLS,       /* halo: a stage's thread runs the members' threads cell by cell: struct group_stage */
+    REMAP_INTER_BLOCK, /* fused blocks of its own run the member's threads, or its blocks: inter_block.h */
 };
 enum remap_guard { /* what becomes of fused threads that have no thread of the member to run */
                    REMAP_GUARD_SKIP,  /* they go on with the next member */
@@ -44,6 +45,8 @@ struct remap {
     /* CELLS, recomputed: its own cells, where they are not those that have its threads' coordinates */
     isl_set *own;
     isl_set *sparse; /* CELLS, recomputed: of the cells beyond the dense border, those that run */
+    uint32_t first_block, blocks; /* INTER_BLOCK: which, along x */
+    bool keeps_blocks;            /* INTER_BLOCK: one of them is one of the member's */
     enum remap_guard guard;
 };
 /* Of a launch. */
@@ -245,7 +248,8 @@ struct group {
     /* Members from here on run in the block that is the last to have run those before, in its first so many threads
      * (last_block.h); 0: none do. */
     uint32_t last_first, last_threads;
-    bool is_tied; /* a block's threads wait for each other: none may leave the fused kernel early */
+    bool is_inter_block; /* each member has blocks of its own (inter_block.h) */
+    bool is_tied;        /* a block's threads wait for each other: none may leave the fused kernel early */
     struct group_forward *forwards;
     uint32_t forward_count;
     struct group_drop *drops;
@@ -295,6 +299,9 @@ struct group *group_decide(struct memo *memo, const struct bound_launch *members
 /* The same of the members before last_first, those from there on in the last block (last_block.h); neither is none. */
 struct group *group_decide_last_block(struct memo *memo, const struct bound_launch *members,
                                       uint32_t member_count, uint32_t last_first);
+/* The same of members in blocks of their own (inter_block.h). */
+struct group *group_decide_inter_block(struct memo *memo, const struct bound_launch *members,
+                                       uint32_t member_count);
 /* How the load gets its value, and whether the store is left out. NULL: not so; a load's first fetch. */
 const struct group_forward *group_forward_to(const struct group *group, uint32_t member,
                                              uint32_t instruction);
@@ -337,6 +344,7 @@ enum group_kind {
     GROUP_HALO_IN_ITERATIONS,
     GROUP_ONE_BLOCK,
     GROUP_LAST_BLOCK,
+    GROUP_INTER_BLOCK,
 };
 extern const char *const group_fusions[];
 enum group_kind group_kind(const struct group *group);

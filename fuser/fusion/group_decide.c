@@ -5,6 +5,7 @@
 #include "fuser/access/regrid.h"
 #include "fuser/fusion/block_tile.h"
 #include "fuser/fusion/forward.h"
+#include "fuser/fusion/inter_block.h"
 #include "fuser/fusion/last_block.h"
 #include "fuser/fusion/rename.h"
 #include "fuser/fusion/reuse.h"
@@ -245,9 +246,7 @@ static bool decide(struct group *group, struct memo *memo)
     return done;
 }
 
-/* is_head: others come behind them, in the last block. */
-static struct group *decide_members(struct memo *memo, const struct bound_launch *members,
-                                    uint32_t member_count, bool is_head)
+static struct group *open_group(const struct bound_launch *members, uint32_t member_count)
 {
     struct arena *arena = arena_create();
     struct group *group = arena ? arena_alloc(arena, sizeof *group) : NULL;
@@ -258,9 +257,18 @@ static struct group *decide_members(struct memo *memo, const struct bound_launch
     group->arena = arena;
     group->members = members;
     group->member_count = member_count;
+    group->refusal = member_refusal(arena, members, member_count);
+    return group;
+}
+
+/* is_head: others come behind them, in the last block. */
+static struct group *decide_members(struct memo *memo, const struct bound_launch *members,
+                                    uint32_t member_count, bool is_head)
+{
+    struct group *group = open_group(members, member_count);
+    if (!group) return NULL;
     group->last_first = is_head ? member_count : 0;
     group->is_tied = is_head;
-    group->refusal = member_refusal(arena, members, member_count);
     if (group->refusal || decide(group, memo)) return group;
     group_free(group);
     return NULL;
@@ -354,4 +362,24 @@ struct group *group_decide_last_block(struct memo *memo, const struct bound_laun
 struct group *group_decide(struct memo *memo, const struct bound_launch *members, uint32_t member_count)
 {
     return decide_members(memo, members, member_count, false);
+}
+
+struct group *group_decide_inter_block(struct memo *memo, const struct bound_launch *members,
+                                       uint32_t member_count)
+{
+    struct group *group = open_group(members, member_count);
+    if (!group) return NULL;
+    group->is_inter_block = group->is_tied = true;
+    if (!group->refusal) group->refusal = refusal_together(group->arena, memo, members, member_count);
+    if (!group->refusal) group->refusal = inter_block_refusal(group->arena, memo, members, member_count);
+    if (group->refusal) return group;
+    group->remaps = arena_calloc(group->arena, member_count + 1, sizeof *group->remaps);
+    group->barriers = arena_calloc(group->arena, member_count + 1, sizeof *group->barriers);
+    if (group->remaps && group->barriers && find_demotes(group)) {
+        inter_block_place(group);
+        measure(group);
+        return group;
+    }
+    group_free(group);
+    return NULL;
 }

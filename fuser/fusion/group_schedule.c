@@ -394,6 +394,7 @@ static const char *kind_untold(const struct group *group)
     if (group->refusal) return "refused";
     if (group->stage_count) return "halo";
     if (group->last_first) return "last block";
+    if (group->is_inter_block) return "blocks of their own";
     if (group->tile_access_count) return "tiles of blocks";
     for (uint32_t m = 0; m < group->member_count; m++) {
         if (group->remaps[m].kind == REMAP_COARSENED) return "coarsened blocks";

@@ -46,6 +46,7 @@ static bool kind_fits(enum remap_kind kind, const uint32_t grid[3], const uint32
     case REMAP_AFFINE:
     case REMAP_COARSENED:
     case REMAP_CELLS:
+    case REMAP_INTER_BLOCK:
         return false;
     }
     return false;

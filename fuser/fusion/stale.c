@@ -103,7 +103,7 @@ static void add_range(const struct group *group, struct stale *stale, uint32_t m
 void stale_find(const struct group *group, struct stale *stale)
 {
     *stale = (struct stale){0};
-    if (group->refusal || group->expansions) return;
+    if (group->refusal || group->expansions || group->member_count > STALE_MOST_MEMBERS) return;
     for (uint32_t m = 0; m < group->member_count; m++)
         for (uint32_t i = 0; i < group->members[m].summary->access_count; i++) {
             const struct access *access = &group->members[m].summary->accesses[i];

@@ -28,7 +28,10 @@
 #include "fuser/fusion/group.h"
 #include "fuser/solver/memo.h"
 
-enum { STALE_MOST = 16 }; /* ranges of a group */
+enum {
+    STALE_MOST = 16,
+    STALE_MOST_MEMBERS = 32
+}; /* ranges of a group; members of one that leaves some stale */
 struct stale_range {
     struct array_range range;
     uint32_t argument_offset; /* of the pointer among the writer's words */

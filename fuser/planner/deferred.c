@@ -393,7 +393,8 @@ static void form(struct search *search, struct search_group *group)
     stale_group_free(deferred->group);
     codegen_result_clear(&deferred->code);
     do {
-        deferred->group = deferred->stale.rematerialisation
+        bool has_bits = group->step_count <= SEARCH_MOST_DEPENDENT;
+        deferred->group = has_bits && deferred->stale.rematerialisation
                               ? stale_group(group->group, &deferred->stale, search->arena)
                               : NULL;
     } while (!deferred->group && store_narrowed(group, &deferred->stale));

@@ -141,7 +141,7 @@ bool deferred_prefix(struct search *search, struct search_group *group, bool *ha
     deferred->prefix = 0;
     deferred->prefix_is_tried = true;
     *has_moved = false;
-    if (length + group->step_count > SEARCH_MOST_STEPS || !may_wait_for_group(search, first, length))
+    if (length + group->step_count > SEARCH_MOST_DEPENDENT || !may_wait_for_group(search, first, length))
         return true;
     moving.to = lengthen(search, group, first, length);
     if (!moving.to || !situation(search, first - length, moving.to->step_count, &moving.key)) return false;

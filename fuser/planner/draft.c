@@ -163,8 +163,54 @@ static bool may_meet(struct draft *draft, const struct conflict *conflict, uint3
                                    : !draft_loses_in_one_block(draft->search, conflict, earlier, later);
 }
 
+/* It leaves something of the device to others, or one of the members does. */
+static bool leaves_room(const struct draft *draft, uint32_t candidate)
+{
+    const double full = 1;
+    if (profit_share_of_device(draft->search, candidate) < full) return true;
+    for (uint32_t m = 0; m < draft->count - 1; m++)
+        if (draft->is_member[m] && profit_share_of_device(draft->search, draft->first + m) < full)
+            return true;
+    return false;
+}
+
+/* Guards keep what is written apart from all else, pair by pair: each use asks them. */
+static bool has_many_guards(const struct draft *draft, uint32_t candidate)
+{
+    enum { MOST_PAIRS = 4096 };
+    uint64_t all = 0, written = 0;
+    for (uint32_t m = 0; m < draft->count; m++) {
+        uint32_t launch = m + 1 < draft->count ? draft->first + m : candidate;
+        const struct access_summary *summary = search_class(draft->search, launch)->summary;
+        if (m + 1 < draft->count && !draft->is_member[m]) continue;
+        all += summary->base_count;
+        for (uint32_t b = 0; b < summary->base_count; b++) written += summary->bases[b].is_written;
+    }
+    return all * written > MOST_PAIRS;
+}
+
+/* It has nothing to do with any member. */
+static bool stands_beside(struct draft *draft, uint32_t candidate)
+{
+    if (has_many_guards(draft, candidate)) {
+        draft->reason = "their arrays would be too many to be kept apart";
+        return false;
+    }
+    if (!leaves_room(draft, candidate) && !draft->search->options->keeps_losing) {
+        draft->reason = "each fills the device";
+        return false;
+    }
+    for (uint32_t m = 0; m < draft->count - 1; m++) {
+        if (!draft->is_member[m] || is_independent(draft->search, draft->first + m, candidate)) continue;
+        draft->follows[draft->count - 1] = true;
+        return false;
+    }
+    return true;
+}
+
 static bool joins_members(struct draft *draft, uint32_t candidate)
 {
+    if (draft->is_inter_block) return stands_beside(draft, candidate);
     struct search *search = draft->search;
     bool shares = false, dependent = false;
     for (uint32_t m = 0; m < draft->count - 1; m++) {
@@ -257,7 +303,8 @@ uint32_t draft_most_members(const struct draft *draft)
 {
     const uint32_t most = 16, told = draft->search->options->max_members;
     if (told) return told;
-    for (uint32_t length = 2; length <= SEARCH_MOST_STEPS; length++)
+    if (draft->is_inter_block) return SEARCH_MOST_STEPS;
+    for (uint32_t length = 2; length <= SEARCH_MOST_DEPENDENT; length++)
         if (is_loop(draft, length)) return length > most ? length : most - most % length;
     return most;
 }
@@ -298,12 +345,13 @@ void draft_grow(struct draft *draft)
 {
     struct search *search = draft->search;
     uint32_t passed = 0, most = draft_most_members(draft),
+             most_steps = draft->is_inter_block ? SEARCH_MOST_STEPS : SEARCH_MOST_DEPENDENT,
              window = search->program->launches[draft->first].window;
     draft->count = 1;
     draft->is_member[0] = true;
     for (uint32_t next = draft->first + 1; next < search->program->launch_count; next++) {
         if (search->program->launches[next].window != window) break;
-        if (draft->count == SEARCH_MOST_STEPS || draft_members(draft) >= most) break;
+        if (draft->count == most_steps || draft_members(draft) >= most) break;
         bool renamed = draft->renames, repeats = begins_again(draft, next);
         if (renamed && (repeats || draft->period) && !goes_on_in_time(draft, next)) {
             if (draft_members(draft) == 1) draft->reason = repeats_itself;

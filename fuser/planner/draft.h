@@ -17,6 +17,7 @@ struct draft { /* a group in the making: consecutive launches from first on */
     bool not_in_one_block;           /* the group may not be one of one block */
     bool meets_in_one_block;         /* some members meet in one block alone */
     bool takes_last;                 /* members may run in the last block of those before (last_block.h) */
+    bool is_inter_block;             /* members have nothing to do with each other (inter_block.h) */
     bool may_run_last;               /* some could */
     uint32_t last_step;              /* those from this step on do; 0: none */
     uint32_t period;                 /* steps in time: it has several repetitions of so many launches; or 0 */

@@ -210,6 +210,7 @@ static struct group *decide(struct pairs *pairs, const struct bound_launch *boun
                             uint32_t form)
 {
     struct memo *memo = &pairs->memo;
+    if (form == PAIRS_INTER_BLOCK) return group_decide_inter_block(memo, bound, count);
     if (form != PAIRS_ANY_FORM && form != PAIRS_NOT_ONE_BLOCK)
         return group_decide_last_block(memo, bound, count, form);
     bool was_without = memo->without_one_block;

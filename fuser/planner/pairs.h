@@ -37,9 +37,10 @@ bool pairs_like_key(struct pairs *pairs, const uint32_t *launches, uint32_t coun
                     struct hash128 *key);
 /* Of the kind of question that is asked of these launches. */
 struct hash128 pairs_question_key(struct hash128 key, uint64_t kind);
-/* Form of a group: any kind that is legal; not one of one block; or with members from this one on in the last block. */
-enum { PAIRS_ANY_FORM = 0, PAIRS_NOT_ONE_BLOCK = UINT32_MAX };
-/* What group_decide says of these launches as members, or group_decide_last_block; a situation is decided once. bound: they, bound, which must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
+/* Form of a group: any kind that is legal; not one of one block; with members in blocks of their own; or with members from this one
+ * on in the last block. */
+enum { PAIRS_ANY_FORM = 0, PAIRS_INTER_BLOCK = UINT32_MAX - 1, PAIRS_NOT_ONE_BLOCK = UINT32_MAX };
+/* What group_decide says of these launches as members, or the function of its form; a situation is decided once. bound: they, bound, which must outlive pairs. Owned by pairs; NULL when memory is out, or time is over. */
 struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const struct bound_launch *bound,
                           uint32_t count, uint32_t form);
 

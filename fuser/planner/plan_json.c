@@ -113,6 +113,10 @@ static const char *remap_text(const struct search *search, const struct group *g
         return coarsening_text(search->arena, remap->coarsening);
     case REMAP_CELLS:
         return cells_text(search, group, member);
+    case REMAP_INTER_BLOCK:
+        return arena_printf(search->arena, "%s, in blocks %u to %u",
+                            remap->keeps_blocks ? "same thread of the block" : "same linear thread number",
+                            remap->first_block, remap->first_block + remap->blocks - 1);
     case REMAP_AFFINE:
         break;
     }

@@ -22,6 +22,8 @@ double profit_saved_ns(struct search *search, const struct search_group *planned
 /* What it costs as a member of a launch of one block, or of a last block, as a share of what it costs as the launch that it is. 0
  * where losing groups are kept. */
 double profit_share_in_one_block(struct search *search, uint32_t launch);
+/* Of what the device can run at a time, the share that the launch takes; 1 at most. */
+double profit_share_of_device(struct search *search, uint32_t launch);
 struct profit_copies {
     uint64_t restores,
         chains; /* of renamed ranges, back at the end of so many chains of uses, and forth at the beginning */

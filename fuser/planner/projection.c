@@ -61,6 +61,7 @@ struct projection projection_calibrate(const struct program *program)
         .multiprocessors = device->multiprocessors,
         .registers_per_multiprocessor = device->registers_per_multiprocessor,
         .threads_per_multiprocessor = device->threads_per_multiprocessor,
+        .blocks_per_multiprocessor = device->blocks_per_multiprocessor,
         .shared_per_multiprocessor = device->shared_per_multiprocessor,
     };
     if (device->memory_clock_khz && device->bus_width_bits)
@@ -86,6 +87,8 @@ uint32_t projection_blocks(const struct projection *projection, const struct pro
     uint32_t warps = (kernel->threads + WARP - 1) / WARP;
     uint32_t per_warp = (kernel->registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
     *most = warps ? projection->threads_per_multiprocessor / (warps * WARP) : 0;
+    if (projection->blocks_per_multiprocessor && projection->blocks_per_multiprocessor < *most)
+        *most = projection->blocks_per_multiprocessor;
     uint32_t blocks = *most;
     if (per_warp && projection->registers_per_multiprocessor / (per_warp * warps) < blocks)
         blocks = projection->registers_per_multiprocessor / (per_warp * warps);

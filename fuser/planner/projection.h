@@ -21,7 +21,8 @@ struct projection {
     double warps_per_ns; /* instructions of warps that it begins, at most; 0: not known */
     double cache_bytes;  /* of the level that all multiprocessors share */
     uint32_t multiprocessors;
-    uint32_t registers_per_multiprocessor, threads_per_multiprocessor, shared_per_multiprocessor;
+    uint32_t registers_per_multiprocessor, threads_per_multiprocessor, blocks_per_multiprocessor,
+        shared_per_multiprocessor;
 };
 struct projected {
     double original_ns, fused_ns;

@@ -19,7 +19,9 @@ static bool collect_members(struct search *search, const struct draft *draft, st
 {
     planned->step_count = draft->count;
     planned->member_count = 0;
-    planned->form = draft->not_in_one_block ? PAIRS_NOT_ONE_BLOCK : PAIRS_ANY_FORM;
+    planned->form = draft->is_inter_block     ? PAIRS_INTER_BLOCK
+                    : draft->not_in_one_block ? PAIRS_NOT_ONE_BLOCK
+                                              : PAIRS_ANY_FORM;
     planned->bound = arena_calloc(search->arena, draft->count, sizeof *planned->bound);
     if (!planned->bound) return false;
     for (uint32_t i = 0; i < draft->count; i++) {
@@ -292,6 +294,15 @@ static bool grow_to_last_block(struct draft *draft)
     return draft->last_step && draft_members(draft) >= 2;
 }
 
+/* Grows a draft anew of launches that have nothing to do with each other. */
+static bool grow_inter_block(struct draft *draft)
+{
+    if (!is_wanted(draft->search, GROUP_INTER_BLOCK)) return false;
+    *draft = (struct draft){.search = draft->search, .first = draft->first, .is_inter_block = true};
+    draft_grow(draft);
+    return draft_members(draft) >= 2;
+}
+
 static struct search_memo *decide(struct search *search, uint32_t first, struct hash128 key)
 {
     struct search_memo *memo = arena_calloc(search->arena, 1, sizeof *memo);
@@ -304,7 +315,7 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
     if (!memo->reason) {
         draft_grow(&draft);
         if (!draft.reason) draft.reason = why_enough(search);
-        struct draft other = draft, next = draft, large = draft, last = draft;
+        struct draft other = draft, next = draft, large = draft, last = draft, beside = draft;
         file_draft(&draft, memo, CANDIDATE_LONGEST);
         const struct search_group *longest = memo->groups[CANDIDATE_LONGEST];
         cut_at_halo(&other);
@@ -315,6 +326,8 @@ static struct search_memo *decide(struct search *search, uint32_t first, struct 
             file_draft(&next, memo, CANDIDATE_UNBROKEN);
         if (grow_beyond_one_block(&large) && !why_enough(search)) file_draft(&large, memo, CANDIDATE_LARGE);
         if (grow_to_last_block(&last) && !why_enough(search)) file_draft(&last, memo, CANDIDATE_LAST_BLOCK);
+        if (grow_inter_block(&beside) && !why_enough(search))
+            file_draft(&beside, memo, CANDIDATE_INTER_BLOCK);
     }
     HASH_ADD(hh, search->memo, key, sizeof key, memo);
     return memo;
@@ -327,6 +340,7 @@ void search_look_at_pairs(struct search *search, uint32_t first)
     search->pairs->skips_asked = true;
     draft_grow(&draft);
     grow_to_last_block(&draft);
+    grow_inter_block(&draft);
     search->pairs->skips_asked = false;
 }
 
@@ -358,7 +372,8 @@ void search_look_at_fewer(struct search *search, uint32_t first, uint32_t left_o
 static void take_form(struct draft *draft, const struct search_group *planned)
 {
     draft->not_in_one_block = planned->form == PAIRS_NOT_ONE_BLOCK;
-    if (planned->form != PAIRS_ANY_FORM && !draft->not_in_one_block)
+    draft->is_inter_block = planned->form == PAIRS_INTER_BLOCK;
+    if (planned->form != PAIRS_ANY_FORM && !draft->not_in_one_block && !draft->is_inter_block)
         draft->last_step = planned->member_steps[planned->form];
 }
 

@@ -18,7 +18,9 @@
 #include "fuser/planner/projection.h"
 
 enum {
-    SEARCH_MOST_STEPS = 32,
+    SEARCH_MOST_STEPS = 64,
+    SEARCH_MOST_DEPENDENT =
+        32, /* of a group whose members may depend on each other; a rematerialisation has a bit for each step */
     SEARCH_MOST_PASSED = 8,
     SEARCH_PREFIX_MOST = 8 /* launches before a group that become steps of it (deferred_prefix.c) */
 };

@@ -9,13 +9,14 @@
 
 /* What may start in a situation: the group that gains most; where that is a halo fusion, one that gets along
  * without; where it passes over launches, one that does not; where it may be one of one block, one that is not; where launches of few threads are in its way, one that has them run in
- * its last block; where its code turns out to gain much less than was expected, a shorter one. */
+ * its last block; where launches have nothing to do with each other, one in which each has blocks of its own; where its code turns out to gain much less than was expected, a shorter one. */
 enum search_candidate {
     CANDIDATE_LONGEST,
     CANDIDATE_WITHOUT_HALO,
     CANDIDATE_UNBROKEN,
     CANDIDATE_LARGE,
     CANDIDATE_LAST_BLOCK,
+    CANDIDATE_INTER_BLOCK,
     CANDIDATE_SHORTER,
     SEARCH_CANDIDATES
 };

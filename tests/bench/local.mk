@@ -2,7 +2,7 @@
 # Whole programs on the emulator: record, plan, run, compare. The programs are bench/*-shared and $(cuda_tests).
 bench_scripts += \
 	tests/bench/attack.sh \
-	tests/bench/behind.sh \
+	tests/bench/behind.sh tests/bench/beside.sh \
 	tests/bench/lazy.sh tests/bench/lazy_overwritten.sh tests/bench/lazy_streams.sh \
 	tests/bench/blas.sh \
 	tests/bench/chain.sh \

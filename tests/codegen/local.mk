@@ -3,7 +3,7 @@ c_tests += tests/codegen/test_group tests/codegen/test_machine_code tests/codege
 emulator_tests += tests/codegen/test_fused tests/codegen/test_random tests/codegen/test_source tests/codegen/test_halo \
 	tests/codegen/test_joined tests/codegen/test_tiles tests/codegen/test_expansion tests/codegen/test_rename \
 	tests/codegen/test_border tests/codegen/test_block_tile tests/codegen/test_stale tests/codegen/test_coarsening \
-	tests/codegen/test_parameters tests/codegen/test_rows tests/codegen/test_one_block tests/codegen/test_last_block \
+	tests/codegen/test_parameters tests/codegen/test_rows tests/codegen/test_one_block tests/codegen/test_last_block tests/codegen/test_inter_block \
 	tests/codegen/test_march tests/codegen/test_layers
 hand_sources = tests/codegen/hand.c tests/codegen/hand.h
 scene_sources = tests/codegen/scene.c tests/codegen/scene.h tests/codegen/device.c tests/codegen/device.h \
@@ -32,6 +32,9 @@ tests_codegen_test_one_block_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ld
 tests_codegen_test_last_block_SOURCES = tests/codegen/test_last_block.c $(scene_sources)
 tests_codegen_test_last_block_CFLAGS = $(scene_cflags)
 tests_codegen_test_last_block_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
+tests_codegen_test_inter_block_SOURCES = tests/codegen/test_inter_block.c $(scene_sources)
+tests_codegen_test_inter_block_CFLAGS = $(scene_cflags)
+tests_codegen_test_inter_block_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl
 tests_codegen_test_joined_SOURCES = tests/codegen/test_joined.c $(scene_sources)
 tests_codegen_test_joined_CFLAGS = $(scene_cflags)
 tests_codegen_test_joined_LDADD = libfuser.la libengine.la $(CMOCKA_LIBS) -ldl

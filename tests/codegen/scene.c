@@ -146,7 +146,8 @@ void scene_open(struct scene_run *run, const struct scene *scene)
         run->addresses[i] = the_device()->allocate(scene->arrays[i].bytes);
     for (uint32_t i = 0; i < SCENE_LAUNCHES && scene->launches[i].kernel; i++, run->launch_count++)
         open_launch(run, scene, i);
-    run->group = scene->last_first
+    run->group = scene->inter_block ? group_decide_inter_block(&run->memo, run->members, run->launch_count)
+                 : scene->last_first
                      ? group_decide_last_block(&run->memo, run->members, run->launch_count, scene->last_first)
                      : group_decide(&run->memo, run->members, run->launch_count);
     assert_non_null(run->group);

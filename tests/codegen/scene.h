@@ -56,6 +56,7 @@ struct scene {
     uint32_t march_layers; /* of memo.h */
     bool in_one_block;     /* that kind of fusion is looked for, in place of halos */
     uint32_t last_first;   /* 0, or as group_decide_last_block has it, without halos */
+    bool inter_block;      /* as group_decide_inter_block has it */
 };
 
 /* Arrays of random numbers, and a launch of planes, for those that these suit. */

@@ -120,7 +120,7 @@ static void run_scenes(struct scene_launch (*make)(struct random *random), struc
                        uint32_t count)
 {
     uint32_t seed = setting("KFUSE_TEST_SEED", 1), fused = 0, forwards = 0, contracted = 0,
-             kinds[REMAP_CELLS + 1] = {0};
+             kinds[REMAP_INTER_BLOCK + 1] = {0};
     for (uint32_t index = seed; index < seed + count; index++) {
         struct random random = {index * 0x9e3779b97f4a7c15u};
         struct scene scene = {0};

@@ -326,11 +326,14 @@ static char *plan_seconds(struct batch *batch)
     return arena_printf(batch->arena, "%u", seconds < PLAN_SECONDS_MOST ? seconds : PLAN_SECONDS_MOST);
 }
 
-/* Launches are small, so that one block could do what the other kinds are to be seen for. */
-static char *left_out(const struct batch *batch)
+/* Launches are small, so that one block could do what the other kinds are to be seen for; and what have nothing to do with each other
+ * would seldom be beside each other. An option and its kinds. */
+static char *const *kinds(const struct batch *batch)
 {
-    enum { NUMBERS = 40 };
-    return batch->programs[0].number / NUMBERS % 3 == 2 ? "" : "one-block";
+    enum { NUMBERS = 40, CHOICES = 4 };
+    static char *const choices[CHOICES][2] = {
+        {"--without", "one-block"}, {"--without", "one-block"}, {"--without", ""}, {"--only", "inter-block"}};
+    return choices[batch->programs[0].number / NUMBERS % CHOICES];
 }
 
 /* Layers that blocks of halo fusions march: small launches would have none that do. */
@@ -361,8 +364,8 @@ static bool make_plan(const struct judge *judge, struct batch *batch, char *cons
                          arena_printf(batch->arena, "%u", judge->jobs),
                          "--seconds",
                          plan_seconds(batch),
-                         "--without",
-                         left_out(batch),
+                         kinds(batch)[0],
+                         kinds(batch)[1],
                          "--march",
                          march(batch),
                          "-o",
