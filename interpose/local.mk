@@ -26,7 +26,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/arrivals.c interpose/arrivals.h \
 	interpose/account.c interpose/held_words.c interpose/queue.c interpose/queue.h \
 	interpose/queue_chain.c interpose/queue_memory.c interpose/queue_others.c interpose/queue_parts.h \
-	interpose/measure.c interpose/measure.h \
+	interpose/cadence.c interpose/cadence.h interpose/measure.c interpose/measure.h \
 	interpose/memop.c interpose/memop.h \
 	interpose/record.c interpose/record.h \
 	interpose/relaxed.h \

@@ -6,6 +6,7 @@
 #include "common/measured.h"
 #include "common/setting.h"
 #include "interpose/blocked.h"
+#include "interpose/cadence.h"
 #include "interpose/chain.h"
 #include "interpose/own_stream.h"
 #include "interpose/queue_parts.h"
@@ -33,9 +34,11 @@ enum {
     SKIP = 32,     /* uses from one look at the clock to the next, at most */
     SKIP_RARE = 2, /* the same where looks were long apart */
     RARE_NS = 1000000,
-    WAIT_MOST = 4096,   /* uses as originals while a verdict is under way */
-    IDLE_LOOKS = 256,   /* of others, without a use of the target */
-    BROKEN_MOST = 16,   /* rounds of a group, one after the other */
+    WAIT_MOST = 4096, /* uses as originals while a verdict is under way */
+    IDLE_LOOKS = 256, /* of others, without a use of the target */
+    BROKEN_MOST = 16, /* rounds of a group, one after the other */
+    UNLIKE_MOST = 4,  /* rounds whose stretches are not alike, until such count as well */
+    LONGEST_USES = CADENCE_MOST / STRETCHES,
     WINNER_SHARE = 512, /* uses of a winner for one that runs as originals */
     MARK_NS = 2000,     /* what an event costs the host and the device, its reading included */
     SHARE = 200,        /* of the time, for one part that measuring takes */
@@ -53,6 +56,8 @@ struct group {
     uint64_t tries;                 /* fused uses of rounds of a group that rests */
     uint64_t fused;                 /* its uses that are not originals, at the last look */
     uint32_t broken;                /* rounds since the last that was not */
+    uint32_t unlike;                /* rounds whose stretches were not alike */
+    uint32_t period;                /* uses after which the program does the same again; 0: not known */
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     bool has_rivals;                /* groups that begin with the same launches */
     struct gain gain;               /* of earlier runs and this one, in ns */
@@ -79,11 +84,12 @@ static struct measure {
     struct round rounds[ROUNDS_PENDING]; /* pending ones from first on, then the one that is under way */
     uint32_t first, pending;
     atomic_bool has_events;
-    bool is_rare;    /* uses are: the clock is looked at more often */
-    bool has_begun;  /* the stretch has had its first use */
-    uint32_t marks;  /* of the round under way */
-    uint32_t length; /* uses in each of its stretches */
-    uint32_t late;   /* uses in the stretch that were too late to count */
+    bool is_rare;           /* uses are: the clock is looked at more often */
+    bool has_begun;         /* the stretch has had its first use */
+    uint32_t marks;         /* of the round under way */
+    uint32_t length;        /* uses in each of its stretches */
+    uint32_t late;          /* uses in the stretch that were too late to count */
+    struct cadence cadence; /* of the round under way */
     uint32_t random;
     uint32_t idle_looks, idle_left;
     int64_t begun_ns;   /* first use of any group */
@@ -372,10 +378,36 @@ static bool may_wait(uint32_t group, int64_t now)
     return measure.is_always || (!gain_wins(&own->gain) && stays_within(group, price_ns(group, 1, 0), now));
 }
 
+void measure_note_use(void)
+{
+    const struct shim_count_slot *slot = shim_own_counts;
+    cadence_note(&measure.cadence,
+                 slot ? atomic_load_explicit(&slot->counts[COUNT_LAUNCHES], memory_order_relaxed) : 0);
+}
+
+/* A stretch has more of what comes once in several uses than another one. What comes is learnt from it, or from a longer round. */
+static bool is_unlike(struct group *own)
+{
+    uint32_t length = measure.length;
+    if (measure.is_always || cadence_alike(&measure.cadence, length, STRETCHES)) return false;
+    if (own->unlike == UNLIKE_MOST) return false;
+    own->unlike++;
+    own->period = cadence_period(&measure.cadence, 0, STRETCHES * length);
+    if (!own->period) own->period = cadence_period(&measure.cadence, length, 2 * length);
+    return true;
+}
+
 /* The round's events lie in the stream. */
 static void end_round(void)
 {
     struct round *round = current();
+    if (is_unlike(&measure.groups[measure_turn.target])) {
+        log_write(LOG_DEBUG, "measure", "group %s: stretches that are not alike; period %u",
+                  measure.plan->strings + measure.plan->groups[measure_turn.target].name,
+                  measure.groups[measure_turn.target].period);
+        end_turn();
+        return;
+    }
     round->group = measure_turn.target;
     round->uses = measure.length;
     measure.groups[round->group].broken = 0;
@@ -421,13 +453,26 @@ static bool is_affordable(uint32_t group, uint64_t uses, uint32_t length, int64_
     return stays_within(group, MARKS * MARK_NS + price_ns(group, length, tries_of(group, length)), now);
 }
 
-/* Less than twice the least. */
+/* As many and one more, as the first is not counted, that whole periods are at least the least. */
+static uint32_t whole_periods(uint32_t period, uint32_t least)
+{
+    uint32_t length = 1 + (least - 1 + period - 1) / period * period;
+    return length > LONGEST_USES ? 0 : length;
+}
+
+/* Less than twice the least, or whole periods. Where none is seen in a round, later ones are longer. */
 static uint32_t next_length(uint32_t group)
 {
+    const struct group *own = &measure.groups[group];
     bool is_early = measure.groups[group].all.round_count < EARLY_ROUNDS &&
                     measure.plan->groups[group].projected_ns >= LONG_NS;
     uint32_t least = is_early ? EARLY_USES : LEAST_USES;
-    return measure.is_always ? ALWAYS_USES : least + any_below(least);
+    if (measure.is_always) return ALWAYS_USES;
+    uint32_t whole = own->period > 1 ? whole_periods(own->period, least) : 0;
+    if (whole) return whole;
+    for (uint32_t i = 0; i < own->unlike && own->unlike < UNLIKE_MOST; i++) least *= 2;
+    uint32_t length = least + any_below(least);
+    return length < LONGEST_USES ? length : LONGEST_USES;
 }
 
 /* A use has just been issued: fused, where the group does not rest. */
@@ -437,12 +482,14 @@ static void begin_round(uint32_t group, CUstream stream)
     double before = spent_ns(group);
     own->tries += tries_of(group, measure.length);
     measure.spent_ns += spent_ns(group) - before;
-    measure.marks = measure.idle_looks = 0;
+    measure.marks = measure.idle_looks = measure.cadence.count = 0;
     measure_turn.target = group;
     measure_turn.has_rivals = measure.has_rivals || own->has_rivals;
     blocked_watch(true);
     begin_stretch(MEASURE_FUSED);
-    if (!measure_rests[group]) bound_stretch(stream);
+    if (measure_rests[group]) return;
+    measure_note_use();
+    bound_stretch(stream);
 }
 
 static void try_round(uint32_t group, uint64_t uses, CUstream stream)
@@ -509,6 +556,7 @@ static void count_original(uint32_t group)
 void measure_watched(CUstream stream)
 {
     count_original(measure_turn.target);
+    measure_note_use();
     if (measure_turn.phase == MEASURE_WAITING)
         wait_on(measure_turn.target);
     else if (!--measure_turn.left)

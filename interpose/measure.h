@@ -26,6 +26,10 @@
  * emulated has another time than the host.) What launches wait for room in the driver's queue is none of
  * the host's time (blocked.h).
  *
+ * Where uses differ in what the program does between them, a stretch has whole periods of that (cadence.h): of six uses a time step
+ * one is followed by what comes once a step. A round whose stretches are not alike does not count, and tells the period. After a
+ * few such rounds the program has none, and all count.
+ *
  * A round is three stretches, FUSED, ORIGINAL, FUSED; its gain is the original period less the mean of the
  * two others, so that what changes slowly cancels. One group is measured at a time: all other groups are used
  * as always in each of the three, and their uses between this one's uses are time of the program. A stretch
@@ -116,10 +120,13 @@ static inline bool measure_keeps_apart(uint32_t group)
     if (group == measure_turn.target) return measure_watches() && measure_turn.has_rivals;
     return measure_rests && measure_rests[group];
 }
+/* A use of the target, in whatever form. */
+void measure_note_use(void);
 /* A use of the group has been issued fused: something is to be done. */
 static inline bool measure_is_due(uint32_t group)
 {
     if (group != measure_turn.target) return !--measure_turn.skip;
+    measure_note_use();
     return measure_watches() || !--measure_turn.left;
 }
 /* Then: does it. uses: of the group so far, in this run. */

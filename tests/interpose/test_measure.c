@@ -152,6 +152,29 @@ static void after_loser(int status)
     EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
 }
 
+/* Six uses a step, and once what takes as long as all of them: a stretch of some uses has more of it than another. */
+static void loses_in_steps(void)
+{
+    start_program_on_own_clock();
+    fake_set_time("ab", 1100000);
+    fake_set_time("a:", 500000);
+    fake_set_time("b:", 500000);
+    fake_set_time("_Z1c", 6000000);
+    for (int i = 0; i < 6000; i++) {
+        use_ab();
+        if (i % 6 == 2) OK(launch_c(0x5000, NULL));
+        if (i % 64 == 0) fake_clear();
+    }
+}
+
+static void after_loser_in_steps(int status)
+{
+    EXPECT(status == 0);
+    EXPECT(stat_of("switched_off") == 1);
+    EXPECT(stat_of("fused") <= 600);
+    EXPECT(file_has("log", "group ab is off: a use takes 100.00 us longer with it (99.9"));
+}
+
 static void wins(void)
 {
     start_program_on_own_clock();
@@ -408,6 +431,9 @@ static void rests(void)
         fake_stay(20);
     }
     CHECK(lines(0, "cuEventRecord") == 6); /* one round at a time */
+    size_t first = 2;
+    while (strncmp(fake_line(first), "cuEventRecord", strlen("cuEventRecord"))) first++;
+    CHECK(!strncmp(fake_line(first - 1), "launch ab", strlen("launch ab"))); /* what is measured is fused */
     CHECK(lines(0, "launch ab") >= 2 * 8 && lines(0, "launch ab") <= 2 * 16);
 }
 
@@ -746,6 +772,8 @@ int main(int argc, char **argv)
         {"the context goes", the_context_goes, plan_always, NULL},
         {"a fork in the middle of a pattern", forks, plan_always, NULL},
         {"random programs", at_random, plan_several, NULL},
+        {"a loser whose uses differ in what comes between", loses_in_steps, plan_measured,
+         after_loser_in_steps},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }
