@@ -54,6 +54,7 @@ static void plan(struct planned *planned)
     memset(planned, 0, sizeof *planned);
     written_end(&trace);
     planner_defaults(&planned->options);
+    planned->options.only = ~(1u << GROUP_INTER_BLOCK); /* a second group of launches that share nothing */
     planned->program = program_read(open_runs(error, sizeof error), error, sizeof error);
     if (!planned->program) fail_msg("%s", error);
     planned->ctx = isl_ctx_alloc();

@@ -81,7 +81,7 @@ same_as_original() {
 }
 
 # The launches of tests are small, so that one block could do what the other kinds are tested for, or the last one of another launch.
-kinds=${kinds---without one-block,last-block}
+kinds=${kinds---without one-block,last-block,inter-block}
 
 # record_and_plan PROGRAM ARGUMENT...: $work/app.kftrace and $work/app.kfplan; with $kinds and $plan_options
 record_and_plan() {
