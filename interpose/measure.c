@@ -57,6 +57,7 @@ struct group {
     uint64_t fused;                 /* its uses that are not originals, at the last look */
     uint32_t broken;                /* rounds since the last that was not */
     uint32_t unlike;                /* rounds whose stretches were not alike */
+    double suspected_ns;            /* that a use is taken to lose, as one of the same members does; or 0 */
     uint32_t period;                /* uses after which the program does the same again; 0: not known */
     bool is_over, is_losing;        /* is_over: nothing more is measured in this run */
     bool has_rivals;                /* groups that begin with the same launches */
@@ -118,7 +119,8 @@ static double expected_ns(uint32_t group)
 static double best_ns(uint32_t group)
 {
     const struct measured_group *all = &measure.groups[group].all;
-    double best = projected_ns(group);
+    double suspected = measure.groups[group].suspected_ns,
+           best = suspected > 0 ? -suspected : projected_ns(group);
     for (uint32_t i = 0; i < all->round_count; i++) {
         double gain = ((double)all->rounds[i].original_ps - (double)all->rounds[i].fused_ps) / 1e3;
         if (!i || gain > best) best = gain;
@@ -143,8 +145,42 @@ static double spent_ns(uint32_t group)
 /* One round alone may be a pause of the host: it ends a rest, and begins none. */
 static void decide_rest(uint32_t group)
 {
-    bool is_known = measure.groups[group].all.round_count >= REST_LEAST || projected_ns(group) <= 0;
+    bool is_known = measure.groups[group].all.round_count >= REST_LEAST || projected_ns(group) <= 0 ||
+                    measure.groups[group].suspected_ns > 0;
     measure_rests[group] = !measure.is_always && is_known && best_ns(group) <= 0;
+}
+
+/* The next member's kernel from this step on; the step behind it. */
+static uint32_t next_member(const struct plan_group *group, uint32_t *step)
+{
+    while (*step < group->step_count) {
+        const struct plan_step *of = &measure.plan->steps[group->first_step + (*step)++];
+        if (of->role == PLAN_MEMBER) return of->kernel;
+    }
+    return UINT32_MAX;
+}
+
+static bool have_same_members(const struct plan_group *a, const struct plan_group *b)
+{
+    uint32_t at_a = 0, at_b = 0, kernel;
+    do {
+        kernel = next_member(a, &at_a);
+        if (kernel != next_member(b, &at_b)) return false;
+    } while (kernel != UINT32_MAX);
+    return true;
+}
+
+/* Groups of the same kernels, which a time step has at several places, may lose as well: until there are rounds of their own they
+ * rest. */
+static void suspect_others(uint32_t loser)
+{
+    const struct plan_group *groups = measure.plan->groups;
+    for (uint32_t i = 0; i < measure.plan->header->groups.count; i++) {
+        struct group *other = &measure.groups[i];
+        if (i == loser || other->all.round_count || !have_same_members(&groups[i], &groups[loser])) continue;
+        other->suspected_ns = -measure.groups[loser].gain.mean;
+        decide_rest(i);
+    }
 }
 
 static void append_round(struct measured_group *rounds, const struct measured_round *round)
@@ -162,6 +198,7 @@ static void judge(uint32_t group)
     if (!gain_loses(&own->gain) || measure.is_always || own->is_losing) return;
     own->is_losing = own->is_over = true;
     measure.losers++;
+    suspect_others(group);
     log_write(LOG_INFO, "measure",
               "group %s is off: a use takes %.2f us longer with it (%.2f to %.2f us, %u rounds; projected "
               "%.2f us less)",
@@ -652,6 +689,8 @@ bool measure_start(const struct plan *plan, const char *directory)
     take_earlier(measured);
     free(measured);
     for (uint32_t i = 0; i < plan->header->groups.count; i++) decide_rest(i);
+    for (uint32_t i = 0; i < plan->header->groups.count; i++)
+        if (measure.groups[i].is_losing) suspect_others(i);
     measure.is_on = true;
     blocked_start();
     measure_turn.skip = 1;

@@ -37,7 +37,8 @@
  * originals, a use of the group came fused in an ORIGINAL stretch, another group was switched off, holding
  * paused, a capture. A group whose rounds end so time and again is measured no more in this run.
  *
- * A group rests while it is expected to gain nothing: as projected, or by each of two rounds or more.
+ * A group rests while it is expected to gain nothing: as projected, or by each of two rounds or more; or because another group of the
+ * same kernels, at another place of the program, has been measured to lose, until a round says otherwise.
  * Its launches are held, and go to the driver as originals when a use is complete; in FUSED stretches it is
  * tried, one round at a time.
  *

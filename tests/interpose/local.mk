@@ -11,7 +11,7 @@ tests_interpose_lookups_libcuda_la_SOURCES = tests/interpose/lookup_log.c
 tests_interpose_lookups_libcuda_la_LDFLAGS = -rpath /nowhere -version-info 1:0:0
 
 preload_tests = tests/interpose/test_alone tests/interpose/test_chain \
-	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_own_stream tests/interpose/test_pace tests/interpose/test_refusals \
+	tests/interpose/test_entry tests/interpose/test_measure tests/interpose/test_measure_steps tests/interpose/test_own_stream tests/interpose/test_pace tests/interpose/test_refusals \
 	tests/interpose/test_rename tests/interpose/test_replay tests/interpose/test_through tests/interpose/test_verify
 interpose_tests = $(preload_tests) tests/interpose/test_match tests/interpose/test_guard_cache tests/interpose/test_own_thread \
 	tests/interpose/test_verify_memory
@@ -44,6 +44,9 @@ tests_interpose_test_pace_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENC
 tests_interpose_test_measure_SOURCES = tests/interpose/test_measure.c $(interpose_replay)
 tests_interpose_test_measure_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_measure_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
+tests_interpose_test_measure_steps_SOURCES = tests/interpose/test_measure_steps.c $(interpose_replay)
+tests_interpose_test_measure_steps_LDADD = $(tests_interpose_test_replay_LDADD)
+tests_interpose_test_measure_steps_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)
 tests_interpose_test_own_stream_SOURCES = tests/interpose/test_own_stream.c $(interpose_replay)
 tests_interpose_test_own_stream_LDADD = $(tests_interpose_test_replay_LDADD)
 tests_interpose_test_own_stream_DEPENDENCIES = $(tests_interpose_test_replay_DEPENDENCIES)

@@ -27,6 +27,7 @@ enum fixture_groups {
     FIXTURE_ABC = 2,    /* a b c: abc(pointer, pointer) of a and c */
     FIXTURE_BCB = 4,    /* b c b with c passed over, before: bb(pointer, pointer) */
     FIXTURE_BCA = 8,    /* b c a with c passed over, after: ba(pointer, pointer) */
+    FIXTURE_CAB = 1024, /* c a b with c passed over, before: the members of AB, and its kernel */
     FIXTURE_CC =
         16, /* c c, where both lie inside one allocation of at least 4096 bytes: cc(pointer, pointer) */
 };

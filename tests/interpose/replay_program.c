@@ -105,3 +105,27 @@ void remember_measured(struct measured_group group)
         exit(1);
     plan_unmap(&plan);
 }
+
+void use_measured(uint32_t groups, const char *setting)
+{
+    use_plan(&(struct fixture){.groups = groups, .takes_ns = 5000000}); /* so that much may be spent soon */
+    setenv("KFUSE_MEASURE", setting, 1);
+    setenv("KFUSE_LOG_LEVEL", "info", 1);
+}
+
+void use_ab(void)
+{
+    OK(launch_a(0x1000, 7, NULL));
+    OK(launch_b(0x1000, 0x2000, NULL));
+}
+
+long stat_of(const char *key)
+{
+    char name[64];
+    long value, found = -1;
+    FILE *file = fopen(in_folder("stats"), "r");
+    while (file && fscanf(file, "%63s %ld", name, &value) == 2)
+        if (!strcmp(name, key)) found = value;
+    if (file) fclose(file);
+    return found;
+}

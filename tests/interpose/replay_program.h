@@ -30,6 +30,9 @@ CUresult launch_c(CUdeviceptr pointer, CUstream stream);
 #define B_LINE(arguments) "launch b 4,1,1 32,1,1 0 0 " arguments
 #define C_LINE(arguments) "launch _Z1cPf 4,1,1 32,1,1 0 0 " arguments
 
+/* A use of FIXTURE_AB. */
+void use_ab(void);
+
 /* How many of the fake driver's lines, from this one on, begin so. */
 size_t lines(size_t from, const char *text);
 
@@ -40,6 +43,9 @@ void use_plan(const struct fixture *fixture);
 void plan_ab(void);
 void plan_cc(void);
 
+/* Of these groups, measured as KFUSE_MEASURE says; a use takes so long that much may be spent soon. */
+void use_measured(uint32_t groups, const char *setting);
+
 /* What earlier runs have measured of the plan's first group. plan: added to the plan's own check. */
 void remember_measured(struct measured_group group);
 
@@ -47,5 +53,7 @@ void remember_measured(struct measured_group group);
 #define EXPECT(condition)                                                                                    \
     if (!(condition)) exit((fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), 1))
 bool file_has(const char *name, const char *text);
+/* Of the file stats; -1: it has no such line. */
+long stat_of(const char *key);
 
 #endif

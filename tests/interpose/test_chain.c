@@ -651,12 +651,6 @@ static void waits_when_verified(void)
 
 /* --- with fused kernels --- */
 
-static void use_ab(void)
-{
-    OK(launch_a(0x1000, 7, NULL));
-    OK(launch_b(0x1000, 0x2000, NULL));
-}
-
 static void chains_fused(void)
 {
     start_known();

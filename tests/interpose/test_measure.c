@@ -13,13 +13,6 @@ enum { STRETCH = 4 }; /* with KFUSE_MEASURE=always */
 
 /* --- plans and places --- */
 
-static void use_measured(uint32_t groups, const char *setting)
-{
-    use_plan(&(struct fixture){.groups = groups, .takes_ns = 5000000}); /* so that much may be spent soon */
-    setenv("KFUSE_MEASURE", setting, 1);
-    setenv("KFUSE_LOG_LEVEL", "info", 1);
-}
-
 static void plan_always(void)
 {
     use_measured(FIXTURE_AB, "always");
@@ -36,26 +29,9 @@ static void plan_promises_nothing(void)
     setenv("KFUSE_MEASURE", "1", 1);
 }
 
-static void use_ab(void)
-{
-    OK(launch_a(0x1000, 7, NULL));
-    OK(launch_b(0x1000, 0x2000, NULL));
-}
-
 static void uses_ab(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) use_ab();
-}
-
-static long stat_of(const char *key)
-{
-    char name[64];
-    long value, found = -1;
-    FILE *file = fopen(in_folder("stats"), "r");
-    while (file && fscanf(file, "%63s %ld", name, &value) == 2)
-        if (!strcmp(name, key)) found = value;
-    if (file) fclose(file);
-    return found;
 }
 
 /* --- stretches --- */
@@ -150,29 +126,6 @@ static void after_loser(int status)
     EXPECT(stat_of("measured_stretches") >= 9);
     EXPECT(stat_of("fused") <= 3 * 2 * 16 + 3 * 32); /* rounds, and what lies before the first is known */
     EXPECT(file_has("log", "group ab is off: a use takes 3000.00 us longer with it"));
-}
-
-/* Six uses a step, and once what takes as long as all of them: a stretch of some uses has more of it than another. */
-static void loses_in_steps(void)
-{
-    start_program_on_own_clock();
-    fake_set_time("ab", 1100000);
-    fake_set_time("a:", 500000);
-    fake_set_time("b:", 500000);
-    fake_set_time("_Z1c", 6000000);
-    for (int i = 0; i < 6000; i++) {
-        use_ab();
-        if (i % 6 == 2) OK(launch_c(0x5000, NULL));
-        if (i % 64 == 0) fake_clear();
-    }
-}
-
-static void after_loser_in_steps(int status)
-{
-    EXPECT(status == 0);
-    EXPECT(stat_of("switched_off") == 1);
-    EXPECT(stat_of("fused") <= 600);
-    EXPECT(file_has("log", "group ab is off: a use takes 100.00 us longer with it (99.9"));
 }
 
 static void wins(void)
@@ -772,8 +725,6 @@ int main(int argc, char **argv)
         {"the context goes", the_context_goes, plan_always, NULL},
         {"a fork in the middle of a pattern", forks, plan_always, NULL},
         {"random programs", at_random, plan_several, NULL},
-        {"a loser whose uses differ in what comes between", loses_in_steps, plan_measured,
-         after_loser_in_steps},
     };
     return preload_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }

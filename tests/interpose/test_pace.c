@@ -65,12 +65,6 @@ static void device_is_fast(void)
 
 static struct measured measured;
 
-static void use_ab(void)
-{
-    OK(launch_a(0x1000, 7, NULL));
-    OK(launch_b(0x1000, 0x2000, NULL));
-}
-
 static void plan_brief(void)
 {
     use_plan(&(struct fixture){.groups = FIXTURE_AB});

@@ -12,7 +12,7 @@ static void plan_through(void)
     setenv("KFUSE_THROUGH_SYNC", "1", 1);
 }
 
-static void use_ab(void)
+static void use_ab_with_waits(void)
 {
     OK(launch_a(0x1000, 7, NULL));
     OK(cuCtxSynchronize());
@@ -31,7 +31,7 @@ static void start_passing(void)
 static void passes(void)
 {
     start_passing();
-    for (int i = 0; i < 3; i++) use_ab();
+    for (int i = 0; i < 3; i++) use_ab_with_waits();
     CHECK(fake_count() == 3);
     CHECK_LINE(2, "launch ab 4,1,1 32,1,1 0 0 1000 7 2000");
 }
@@ -47,7 +47,7 @@ static void stays_real(void)
     start_program();
     OK(cuCtxSynchronize());
     fake_clear();
-    use_ab();
+    use_ab_with_waits();
     CHECK(fake_count() == 4);
     CHECK_LINE(1, "cuCtxSynchronize");
 }
@@ -56,14 +56,14 @@ static void stays_real(void)
 static void behind_unknown(void (*work)(void), size_t lines)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     work();
     fake_clear();
     OK(cuCtxSynchronize());
     CHECK(fake_count() == lines);
     CHECK_LINE(lines - 1, "cuCtxSynchronize");
     fake_clear();
-    use_ab();
+    use_ab_with_waits();
     CHECK(fake_count() == 1);
 }
 
@@ -173,7 +173,7 @@ static void behind_asking_thread(void)
 static void behind_other_stream(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     OK(launch_c(0x5000, CU_STREAM_PER_THREAD));
     fake_set_busy(1);
     OK(cuStreamSynchronize(NULL));
@@ -182,7 +182,7 @@ static void behind_other_stream(void)
     OK(cuCtxSynchronize());
     CHECK(fake_count() == 1);
     fake_clear();
-    use_ab();
+    use_ab_with_waits();
     CHECK(fake_count() == 1);
 }
 
@@ -196,7 +196,7 @@ static void plan_measured(void)
 static void behind_unheld(void)
 {
     start_passing();
-    for (int i = 0; i < 4; i++) use_ab();
+    for (int i = 0; i < 4; i++) use_ab_with_waits();
     fake_clear();
     OK(launch_a(0x1000, 7, NULL));
     CHECK_LINE(0, A_LINE("1000 7")); /* it is such a stretch */
@@ -230,7 +230,7 @@ static void *wait_there(void *unused)
 static void behind_thread(void *(*work)(void *))
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     run_there(work);
     fake_clear();
     OK(cuCtxSynchronize());
@@ -260,7 +260,7 @@ static void plan_carrier(void)
 static void behind_carrier(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     CHECK(dlopen(in_folder("libfabric.so.1"), RTLD_NOW));
     fake_clear();
     OK(cuCtxSynchronize());
@@ -318,7 +318,7 @@ static void behind_settled(void)
 static void behind_error(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_fail_launch("a", CUDA_ERROR_LAUNCH_FAILED);
     OK(launch_a(0x1000, 7, NULL));
     OK(cuCtxSynchronize());
@@ -333,7 +333,7 @@ static void behind_managed_variable(void)
     CUdeviceptr address;
     size_t size;
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(cuLibraryGetManaged(&address, &size, NULL, "v"));
     CHECK_LINE(0, "cuCtxSynchronize");
@@ -347,7 +347,7 @@ static void before_share(void)
 {
     CUipcMemHandle handle;
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     OK(launch_a(0x1000, 7, NULL));
     OK(cuCtxSynchronize());
     fake_clear();
@@ -363,7 +363,7 @@ static void before_share(void)
 static void before_query(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(cuStreamQuery(NULL));
     CHECK(fake_count() == 1);
@@ -376,14 +376,14 @@ static void before_query(void)
 static void before_stranger(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(launch_c(0x5000, NULL));
     CHECK_LINE(0, "cuCtxSynchronize");
     OK(cuStreamQuery(NULL));
     CHECK(fake_count() == 2);
     OK(cuCtxSynchronize());
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(launch_b(0x7000, 0x2000, NULL));
     CHECK_LINE(0, "cuCtxSynchronize");
@@ -395,7 +395,7 @@ static void before_stream(void)
 {
     CUstream stream;
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(cuStreamCreate(&stream, 0));
     CHECK_LINE(0, "cuCtxSynchronize");
@@ -414,7 +414,7 @@ static void *launch_there(void *unused)
 static void before_thread(void)
 {
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     run_there(launch_there);
     CHECK_LINE(0, "cuCtxSynchronize");
     CHECK(fake_count() == 2);
@@ -424,7 +424,7 @@ static void before_other_context(void)
 {
     CUcontext other;
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     OK(cuCtxCreate_v2(&other, 0, 0));
     fake_clear();
     OK(cuMemsetD32Async(0x9000, 1, 4, NULL));
@@ -436,7 +436,7 @@ static void names_context(void)
 {
     CUcontext other;
     start_passing();
-    use_ab();
+    use_ab_with_waits();
     fake_clear();
     OK(cuCtxSynchronize_v2(context));
     CHECK(fake_count() == 0);
