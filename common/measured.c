@@ -22,6 +22,13 @@ static const double resolution_ns = 50; /* of a period: events are half a micros
 
 /* --- identities --- */
 
+struct hash128 measured_identity_begin(uint32_t flags)
+{
+    struct hash128 identity = {0};
+    uint32_t kinds = flags & PLAN_KINDS;
+    return kinds ? hash_bytes(&kinds, sizeof kinds) : identity;
+}
+
 struct hash128 measured_identity(struct hash128 before, const struct measured_step *step)
 {
     struct {
@@ -46,7 +53,7 @@ struct hash128 measured_identity(struct hash128 before, const struct measured_st
 
 struct hash128 measured_identity_of(const struct plan *plan, uint32_t group)
 {
-    struct hash128 identity = {0};
+    struct hash128 identity = measured_identity_begin(plan->groups[group].flags);
     for (uint32_t i = 0; i < plan->groups[group].step_count; i++) {
         const struct plan_step *step = &plan->steps[plan->groups[group].first_step + i];
         const struct plan_kernel *kernel = &plan->kernels[step->kernel];

@@ -49,7 +49,9 @@ struct measured_step {
     const struct guard_check *guards;
     uint32_t guard_count;
 };
-/* Extends the identity of the steps before (zeros at first). */
+/* Of a group with these flags (enum plan_group_flags), without its steps. */
+struct hash128 measured_identity_begin(uint32_t flags);
+/* Extends the identity of the steps before. */
 struct hash128 measured_identity(struct hash128 before, const struct measured_step *step);
 struct hash128 measured_identity_of(const struct plan *plan, uint32_t group);
 

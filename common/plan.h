@@ -201,6 +201,10 @@ struct plan_variant {
 enum plan_group_flags {
     PLAN_NEEDS_VERIFICATION = 1,
     PLAN_BYSTANDER = 2, /* one launch, left as it is, with no form: listed for what it touches */
+    /* Kinds of fusion that other kinds stand beside: what is measured of the same members in one says nothing of the other. */
+    PLAN_INTER_BLOCK = 4,
+    PLAN_LAST_BLOCK = 8,
+    PLAN_KINDS = PLAN_INTER_BLOCK | PLAN_LAST_BLOCK,
 };
 struct plan_group {
     uint32_t name; /* offset in strings */

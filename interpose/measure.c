@@ -163,6 +163,7 @@ static uint32_t next_member(const struct plan_group *group, uint32_t *step)
 static bool have_same_members(const struct plan_group *a, const struct plan_group *b)
 {
     uint32_t at_a = 0, at_b = 0, kernel;
+    if ((a->flags ^ b->flags) & PLAN_KINDS) return false;
     do {
         kernel = next_member(a, &at_a);
         if (kernel != next_member(b, &at_b)) return false;

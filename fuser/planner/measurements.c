@@ -79,7 +79,7 @@ static struct measured_step step_of(const struct search *search, const struct se
 static bool identity_of(struct search *search, const struct search_group *planned, struct hash128 *identity)
 {
     const struct group_conditions *conditions = guards_make(search, planned);
-    *identity = (struct hash128){0};
+    *identity = measured_identity_begin(search_flags(planned));
     for (uint32_t s = 0; conditions && s < planned->step_count; s++) {
         const struct measured_step step = step_of(search, planned, conditions, s);
         *identity = measured_identity(*identity, &step);

@@ -258,7 +258,8 @@ static bool add_pattern(struct search *search, struct plan_builder *builder, con
 
 static bool add_group(struct search *search, struct plan_builder *builder, const struct search_group *group)
 {
-    return add_pattern(search, builder, group, group->unproven ? PLAN_NEEDS_VERIFICATION : 0,
+    uint32_t unproven = group->unproven ? PLAN_NEEDS_VERIFICATION : 0;
+    return add_pattern(search, builder, group, search_flags(group) | unproven,
                        group->deferred ? group->deferred->projected : group->projected) &&
            add_variants(search, builder, group);
 }

@@ -63,6 +63,12 @@ struct search_group { /* a group as planned; launches are those of its first use
     struct search_deferred *deferred; /* the form that leaves ranges stale, or NULL: deferred.h */
     struct overwrites *overwrites;    /* once it is asked: overwrites.h */
 };
+/* Of the group in a plan: its kind (enum plan_group_flags). */
+static inline uint32_t search_flags(const struct search_group *group)
+{
+    bool is_any = group->form == PAIRS_ANY_FORM || group->form == PAIRS_NOT_ONE_BLOCK;
+    return group->form == PAIRS_INTER_BLOCK ? PLAN_INTER_BLOCK : is_any ? 0 : PLAN_LAST_BLOCK;
+}
 
 struct search {
     const struct planner_options *options;

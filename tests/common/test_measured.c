@@ -177,7 +177,10 @@ static void identities_differ(void **state)
                                  .value = value};
     struct measured_step changed = step;
     (void)state;
-    struct hash128 first = measured_identity(none, &step);
+    struct hash128 first = measured_identity(none, &step), beside = measured_identity_begin(PLAN_INTER_BLOCK);
+    assert_true(hash_equal(none, measured_identity_begin(PLAN_NEEDS_VERIFICATION)));
+    assert_false(hash_equal(none, beside));
+    assert_false(hash_equal(beside, measured_identity_begin(PLAN_LAST_BLOCK)));
     assert_true(hash_equal(first, measured_identity(none, &changed)));
     assert_false(hash_equal(first, measured_identity(first, &step)));
     changed.value = other;
