@@ -76,7 +76,7 @@ says 'no measurements of'
 
 # what is measured of members in blocks of their own says nothing of them in one thread
 halves="$top_builddir/bench/beside-shared --kind halves --blocks 2 --terms 4"
-plan_options='-m 0 --only inter-block'
+plan_options='-m 0 --max-members 2 --only inter-block'
 # shellcheck disable=SC2086
 {
     kinds='' record_and_plan $halves --steps 50
@@ -86,7 +86,7 @@ plan_options='-m 0 --only inter-block'
 measured=$(ls "$work/app.kfplan"/measured-*)
 cp "$measured" "$work/measured"
 swap >"$work/swapped"
-expect 0 "$kfuse" plan -m 0 --only inter-block --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan -m 0 --max-members 2 --only inter-block --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
 grep -q '"fusion": "inter-block"' "$work/app.kfplan/plan.json" && fail 'what was measured to lose is planned'
-expect 0 "$kfuse" plan -m 0 --only inner-thread --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
+expect 0 "$kfuse" plan -m 0 --max-members 2 --only inner-thread --measured "$work/swapped" -o "$work/app.kfplan" "$work/app.kftrace"
 grep -q '"fusion": "inner-thread"' "$work/app.kfplan/plan.json" || fail 'another kind is not planned'
