@@ -12,13 +12,9 @@
 
 enum { NX = 37 };
 
-#define FLOATS                                                                                               \
-    {                                                                                                        \
-        64 << 10, 'f'                                                                                        \
-    }
 #define SIX_FLOATS                                                                                           \
     {                                                                                                        \
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS                                                       \
+        SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS, SCENE_FLOATS                   \
     }
 #define FIVE(count, threads, to, from)                                                                       \
     {                                                                                                        \
@@ -86,7 +82,7 @@ static void shapes_differ(void **state)
              {"down", .grid = {1, 10, 1}, .block = {70, 2, 1}, {POINTER(2), POINTER(0), INT(70), INT(21)}},
              {"scale", .grid = {9, 1, 1}, .block = {64, 1, 1}, {POINTER(3), POINTER(4), INT(550)}}},
         .module = "stencils.ptx"};
-    for (int i = 0; i < 6; i++) scene.arrays[i] = (struct scene_array){64 << 10, i < 3 ? 'd' : 'f'};
+    for (int i = 0; i < 6; i++) scene.arrays[i] = (struct scene_array){SCENE_ARRAY_BYTES, i < 3 ? 'd' : 'f'};
     expect(scene, (struct expected){256, 35 + 6 + 3, {9, 3, 0}});
 }
 
