@@ -22,15 +22,10 @@ recorded() {
     shift
     record_and_plan "$behind" "$@"
     kinds_are "$wanted"
-    original "$behind" "$@"
-    [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $*"
-    run_planned "$behind" "$@"
+    again "$@"
 }
 # again ARGUMENT...: with this plan
-again() {
-    original "$behind" "$@"
-    run_planned "$behind" "$@"
-}
+again() { replays "$behind" "$@"; }
 
 recorded last-block --step Adfcxrdfcp
 [ "$(stat_of fused)" -ge 12 ] || fail "fused uses: $(stat_of fused)"

@@ -16,15 +16,10 @@ recorded() {
     "$kfuse" explain "$work/app.kfplan" >"$work/told"
     grep -q "^fused: .*: inter-block in group" "$work/told" || fail "there is no such group: $(cat "$work/told")"
     grep -q "^group [^:]*: $members launches" "$work/told" || fail "no group has $members members: $(cat "$work/told")"
-    original "$behind" "$@"
-    [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $*"
-    run_planned "$behind" "$@"
+    again "$@"
 }
 # again ARGUMENT...: with this plan
-again() {
-    original "$behind" "$@"
-    run_planned "$behind" "$@"
-}
+again() { replays "$behind" "$@"; }
 
 recorded 3 --step Awx
 [ "$(stat_of fused)" = 6 ] || fail "fused uses: $(stat_of fused)"
@@ -45,6 +40,5 @@ again --step Awdcx --streams 4 --renew
 beside=$top_builddir/bench/beside-shared
 KFUSE_HOLD_US=10000000 record_and_plan "$beside" --kind borders --size 40 --steps 6
 "$kfuse" report "$work/app.kfplan" | grep -q '^ *6 *64 ' || fail 'the 64 kernels of a step are not one launch'
-original "$beside" --kind borders --size 40 --steps 6
-run_planned "$beside" --kind borders --size 40 --steps 6
+replays "$beside" --kind borders --size 40 --steps 6
 [ "$(stat_of issued)" -le 10 ] || fail "launches: $(stat_of issued)"

@@ -141,3 +141,10 @@ corner() {
     expect 0 "$kfuse" plan -o "$work/app.kfplan" "$work/app.kftrace"
     run_planned "$corners" --mode "$1"
 }
+
+# replays PROGRAM ARGUMENT...: without kfuse, where it must not fail, and with the plan
+replays() {
+    original "$@"
+    [ "$(cat "$work/original.status")" = 0 ] || fail "the program itself fails: $*"
+    run_planned "$@"
+}
