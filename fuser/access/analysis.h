@@ -243,7 +243,7 @@ typedef const struct value *evaluate_opcode(struct analysis *analysis,
 extern evaluate_opcode integer_add, integer_subtract, integer_multiply, integer_multiply_add,
     integer_shift_left, integer_shift_right, integer_and, integer_or, integer_xor, integer_not,
     integer_negate, integer_absolute, integer_divide, integer_remainder, integer_minimum, integer_maximum,
-    integer_convert, integer_extract, integer_move, integer_select;
+    integer_convert, integer_extract, integer_insert, integer_move, integer_select;
 /* predicate_compare_contrary is q of setp p|q, which combines the contrary of the comparison. */
 extern evaluate_opcode predicate_compare, predicate_compare_contrary, predicate_and, predicate_or,
     predicate_xor, predicate_not;

@@ -3,14 +3,14 @@
 #include "fuser/access/analysis.h"
 
 static evaluate_opcode *const evaluators[PTX_OPCODE_COUNT] = {
-    [PTX_OP_ABS] = integer_absolute,   [PTX_OP_ADD] = integer_add,          [PTX_OP_AND] = integer_and,
-    [PTX_OP_BFE] = integer_extract,    [PTX_OP_CVT] = integer_convert,      [PTX_OP_CVTA] = integer_move,
-    [PTX_OP_DIV] = integer_divide,     [PTX_OP_MAD] = integer_multiply_add, [PTX_OP_MAX] = integer_maximum,
-    [PTX_OP_MIN] = integer_minimum,    [PTX_OP_MOV] = integer_move,         [PTX_OP_MUL] = integer_multiply,
-    [PTX_OP_NEG] = integer_negate,     [PTX_OP_NOT] = integer_not,          [PTX_OP_OR] = integer_or,
-    [PTX_OP_REM] = integer_remainder,  [PTX_OP_SELP] = integer_select,      [PTX_OP_SETP] = predicate_compare,
-    [PTX_OP_SHL] = integer_shift_left, [PTX_OP_SHR] = integer_shift_right,  [PTX_OP_SUB] = integer_subtract,
-    [PTX_OP_XOR] = integer_xor,
+    [PTX_OP_ABS] = integer_absolute,   [PTX_OP_ADD] = integer_add,        [PTX_OP_AND] = integer_and,
+    [PTX_OP_BFE] = integer_extract,    [PTX_OP_BFI] = integer_insert,     [PTX_OP_CVT] = integer_convert,
+    [PTX_OP_CVTA] = integer_move,      [PTX_OP_DIV] = integer_divide,     [PTX_OP_MAD] = integer_multiply_add,
+    [PTX_OP_MAX] = integer_maximum,    [PTX_OP_MIN] = integer_minimum,    [PTX_OP_MOV] = integer_move,
+    [PTX_OP_MUL] = integer_multiply,   [PTX_OP_NEG] = integer_negate,     [PTX_OP_NOT] = integer_not,
+    [PTX_OP_OR] = integer_or,          [PTX_OP_REM] = integer_remainder,  [PTX_OP_SELP] = integer_select,
+    [PTX_OP_SETP] = predicate_compare, [PTX_OP_SHL] = integer_shift_left, [PTX_OP_SHR] = integer_shift_right,
+    [PTX_OP_SUB] = integer_subtract,   [PTX_OP_XOR] = integer_xor,
 };
 enum { EVALUATE_OPERANDS = 4 };
 
@@ -113,7 +113,8 @@ static const struct value *evaluate_arithmetic(struct analysis *analysis,
     if (bits == 1 && !is_setp) operand_bits = 1;
     for (uint32_t o = 1; o < instruction->operand_count; o++) {
         bool is_wide_summand = o == 3 && instruction->opcode == PTX_OP_MAD;
-        unsigned own_bits = is_wide_summand ? bits : is_shift && o == 2 ? 32 : operand_bits;
+        bool is_position = (is_shift && o == 2) || (instruction->opcode == PTX_OP_BFI && o > 2);
+        unsigned own_bits = is_wide_summand ? bits : is_position ? 32 : operand_bits;
         operands[o - 1] = operand_value(analysis, &instruction->operands[o], own_bits);
     }
     if (instruction->opcode == PTX_OP_MOV && instruction->operands[0].kind == PTX_OPERAND_VECTOR)

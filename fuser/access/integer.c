@@ -448,6 +448,29 @@ const struct value *integer_extract(struct analysis *analysis, const struct ptx_
     return shift_right(analysis, field, (unsigned)position, false, sources, bits);
 }
 
+/* bfi: the low bits of a in place of a run of b's. nvcc writes a column of a red-black grid so, 2 * i + (b & 1). */
+const struct value *integer_insert(struct analysis *analysis, const struct ptx_instruction *instruction,
+                                   const struct value *const *operands, unsigned bits)
+{
+    const struct value *rest, *run, *inserted = operands[0];
+    wide position, length;
+
+    (void)instruction;
+    if (!both_integers(operands[0], operands[1]) || !value_is_number(operands[2], false, &position) ||
+        !value_is_number(operands[3], false, &length) || length == 0 || length > UINT8_MAX ||
+        position >= bits)
+        return give_up(analysis, operands, 4, bits, "bit field that varies");
+    if (length > bits - position) length = bits - position;
+    const uint64_t *sources = sources_join(analysis, operands[2]->sources, operands[3]->sources);
+    wide mask = wide_power((unsigned)(position + length)) - wide_power((unsigned)position);
+    if (!take_run(analysis, operands[1], mask, sources, bits, &rest, &run))
+        return give_up(analysis, operands, 4, bits, "bit field that varies");
+    if (position + length < bits) inserted = low_bits(analysis, inserted, (unsigned)length, sources, bits);
+    if (inserted->kind != VALUE_INTEGER) return inserted;
+    return integer_sum(analysis, rest,
+                       scale(analysis, inserted, wide_power((unsigned)position), sources, bits), bits);
+}
+
 /* --- division ---------------------------------------------------------------------------------------- */
 
 /* C's division, towards zero. */

@@ -254,6 +254,21 @@ KERNEL signed_field(char *x)
     x[f + 64] = 1;
 }
 
+// a column of a red-black grid, as nvcc has it
+KERNEL red_black(char *x)
+{
+    int f;
+    asm volatile("bfi.b32 %0, %1, %2, 1, 31;" : "=r"(f) : "r"(T), "r"(T / 5 + 7));
+    x[f] = 1;
+}
+
+KERNEL field_put_in(char *x)
+{
+    int f;
+    asm volatile("bfi.b32 %0, %1, %2, 2, 3;" : "=r"(f) : "r"(3 * T), "r"(T + 9));
+    x[f] = 1;
+}
+
 KERNEL carried(char *x)
 {
     unsigned low, high;

@@ -27,7 +27,8 @@ draw_step() {
     one_of "mul.hi.$sign q, r, $value;" "mul.lo.$sign q, r, $value;" "mul.hi.$sign q, x, $value; sub.s32 r, x, q;" \
         "sub.s32 r, x, q; shr.$sign r, r, 1; add.s32 r, r, q;" "shr.$sign r, r, $((RANDOM % 40));" \
         "shr.$sign q, q, $((RANDOM % 9));" "shl.b32 r, r, $((RANDOM % 34));" "add.$sign r, r, q;" "add.s32 q, q, x;" \
-        "bfe.$sign r, r, $((RANDOM % 32)), $((RANDOM % 33));" "and.b32 r, r, $value;" "or.b32 r, r, $value;" \
+        "bfe.$sign r, r, $((RANDOM % 32)), $((RANDOM % 33));" "bfi.b32 r, r, q, $((RANDOM % 33)), $((RANDOM % 34));" \
+        "bfi.b32 r, q, r, $((RANDOM % 4)), $((RANDOM % 34));" "bfi.b32 r, x, r, 1, 31;" "and.b32 r, r, $value;" "or.b32 r, r, $value;" \
         "xor.b32 r, q, $value;" "abs.s32 r, r;" "neg.s32 r, r;" "min.$sign r, r, $value;" "max.$sign r, r, q;" \
         "div.$sign r, r, $((RANDOM % 300 + 1));" "rem.$sign r, r, -$((RANDOM % 300 + 1));" "div.s32 q, r, -7;" \
         "setp.lt.and.$sign p|o, r, $value, c; @p mov.b32 r, q; @!o mov.b32 q, $value;" \
