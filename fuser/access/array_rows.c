@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { LAYER, ROW, PLACE, COORDINATES };
-enum { DIMENSIONS_MOST = 16 }; /* of an instance space */
+enum { DIMENSIONS_MOST = 16 /* of an instance space */, REMAINDERS_MOST = 4, SPLITS_MOST = 3 };
 
 /* --- an address as a sum -------------------------------------------------------------------------------- */
 
@@ -64,9 +64,83 @@ static bool form_of(const struct bound_launch *launch, const struct access *acce
 typedef bool use_form(const struct bound_launch *launch, const struct access *access,
                       __isl_keep isl_map *piece, const struct form *form, void *context);
 
+/* What the function's value has of a quotient, and that of what remainder; false: of none, or of a large divisor. */
+static bool find_remainder(__isl_keep isl_aff *value, isl_aff **remainder, int64_t *divisor)
+{
+    isl_size count = isl_aff_dim(value, isl_dim_div);
+    for (int i = 0; i < count; i++) {
+        isl_val *factor = isl_aff_get_coefficient_val(value, isl_dim_div, i);
+        bool is_used = isl_val_is_zero(factor) == isl_bool_false;
+        isl_val_free(factor);
+        if (!is_used) continue;
+        isl_aff *quotient = isl_aff_get_div(value, i);
+        isl_val *by = isl_aff_get_denominator_val(quotient);
+        bool is_small =
+            take_value(isl_val_copy(by), 1, divisor) && *divisor > 1 && *divisor <= REMAINDERS_MOST;
+        *remainder = isl_aff_mod_val(isl_aff_scale_val(quotient, isl_val_copy(by)), by);
+        if (is_small && *remainder) return true;
+        isl_aff_free(*remainder);
+    }
+    return false;
+}
+
+struct splitting {
+    const struct bound_launch *launch;
+    const struct access *access;
+    use_form *use;
+    void *context;
+    uint32_t depth;
+};
+
+static bool split_form(const struct splitting *splitting, __isl_take isl_map *piece);
+
+/* A form for each remainder: of a red-black grid the column is twice the thread's, and one more in every other row. */
+static isl_stat split_remainders(__isl_take isl_set *instances, __isl_take isl_multi_aff *to, void *context)
+{
+    struct splitting deeper = *(const struct splitting *)context;
+    isl_aff *value = isl_multi_aff_get_aff(to, 0), *remainder = NULL;
+    isl_ctx *ctx = isl_set_get_ctx(instances);
+    int64_t divisor = 1;
+    deeper.depth++;
+    bool is_known = find_remainder(value, &remainder, &divisor);
+    for (int64_t r = 0; is_known && r < divisor; r++) {
+        isl_aff *number =
+            isl_aff_val_on_domain_space(isl_aff_get_domain_space(value), isl_val_int_from_si(ctx, r));
+        isl_set *part = isl_set_from_basic_set(isl_aff_eq_basic_set(isl_aff_copy(remainder), number));
+        part = isl_set_intersect(part, isl_set_copy(instances));
+        if (isl_set_is_empty(part) == isl_bool_true)
+            isl_set_free(part);
+        else
+            is_known = split_form(
+                &deeper, isl_map_intersect_domain(isl_map_from_multi_aff(isl_multi_aff_copy(to)), part));
+    }
+    isl_aff_free(value);
+    isl_aff_free(remainder);
+    isl_set_free(instances);
+    isl_multi_aff_free(to);
+    return is_known ? isl_stat_ok : isl_stat_error;
+}
+
+static bool split_form(const struct splitting *splitting, __isl_take isl_map *piece)
+{
+    struct form form;
+    bool is_known = form_of(splitting->launch, splitting->access, piece, &form);
+    if (is_known) {
+        is_known = splitting->use(splitting->launch, splitting->access, piece, &form, splitting->context);
+    } else if (splitting->depth < SPLITS_MOST && isl_map_is_single_valued(piece) == isl_bool_true) {
+        isl_pw_multi_aff *function = isl_pw_multi_aff_from_map(isl_map_copy(piece));
+        is_known =
+            isl_pw_multi_aff_foreach_piece(function, split_remainders, (void *)splitting) == isl_stat_ok;
+        isl_pw_multi_aff_free(function);
+    }
+    isl_map_free(piece);
+    return is_known;
+}
+
 static bool each_form(const struct bound_launch *launch, const struct access *access, use_form *use,
                       void *context)
 {
+    const struct splitting splitting = {launch, access, use, context, 0};
     struct form form;
     if (!access->relation) return false;
     if (form_of(launch, access, access->relation, &form))
@@ -74,11 +148,9 @@ static bool each_form(const struct bound_launch *launch, const struct access *ac
     isl_basic_map_list *pieces = isl_map_get_basic_map_list(access->relation);
     isl_size count = isl_basic_map_list_n_basic_map(pieces);
     bool is_known = count > 0;
-    for (int i = 0; is_known && i < count; i++) {
-        isl_map *piece = isl_map_from_basic_map(isl_basic_map_list_get_basic_map(pieces, i));
-        is_known = form_of(launch, access, piece, &form) && use(launch, access, piece, &form, context);
-        isl_map_free(piece);
-    }
+    for (int i = 0; is_known && i < count; i++)
+        is_known =
+            split_form(&splitting, isl_map_from_basic_map(isl_basic_map_list_get_basic_map(pieces, i)));
     isl_basic_map_list_free(pieces);
     return is_known;
 }

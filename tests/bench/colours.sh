@@ -9,7 +9,7 @@ plan_options=--keep-losing
 
 # sweeps LEAST: the plan has a group of so many sweeps
 sweeps() {
-    most=$("$kfuse" explain "$work/app.kfplan" | awk '/^group/ { n = 0 } /^    sweep / { if (++n > most) most = n } END { print most + 0 }')
+    most=$("$kfuse" explain "$work/app.kfplan" | awk '/^group/ { n = 0 } /^    sweep/ { if (++n > most) most = n } END { print most + 0 }')
     [ "$most" -ge "$1" ] || fail "a group has $most sweeps, not $1"
 }
 # recorded LEAST ARGUMENT...
@@ -26,6 +26,14 @@ recorded() {
 for size in '200 90 1' '67 33 1' '40 20 9'; do
     # shellcheck disable=SC2086
     recorded 2 --size $size
+done
+for size in '200 90 1' '66 33 1' '40 20 9'; do
+    # shellcheck disable=SC2086
+    recorded 2 --halved --size $size
+done
+for letters in b c h s; do
+    original "$colours" --halved --size 40 20 9 --then $letters
+    run_planned "$colours" --halved --size 40 20 9 --then $letters
 done
 recorded 2 --between b
 recorded 2 --between s
