@@ -27,6 +27,9 @@ struct launch_variable { /* a module variable whose contents the host wrote and 
     const unsigned char *contents; /* NULL: unknown */
     uint64_t size;
 };
+struct access_words { /* bytes of the arguments */
+    uint32_t offset, size;
+};
 enum { ACCESS_MOST_SHIFTS = 4 };
 /* A word of the arguments, a signed integer of 4 or 8 bytes, that may have any value of a range. */
 struct launch_shift {
@@ -47,6 +50,9 @@ struct launch_input {
      * summary): then the others must be tried alone. No pointers; ACCESS_MOST_SHIFTS at most. */
     const struct launch_shift *shifts;
     uint32_t shift_count;
+    /* Bytes that may have any value: what is loaded of them is not known. No pointers, none of the shifts. */
+    const struct access_words *open;
+    uint32_t open_count;
     bool is_regridded; /* another grid than the program's, or other threads that load: regrid.h, unstage.h */
     const bool
         *was_staged; /* by instruction, or NULL: loads that other threads run in the program (unstage.h) */
@@ -113,10 +119,6 @@ struct access_ways {
     isl_set *taken, *otherwise;
 };
 
-struct access_words { /* argument bytes whose values the analysis used: they must be guarded */
-    uint32_t offset, size;
-};
-
 struct access_contents { /* the same, of a module variable whose contents were given */
     const char *variable;
     struct access_words words;
@@ -149,7 +151,7 @@ struct access_summary {
     struct access_base *bases;
     uint32_t base_count;
     uint32_t shaping, shifting; /* shifts, a bit each: those that do more; those that some factor is of */
-    struct access_words *words; /* sorted, disjoint */
+    struct access_words *words; /* whose values the analysis used: they must be guarded; sorted, disjoint */
     uint32_t word_count;
     /* of the launch, a copy: what words are the same wherever the summary holds */
     const unsigned char *arguments;

@@ -36,6 +36,9 @@ static const struct value *load_parameter(struct analysis *analysis, uint32_t of
         return value_give_up(analysis, NULL, 0, bits, "beyond the recorded arguments");
     const struct value *shift = shifts_load(analysis, offset, size, bits);
     if (shift) return shift;
+    for (uint32_t w = 0; w < input->open_count; w++)
+        if (input->open[w].offset < offset + size && offset < input->open[w].offset + input->open[w].size)
+            return value_give_up(analysis, NULL, 0, bits, "an argument that may have any value");
     return number_of_bytes(analysis, input->arguments + offset, type,
                            sources_of(analysis, NULL, offset, size), bits);
 }

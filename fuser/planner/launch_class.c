@@ -24,6 +24,7 @@ enum { OPERATIONS_PER_LAUNCH = 20 * 1000 * 1000, VARIABLE_ARRAYS = 1u << 30 };
 
 struct class_bucket {
     struct hash128 key;
+    uint32_t number; /* from 0, in order of the first launch */
     uint32_t *classes;
     uint32_t count, capacity;
     UT_hash_handle hh;
@@ -51,8 +52,8 @@ static struct hash128 bucket_key(const struct program_launch *launch)
     return key;
 }
 
-static bool words_agree(struct program *program, const struct launch_class *class,
-                        const struct program_launch *launch)
+bool launch_class_fits(struct program *program, const struct launch_class *class,
+                       const struct program_launch *launch)
 {
     const struct access_summary *summary = class->summary;
     for (uint32_t i = 0; summary && i < summary->word_count; i++) {
@@ -64,14 +65,22 @@ static bool words_agree(struct program *program, const struct launch_class *clas
     return shift_fits(class, launch);
 }
 
-/* A word may not vary that something else rests on. */
-static bool has_shifting_word(const struct launch_class *class, const struct access_summary *summary)
+static bool words_meet(const struct access_words *a, const struct access_words *b)
 {
-    for (uint32_t k = 0; k < class->shift_count; k++)
-        for (uint32_t i = 0; i < summary->word_count; i++)
-            if (summary->words[i].offset < class->shifts[k].offset + class->shifts[k].size &&
-                class->shifts[k].offset < summary->words[i].offset + summary->words[i].size)
+    return a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+}
+
+/* A word may not vary that something else rests on. */
+static bool has_varying_word(const struct launch_class *class, const struct access_summary *summary)
+{
+    for (uint32_t i = 0; i < summary->word_count; i++) {
+        const struct access_words *word = &summary->words[i];
+        for (uint32_t k = 0; k < class->shift_count; k++)
+            if (words_meet(word, &(struct access_words){class->shifts[k].offset, class->shifts[k].size}))
                 return true;
+        for (uint32_t k = 0; k < class->open_count; k++)
+            if (words_meet(word, &class->open[k])) return true;
+    }
     return false;
 }
 
@@ -88,7 +97,7 @@ static struct access_summary *analyse_regridded(struct launch_classes *classes, 
         summary = shift_analyse(classes->program, class, classes->ctx, &other);
     bool is_sound = summary && !summary->refusal && !summary->no_member &&
                     (!summary->is_regridded || regrid_may_be_apart(classes->ctx, summary)) &&
-                    regrid_guard(&seen, summary) && !has_shifting_word(class, summary);
+                    regrid_guard(&seen, summary) && !has_varying_word(class, summary);
     regrid_close(&seen);
     if (is_sound) return summary;
     access_summary_free(summary);
@@ -121,6 +130,7 @@ static const struct ptx_function *known_function(struct launch_classes *classes,
 
 /* As a launch without what it stages in shared memory, where it can be seen so; or NULL. */
 static struct access_summary *analyse_unstaged(struct launch_classes *classes,
+                                               const struct launch_class *class,
                                                const struct launch_input *input)
 {
     struct arena *arena = classes->program->arena;
@@ -139,7 +149,7 @@ static struct access_summary *analyse_unstaged(struct launch_classes *classes,
     const struct regrid_seen seen = {.summaries = {staging.summary}};
     bool is_sound = summary && !summary->refusal && !summary->no_member && !summary->whole_block &&
                     unstage_is_simple(summary) && regrid_may_be_apart(classes->ctx, summary) &&
-                    regrid_guard(&seen, summary);
+                    regrid_guard(&seen, summary) && !has_varying_word(class, summary);
     staging_close(&staging);
     if (is_sound) return summary;
     access_summary_free(summary);
@@ -163,6 +173,8 @@ static bool describe(struct launch_classes *classes, const struct launch_class *
         .arguments_size = record->arguments_size,
         .pointers = pointers,
         .pointer_count = launch->pointer_count,
+        .open = class->open,
+        .open_count = class->open_count,
     };
     memcpy(input->grid, record->grid, sizeof input->grid);
     memcpy(input->block, record->block, sizeof input->block);
@@ -191,7 +203,7 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
     isl_ctx_reset_operations(classes->ctx);
     isl_ctx_set_max_operations(classes->ctx, OPERATIONS_PER_LAUNCH);
     class->summary = analyse_regridded(classes, class, &input);
-    if (!class->summary) class->summary = analyse_unstaged(classes, &input);
+    if (!class->summary) class->summary = analyse_unstaged(classes, class, &input);
     if (!class->summary) class->summary = shift_analyse(program, class, classes->ctx, &input);
     isl_ctx_set_max_operations(classes->ctx, 0);
     isl_ctx_reset_error(classes->ctx);
@@ -202,7 +214,8 @@ static void analyse(struct launch_classes *classes, struct launch_class *class)
         class->refusal = classes->too_late;
         return;
     }
-    if (class->summary && class->summary->takes_too_long) kernel->takes_too_long = class->refusal;
+    if (class->summary && class->summary->takes_too_long && !class->open_count)
+        kernel->takes_too_long = class->refusal;
     if (class->summary)
         class->no_member =
             class->summary->no_member ? class->summary->no_member : class->summary->no_whole_block;
@@ -231,8 +244,11 @@ static struct launch_class *append_class(struct launch_classes *classes, const s
     }
     struct launch_class *class = arena_alloc(arena, sizeof *class);
     if (!class) return NULL;
-    *class = (struct launch_class){
-        .id = classes->count, .kernel = launch->record->kernel, .example = launch, .like = class};
+    *class = (struct launch_class){.id = classes->count,
+                                   .kernel = launch->record->kernel,
+                                   .bucket = LAUNCH_CLASS_ALONE,
+                                   .example = launch,
+                                   .like = class};
     classes->classes[classes->count++] = class;
     return class;
 }
@@ -244,7 +260,7 @@ static struct class_bucket *find_bucket(struct launch_classes *classes, struct h
     if (bucket) return bucket;
     bucket = arena_alloc(classes->program->arena, sizeof *bucket);
     if (!bucket) return NULL;
-    bucket->key = key;
+    *bucket = (struct class_bucket){.key = key, .number = classes->bucket_count++};
     HASH_ADD(hh, classes->buckets, key, sizeof key, bucket);
     return bucket;
 }
@@ -271,7 +287,7 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     if (!bucket) return NULL;
     for (uint32_t i = 0; i < bucket->count; i++) {
         struct launch_class *class = classes->classes[bucket->classes[i]];
-        if (words_agree(classes->program, class, launch) &&
+        if (launch_class_fits(classes->program, class, launch) &&
             !program_special_launch(classes->program, class->example->record) ==
                 !program_special_launch(classes->program, launch->record))
             return class;
@@ -286,6 +302,7 @@ static struct launch_class *classify(struct launch_classes *classes, const struc
     }
     struct launch_class *class = append_class(classes, launch);
     if (!class) return NULL;
+    class->bucket = bucket->number;
     analyse(classes, class);
     find_like(classes, bucket, class);
     bucket->classes[bucket->count++] = class->id;
@@ -362,18 +379,41 @@ static struct launch_class *class_for(struct launch_classes *classes, struct spa
     return *spared;
 }
 
+/* sign: 1: one launch more of the class, -1: one less. */
+static void count_launch(struct launch_class *class, const struct program_launch *launch, int sign)
+{
+    uint64_t one = (uint64_t)sign, time = one * launch->time_ns;
+    class->launches += one;
+    if (!launch->end_ns && !launch->memop) return;
+    class->timed_launches += one;
+    class->time_ns += time;
+    class->like->alike_timed_launches += one;
+    class->like->alike_time_ns += time;
+}
+
 static bool join_class(struct launch_classes *classes, uint32_t number, struct launch_class *class)
 {
-    const struct program_launch *launch = &classes->program->launches[number];
     if (!class) return false;
     classes->of_launch[number] = class->id;
-    class->launches++;
-    if (!launch->end_ns && !launch->memop) return true;
-    class->timed_launches++;
-    class->time_ns += launch->time_ns;
-    class->like->alike_timed_launches++;
-    class->like->alike_time_ns += launch->time_ns;
+    count_launch(class, &classes->program->launches[number], 1);
     return true;
+}
+
+struct launch_class *launch_class_open(struct launch_classes *classes, uint32_t launch,
+                                       const struct access_words *open, uint32_t count)
+{
+    struct launch_class *class = append_class(classes, &classes->program->launches[launch]);
+    if (!class) return NULL;
+    class->open = open;
+    class->open_count = count;
+    analyse(classes, class);
+    return class;
+}
+
+void launch_class_move(struct launch_classes *classes, uint32_t launch, struct launch_class *class)
+{
+    count_launch(launch_class_of(classes, launch), &classes->program->launches[launch], -1);
+    join_class(classes, launch, class);
 }
 
 static bool add_to_classes(struct launch_classes *classes, struct spared_kernel *kernels,
@@ -390,22 +430,6 @@ static bool add_to_classes(struct launch_classes *classes, struct spared_kernel 
         if (watch->classes && !memops) watch->classes(watch->classes_context, classes, i + 1);
     }
     return true;
-}
-
-/* Launches of one kernel and shape, of which hardly two are alike. */
-static void find_once(struct launch_classes *classes)
-{
-    const uint32_t many = 8;
-    for (const struct class_bucket *bucket = classes->buckets; bucket; bucket = bucket->hh.next) {
-        uint64_t launches = 0;
-        for (uint32_t i = 0; i < bucket->count; i++)
-            launches += classes->classes[bucket->classes[i]]->launches;
-        if (bucket->count < many || launches > bucket->count + bucket->count / 4) continue;
-        for (uint32_t i = 0; i < bucket->count; i++) {
-            struct launch_class *class = classes->classes[bucket->classes[i]];
-            class->comes_once = class->launches == 1;
-        }
-    }
 }
 
 bool launch_classes_build(struct launch_classes *classes, struct program *program, struct deadline *deadline,
@@ -427,7 +451,6 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
     if (!add_to_classes(classes, kernels, is_between, false, watch) || !memop_shape(classes) ||
         !add_to_classes(classes, kernels, is_between, true, watch))
         return false;
-    find_once(classes);
     return true;
 }
 
@@ -478,8 +501,8 @@ static uint32_t variable_array(struct launch_classes *classes, uint32_t module, 
     return VARIABLE_ARRAYS + count;
 }
 
-static struct array_binding bind_base(struct launch_classes *classes, const struct access_base *base,
-                                      uint32_t number)
+struct array_binding launch_binding(struct launch_classes *classes, const struct access_base *base,
+                                    uint32_t number)
 {
     const struct program_launch *launch = &classes->program->launches[number];
     const struct array_binding unknown = {.array = ARRAY_RANGE_UNKNOWN, .size = INT64_MAX};
@@ -512,6 +535,6 @@ const struct array_binding *launch_bindings(struct launch_classes *classes, uint
     struct array_binding *bindings =
         arena_calloc(classes->program->arena, summary->base_count + 1, sizeof *bindings);
     for (uint32_t i = 0; bindings && i < summary->base_count; i++)
-        bindings[i] = bind_base(classes, &summary->bases[i], launch);
+        bindings[i] = launch_binding(classes, &summary->bases[i], launch);
     return bindings;
 }

@@ -12,8 +12,10 @@
 
 #include <isl/ctx.h>
 
+enum { LAUNCH_CLASS_ALONE = UINT32_MAX };
 struct launch_class {
     uint32_t id, kernel; /* kernel: number in the trace */
+    uint32_t bucket;     /* the same for launches of one kernel, shape and pointer words; or ALONE */
     const struct program_launch *example;
     struct access_summary *summary; /* NULL with a refusal */
     const char *refusal;            /* nothing may be reordered across such a launch */
@@ -27,6 +29,8 @@ struct launch_class {
     const int64_t *moved;
     const struct launch_shift *shifts; /* of the summary's input */
     uint32_t shift_count;
+    const struct access_words *open; /* bytes of the arguments that may have any value (varying.h) */
+    uint32_t open_count;
     /* Of launches that have other numbers each time, and a plan can't know those to come: a group that has such launches and
      * others, too, would be used once. */
     bool comes_once;
@@ -41,8 +45,9 @@ struct launch_classes {
     const char *too_late; /* what is said of everything that was not come to in time */
     struct launch_class **classes;
     uint32_t count, capacity;
-    struct grids *grids;              /* NULL: launches are seen as they are */
-    struct class_bucket *buckets;     /* uthash: by kernel, shape and pointer words */
+    struct grids *grids;          /* NULL: launches are seen as they are */
+    struct class_bucket *buckets; /* uthash: by kernel, shape and pointer words */
+    uint32_t bucket_count;
     uint32_t *of_launch;              /* launch -> class */
     struct written_function *written; /* functions that were made for launches */
     struct class_variable *variables; /* of modules that some launch uses: their arrays' numbers */
@@ -67,9 +72,21 @@ bool launch_classes_build(struct launch_classes *classes, struct program *progra
 /* For a process that looks ahead, while the others are not classed yet: the program ends behind so many launches, and its sets and
  * copies are refused. False when memory is out. */
 bool launch_classes_cut(struct launch_classes *classes, uint32_t launches);
+/* The launch has the words, contents and shifts that the class was analysed for. */
+bool launch_class_fits(struct program *program, const struct launch_class *class,
+                       const struct program_launch *launch);
+/* A class, still without launches, of those that are as this one but for these bytes, which may have any value. NULL when memory
+ * is out. */
+struct launch_class *launch_class_open(struct launch_classes *classes, uint32_t launch,
+                                       const struct access_words *open, uint32_t count);
+/* The launch is of that class from now on. */
+void launch_class_move(struct launch_classes *classes, uint32_t launch, struct launch_class *class);
 void launch_classes_free(struct launch_classes *classes);
 /* Mean device time of one launch of this class or those alike, or 0 when the trace has none. */
 uint64_t launch_class_time(const struct launch_class *class);
+/* Where a base of its class's summary points in this launch. */
+struct array_binding launch_binding(struct launch_classes *classes, const struct access_base *base,
+                                    uint32_t launch);
 /* Where the bases of a launch point; one binding a base of the class's summary, in the program's arena. */
 const struct array_binding *launch_bindings(struct launch_classes *classes, uint32_t launch);
 

@@ -10,6 +10,7 @@ planner_sources = \
 	fuser/planner/grids.c fuser/planner/grids.h \
 	fuser/planner/guards.c fuser/planner/guards.h \
 	fuser/planner/launch_class.c fuser/planner/launch_class.h \
+	fuser/planner/varying.c fuser/planner/varying.h \
 	fuser/planner/dead_stores.c fuser/planner/dead_stores.h \
 	fuser/planner/deferred.c fuser/planner/deferred.h fuser/planner/deferred_prefix.c fuser/planner/overwrites.c fuser/planner/overwrites.h \
 	fuser/planner/memop.c fuser/planner/memop.h \

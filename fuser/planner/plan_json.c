@@ -37,7 +37,7 @@ static const char *first_reason(const struct search *search, uint32_t kernel, bo
     for (uint32_t i = 0; i < search->classes->count; i++) {
         const struct launch_class *class = search->classes->classes[i];
         const char *reason = !refusal ? class->no_member : class->is_spared ? NULL : class->refusal;
-        if (class->kernel == kernel && reason) return reason;
+        if (class->kernel == kernel && class->launches && reason) return reason;
     }
     return NULL;
 }
@@ -272,6 +272,12 @@ static json_t *guards_json(struct search *search, const struct search_group *pla
                                                 "bytes %u to %u of the arguments of step %u are as recorded",
                                                 summary->words[w].offset,
                                                 summary->words[w].offset + summary->words[w].size - 1, s)));
+        const struct launch_class *class = search_class(search, planned->launches[s]);
+        for (uint32_t w = 0; w < class->open_count; w++)
+            json_array_append_new(
+                texts, json_string(arena_printf(
+                           search->arena, "bytes %u to %u of the arguments of step %u may be any",
+                           class->open[w].offset, class->open[w].offset + class->open[w].size - 1, s)));
         for (uint32_t c = 0; c < conditions->steps[s].check_count; c++)
             json_array_append_new(texts,
                                   json_string(guards_text(search, planned, &conditions->steps[s].checks[c])));

@@ -7,6 +7,7 @@
 #include "fuser/planner/early.h"
 #include "fuser/planner/plan_folder.h"
 #include "fuser/planner/plan_write.h"
+#include "fuser/planner/varying.h"
 
 #include <isl/ctx.h>
 #include <isl/options.h>
@@ -63,7 +64,7 @@ static bool plan_program(const struct planner_options *options, struct program *
     early_open(&early, options);
     const struct launch_watch watch = {options->progress, early_look, options->context, &early};
     bool planned = names && launch_classes_build(&classes, program, deadline, &watch) &&
-                   pairs_open(&pairs, &classes, options);
+                   varying_find(&classes) && pairs_open(&pairs, &classes, options);
     early_end(&early);
     planned = planned && search_run(&search, options, &pairs) && deferred_choose(&search) &&
               (json = plan_json(&search, names, summary));

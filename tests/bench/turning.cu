@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A ring buffer: each step updates some arrays alike, and takes the next piece of a ring, which begins somewhere else each
- * time and wraps around. With --turns its numbers come again. */
+ * time and wraps around. With --turns its numbers come again; with --gaps the beginning also tells which elements are taken. */
 #include "bench/bench.h"
 
 enum { ARRAYS = 4, STRIDE = 977 };
 static int n = 512, total = 5003;
-static long turns;
+static long turns, gaps;
 static float *ring, *piece, *forcing, *arrays[ARRAYS];
 
 __global__ void mirror(int n, const float *piece, float *forcing)
@@ -26,13 +26,19 @@ __global__ void take(int n, const float *ring, int first, int total, float *piec
     if (i < n) piece[i] = ring[(first + i) % total];
 }
 
+__global__ void take_some(int n, const float *ring, int first, int total, float *piece)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && (first + i) % 5) piece[i] = ring[(first + i) % total];
+}
+
 static void step(void *context, long number)
 {
     int first = (int)((turns ? number % turns : number) * STRIDE % total);
     (void)context;
     mirror<<<n / 128, 128>>>(n, piece, forcing);
     for (float *array : arrays) update<<<n / 128, 128>>>(n, array, forcing);
-    take<<<n / 128, 128>>>(n, ring, first, total, piece);
+    (gaps ? take_some : take)<<<n / 128, 128>>>(n, ring, first, total, piece);
 }
 
 static float *filled(int count, float unit)
@@ -50,6 +56,7 @@ int main(int argc, char **argv)
     struct bench bench = {NULL, 12, 1, NULL, 0, 0};
     const struct option own[] = {
         {"turns", &turns, NULL, NULL, "steps until the numbers come again; 0: never"},
+        {"gaps", &gaps, NULL, NULL, "1: every fifth element of the ring is left out"},
         {NULL, NULL, NULL, NULL, NULL},
     };
     bench_options(&bench, argc, argv, "Updates, and pieces of a ring.", own);

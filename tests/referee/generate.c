@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program by lot. It has rounds: what is recorded is two rounds of one sequence with other data; what is
+ * A program by lot. It has rounds: what is recorded is two rounds, or twelve, of one sequence with other data; what is
  * only replayed is the sequence again, and variants of it: other scalars, arrays, shapes, order. */
 #include "tests/referee/generate.h"
 
@@ -226,8 +226,10 @@ static void draw_rounds(struct generator *generator)
     sequence_draw(generator, sequence);
     contents_agree(generator, sequence, 0);
     say_sequence(generator, sequence);
-    vary_data(generator, sequence);
-    say_sequence(generator, sequence);
+    for (uint32_t round = 0, rounds = generator->theme.has_rings ? 11 : 1; round < rounds; round++) {
+        vary_data(generator, sequence);
+        say_sequence(generator, sequence);
+    }
     say(generator, "replay\n");
     generator->is_replayed = true;
     say_sequence(generator, sequence);

@@ -27,6 +27,7 @@ enum kernel_map {                     /* element that an access touches */
                   MAP_SPLIT,          /* i / c * (c + d) + i % c */
                   MAP_MODULO,         /* i % c */
                   MAP_WRAP,           /* (i + c) % n */
+                  MAP_RING,           /* (i + o) % n */
                   MAP_UPWIND,         /* i + (v > 1 ? c : d), where v is a value and d is `other` */
                   MAP_CLAMP,          /* min(max(i + c, 0), n - 1) */
                   MAP_CONSTANT,       /* c */
@@ -211,7 +212,9 @@ struct kernel_theme {
     bool has_events;        /* between steps one is recorded, in place of a wait */
     uint32_t
         levels_of; /* slots of scenes, a bit each, whose elements lie by a number of the round further on */
-    char extra;    /* 0, or the letter of one more kernel, F or K, between the others, and which one it is */
+    bool
+        has_rings; /* which wrap around, so that the number does more than shift; then many rounds are recorded */
+    char extra; /* 0, or the letter of one more kernel, F or K, between the others, and which one it is */
     uint32_t extra_index;
 };
 enum { KERNEL_HIDDEN_MOST = 2 /* of the pointers of one kernel */, KERNEL_ENTRIES = 32 /* of q and z */ };

@@ -38,6 +38,7 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
         [MAP_SPLIT] = "i / %d * %d + i %% %d",
         [MAP_MODULO] = "i %% %d",
         [MAP_WRAP] = "(i + %d) %% n",
+        [MAP_RING] = "(i + o) %% n",
         [MAP_CLAMP] = "min(max((int)i + (%d), 0), n - 1)",
         [MAP_CONSTANT] = "%d",
         [MAP_XOR] = "i ^ %d",

@@ -89,6 +89,8 @@ static int64_t line_element(const struct kernel_access *access, const struct ker
         return i % c;
     case MAP_WRAP:
         return (i + c) % n;
+    case MAP_RING:
+        return (i + numbers->o) % n;
     case MAP_CLAMP:
         return clamp(i + c, 0, n - 1);
     case MAP_CELL: {

@@ -356,6 +356,7 @@ void kernel_draw_scene(struct random *random, struct kernel_theme *theme)
     theme->border = random_of(random, 1, 1, 1, 2, 3);
     if (!theme->has_loops && !theme->is_unseen && random_chance(random, 20))
         theme->levels_of = (uint32_t)random_of(random, -1, -1, 2, 7, 9, 1, 6);
+    theme->has_rings = theme->levels_of && random_chance(random, 40);
     theme->turn = random_below(random, KERNEL_SLOTS);
     while (theme->scene_length < KERNEL_SCENE_MOST && scene->kernels[theme->scene_length])
         theme->scene_length++;
@@ -538,7 +539,7 @@ static void choose_element(struct writer *writer, struct kernel_access *access, 
     default:
         access->map = MAP_OWN;
         if (!is_plane && !writer->kernel->limit && slot < 32 && writer->theme->levels_of >> slot & 1)
-            access->map = MAP_OFFSET;
+            access->map = writer->theme->has_rings ? MAP_RING : MAP_OFFSET;
     }
 }
 

@@ -21,7 +21,8 @@ static void vary_level(struct generator *generator, struct sequence *sequence)
 
 void vary_data(struct generator *generator, struct sequence *sequence)
 {
-    if (generator->theme.levels_of && random_chance(&generator->random, 85)) vary_level(generator, sequence);
+    if (generator->theme.levels_of && (generator->theme.has_rings || random_chance(&generator->random, 85)))
+        vary_level(generator, sequence);
     for (uint32_t i = 0; i < sequence->count; i++) {
         struct item *item = &sequence->items[i];
         item->seed += 17;
