@@ -79,7 +79,7 @@ static bool find_remainder(__isl_keep isl_aff *value, isl_aff **remainder, int64
             take_value(isl_val_copy(by), 1, divisor) && *divisor > 1 && *divisor <= REMAINDERS_MOST;
         *remainder = isl_aff_mod_val(isl_aff_scale_val(quotient, isl_val_copy(by)), by);
         if (is_small && *remainder) return true;
-        isl_aff_free(*remainder);
+        *remainder = isl_aff_free(*remainder);
     }
     return false;
 }

@@ -104,8 +104,8 @@ static uint32_t open_words(struct finding *finding, uint32_t bucket, const struc
         const struct access_words *words = &class->summary->words[w];
         for (uint32_t at = words->offset / WORD_BYTES * WORD_BYTES; at < words->offset + words->size;
              at += WORD_BYTES)
-            if (at + WORD_BYTES <= size && !is_pointer(class->example, at) &&
-                is_new_each_time(finding, bucket, at, room))
+            if ((!count || open[count - 1].offset < at) && at + WORD_BYTES <= size &&
+                !is_pointer(class->example, at) && is_new_each_time(finding, bucket, at, room))
                 open[count++] = (struct access_words){at, WORD_BYTES};
     }
     free(room);
