@@ -43,6 +43,7 @@ libfuser_la_SOURCES += \
 	fuser/access/affine.c \
 	fuser/access/analysis.h \
 	fuser/access/array_range.c fuser/access/array_range.h \
+	fuser/access/pieces.c fuser/access/pieces.h \
 	fuser/access/array_rows.c fuser/access/array_rows.h \
 	fuser/access/bases.c \
 	fuser/access/binding.h \

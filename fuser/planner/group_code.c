@@ -3,6 +3,7 @@
 #include "fuser/planner/group_code.h"
 
 #include "common/symbol.h"
+#include "fuser/access/pieces.h"
 #include "fuser/planner/exactness.h"
 #include "fuser/planner/profit.h"
 
@@ -49,16 +50,17 @@ const char *group_code_name(struct search *search, const struct search_group *pl
     return name;
 }
 
-/* Pointers of members that point to one byte are passed once; guards make sure that they do. */
-static uint32_t find_aliases(const struct search_group *planned, struct codegen_alias *aliases)
+/* Pointers of members that point to one byte are passed once; guards make sure that they do. Of members pieces are arrays. */
+static uint32_t find_aliases(const struct search_group *planned, const struct bound_launch *members,
+                             struct codegen_alias *aliases)
 {
     uint32_t count = 0;
     for (uint32_t m = 1; m < planned->member_count; m++) {
-        const struct bound_launch *bound = &planned->bound[m];
+        const struct bound_launch *bound = &members[m];
         for (uint32_t b = 0; b < bound->summary->base_count; b++) {
             bool found = !access_has_word(&bound->summary->bases[b]);
             for (uint32_t n = 0; n < m && !found; n++) {
-                const struct bound_launch *other = &planned->bound[n];
+                const struct bound_launch *other = &members[n];
                 for (uint32_t c = 0; c < other->summary->base_count && !found; c++) {
                     if (!access_has_word(&other->summary->bases[c])) continue;
                     if (other->bindings[c].array != bound->bindings[b].array) continue;
@@ -147,7 +149,10 @@ void group_code_compile_form(struct search *search, struct search_group *planned
     struct codegen_alias *aliases = arena_calloc(search->arena, bases + 1, sizeof *aliases);
     struct codegen_reference *references =
         arena_calloc(search->arena, planned->member_count + 1, sizeof *references);
-    if (!aliases || !references || !find_exactness(search, planned, references)) {
+    struct bound_launch *members = arena_calloc(search->arena, planned->member_count + 1, sizeof *members);
+    if (members) memcpy(members, planned->bound, planned->member_count * sizeof *members);
+    if (!aliases || !references || !members || !pieces_part(search->arena, members, planned->member_count) ||
+        !find_exactness(search, planned, references)) {
         code->error = "out of memory";
         return;
     }
@@ -157,7 +162,7 @@ void group_code_compile_form(struct search *search, struct search_group *planned
         .name = name,
         .sm = device->compute_major * 10 + device->compute_minor,
         .aliases = aliases,
-        .alias_count = find_aliases(planned, aliases),
+        .alias_count = find_aliases(planned, members, aliases),
         .references = references,
         .compiler = search->program->compiler,
     };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Guards from bindings: pointers into one recorded allocation keep their distances; arrays that were apart,
+ * Guards from bindings: pointers into one piece of a recorded allocation keep their distances; pieces and arrays that were apart,
  * one of them written, stay apart; every array lies in a tracked allocation; launches that share a variable
  * use one instance of its module. How far every step reaches from its pointers is known, or it
  * goes anywhere in an allocation (roams), to whose beginning the pointer leads. That is then apart from all that is
  * written, and where it is written itself from all else. */
 #include "fuser/planner/guards.h"
 
+#include "fuser/access/pieces.h"
 #include "fuser/planner/contents.h"
 #include "fuser/planner/redirect.h"
 #include "fuser/planner/shift.h"
@@ -21,7 +22,8 @@ struct pointer { /* one base of one step */
     enum guard_memory memory;
 };
 
-struct array_use { /* all pointers into one allocation; ranges are relative to the first one */
+struct
+    array_use { /* all pointers into one piece of an allocation (pieces.h); ranges are relative to the first one */
     const struct pointer *first;
     int64_t from, to; /* hull of the accesses */
     int64_t low,
@@ -35,6 +37,7 @@ struct making {
     struct group_conditions *conditions;
     struct pointer *pointers;
     uint32_t pointer_count;
+    struct bound_launch *bound; /* the steps; pieces are arrays */
     struct array_use *arrays;
     uint32_t array_count, checks_capacity;
 };
@@ -54,7 +57,7 @@ static bool is_sum(const struct access_summary *summary, const struct access_bas
 static void collect_pointers(struct making *making)
 {
     for (uint32_t s = 0; s < making->group->step_count; s++) {
-        struct bound_launch bound = pairs_launch(making->search->pairs, making->group->launches[s]);
+        struct bound_launch bound = making->bound[s];
         for (uint32_t b = 0; b < bound.summary->base_count; b++) {
             const struct access_base *base = &bound.summary->bases[b];
             const struct array_binding *binding = &bound.bindings[b];
@@ -312,7 +315,11 @@ struct group_conditions *guards_make(struct search *search, const struct search_
     making.conditions = arena_calloc(arena, 1, sizeof *making.conditions);
     making.pointers = arena_calloc(arena, bases + 1, sizeof *making.pointers);
     making.arrays = arena_calloc(arena, bases + 1, sizeof *making.arrays);
-    if (!making.conditions || !making.pointers || !making.arrays) return NULL;
+    making.bound = arena_calloc(arena, group->step_count, sizeof *making.bound);
+    if (!making.conditions || !making.pointers || !making.arrays || !making.bound) return NULL;
+    for (uint32_t s = 0; s < group->step_count; s++)
+        making.bound[s] = pairs_launch(search->pairs, group->launches[s]);
+    if (!pieces_part(arena, making.bound, group->step_count)) return NULL;
     making.conditions->steps = arena_calloc(arena, group->step_count, sizeof *making.conditions->steps);
     making.conditions->effects = arena_calloc(arena, 2 * bases + 1, sizeof *making.conditions->effects);
     making.conditions->boxes =

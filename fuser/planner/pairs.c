@@ -3,6 +3,8 @@
  * (numbered by first appearance), offset from the first base in that array, array size and kind. */
 #include "fuser/planner/pairs.h"
 
+#include "fuser/access/pieces.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -89,13 +91,14 @@ static void key_add(struct key_words *key, uint64_t word)
     key->words[key->count++] = word;
 }
 
-static void key_add_binding(struct key_words *key, const struct array_binding *binding, int64_t moved,
-                            struct seen_array *seen, uint32_t *seen_count)
+/* array: number of the array or of the piece. */
+static void key_add_binding(struct key_words *key, const struct array_binding *binding, uint32_t array,
+                            int64_t moved, struct seen_array *seen, uint32_t *seen_count)
 {
     uint32_t number = 0;
     int64_t offset = binding->offset + moved;
-    while (number < *seen_count && seen[number].array != binding->array) number++;
-    if (number == *seen_count) seen[(*seen_count)++] = (struct seen_array){binding->array, offset};
+    while (number < *seen_count && seen[number].array != array) number++;
+    if (number == *seen_count) seen[(*seen_count)++] = (struct seen_array){array, offset};
     key_add(key, number);
     key_add(key, (uint64_t)(offset - seen[number].offset));
     key_add(key, (uint64_t)binding->size);
@@ -103,31 +106,42 @@ static void key_add_binding(struct key_words *key, const struct array_binding *b
     key_add(key, binding->is_private);
 }
 
+/* Bound launches of classes that are not refused, and how many bases they have. */
+static uint32_t bind_all(struct pairs *pairs, const uint32_t *launches, uint32_t count,
+                         struct bound_launch *bound)
+{
+    uint32_t bases = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (launch_class_of(pairs->classes, launches[i])->refusal) continue;
+        bound[i] = pairs_launch(pairs, launches[i]);
+        if (!bound[i].bindings) return UINT32_MAX;
+        bases += bound[i].summary->base_count;
+    }
+    return bases;
+}
+
 /* by_like: by the classes that those of the launches are like. */
 static bool find_key(struct pairs *pairs, const uint32_t *launches, uint32_t count, bool by_like,
                      struct hash128 *result)
 {
     struct key_words key = {0};
-    uint32_t bases = 0, seen_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct launch_class *class = launch_class_of(pairs->classes, launches[i]);
-        bases += class->refusal ? 0 : class->summary->base_count;
-    }
-    struct seen_array *seen = calloc(bases + 1, sizeof *seen);
-    key.failed = !seen;
+    struct bound_launch *bound = calloc(count + 1, sizeof *bound);
+    uint32_t bases = bound ? bind_all(pairs, launches, count, bound) : UINT32_MAX, seen_count = 0, at = 0;
+    struct seen_array *seen = bases < UINT32_MAX ? calloc(bases + 1, sizeof *seen) : NULL;
+    uint32_t *numbers = seen ? calloc(bases + 1, sizeof *numbers) : NULL;
+    key.failed = !numbers || !pieces_number(bound, count, numbers);
     for (uint32_t i = 0; i < count && !key.failed; i++) {
         const struct launch_class *class = launch_class_of(pairs->classes, launches[i]);
         key_add(&key, by_like ? class->like->id : class->id);
-        if (class->refusal) continue;
-        struct bound_launch bound = pairs_launch(pairs, launches[i]);
-        key.failed |= !bound.bindings;
-        for (uint32_t b = 0; !key.failed && b < bound.summary->base_count; b++)
-            key_add_binding(&key, &bound.bindings[b], by_like && class->moved ? class->moved[b] : 0, seen,
-                            &seen_count);
+        for (uint32_t b = 0; bound[i].summary && b < bound[i].summary->base_count; b++)
+            key_add_binding(&key, &bound[i].bindings[b], numbers[at++],
+                            by_like && class->moved ? class->moved[b] : 0, seen, &seen_count);
     }
     if (!key.failed) *result = hash_bytes(key.words, key.count * sizeof *key.words);
     free(key.words);
+    free(numbers);
     free(seen);
+    free(bound);
     return !key.failed;
 }
 
@@ -240,8 +254,13 @@ struct group *pairs_group(struct pairs *pairs, const uint32_t *launches, const s
     if (form != PAIRS_ANY_FORM) key = pairs_question_key(key, form);
     HASH_FIND(hh, pairs->groups, &key, sizeof key, entry);
     if (entry) return entry->group;
+    struct arena *arena = pairs->classes->program->arena;
+    struct bound_launch *parted = arena_calloc(arena, count + 1, sizeof *parted);
+    if (!parted) return NULL;
+    memcpy(parted, bound, count * sizeof *parted);
+    if (!pieces_part(arena, parted, count)) return NULL;
     entry = calloc(1, sizeof *entry);
-    struct group *group = entry ? decide_in_time(pairs, bound, count, form) : NULL;
+    struct group *group = entry ? decide_in_time(pairs, parted, count, form) : NULL;
     if (!group) {
         free(entry);
         return NULL;

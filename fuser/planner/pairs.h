@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Pairwise summaries, computed once: conflicts between two launches depend only on their classes and on how
- * their pointers relate (which are in one allocation, and how far apart). The same canonical text names a
- * slice of launches. */
+ * their pointers relate (which are in one piece of an allocation, and how far apart: pieces.h). The same canonical text names
+ * a slice of launches. */
 #ifndef KFUSE_FUSER_PLANNER_PAIRS_H
 #define KFUSE_FUSER_PLANNER_PAIRS_H
 

@@ -232,11 +232,14 @@ static json_t *stale_json(const struct search *search, const struct search_group
     for (uint32_t i = 0; stale && i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
         if (!range->is_stale) continue;
+        struct array_range at =
+            array_range_behind(&planned->bound[range->range.writer], range->argument_offset, range->from,
+                               range->range.to - range->range.from);
         json_array_append_new(
-            texts, json_string(arena_printf(
-                       search->arena, "array %u, %lld bytes from byte %lld on: members 0x%x make it again",
-                       range->range.array, (long long)(range->range.to - range->range.from),
-                       (long long)range->range.from, stale->rematerialisation)));
+            texts,
+            json_string(arena_printf(
+                search->arena, "array %u, %lld bytes from byte %lld on: members 0x%x make it again", at.array,
+                (long long)(at.to - at.from), (long long)at.from, stale->rematerialisation)));
     }
     return texts;
 }

@@ -189,7 +189,7 @@ static void test_two_arrays(void **state)
     clear(&planned);
 }
 
-/* Two halves of one allocation stay as far apart as they were. */
+/* Two halves of one allocation stay apart, as two arrays do; parts that overlap stay as far from each other as they were. */
 static void test_parts_of_an_array(void **state)
 {
     struct planned planned;
@@ -198,12 +198,25 @@ static void test_parts_of_an_array(void **state)
     const uint32_t n = WRITTEN_N;
     assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES, 2.0f, n)));
     assert_true(matches(&planned, TRIED(B + 16, 0.5f, n), TRIED(B + 16 + BYTES, 2.0f, n)));
-    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES + 4, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES + 4, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(A + BYTES, 0.5f, n), TRIED(A, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(B + 4, 2.0f, n)));
     assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A + 4, 0.5f, n), TRIED(A, 2.0f, n)));
     assert_false(matches(&planned, TRIED(A + ARRAY - BYTES, 0.5f, n), TRIED(A + ARRAY, 2.0f, n)));
+    assert_int_equal(count_of(&planned, PLAN_WRITES), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(planned.conditions->effects[i].from, 0);
+        assert_int_equal(planned.conditions->effects[i].to, BYTES);
+    }
+    clear(&planned);
+    plan_pair(&planned, A, A + BYTES - 4);
+    assert_true(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 4, 2.0f, n)));
+    assert_true(matches(&planned, TRIED(B + 16, 0.5f, n), TRIED(B + 16 + BYTES - 4, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES, 2.0f, n)));
+    assert_false(matches(&planned, TRIED(A, 0.5f, n), TRIED(A + BYTES - 8, 2.0f, n)));
     assert_int_equal(count_of(&planned, PLAN_WRITES), 1);
-    assert_int_equal(planned.conditions->effects[0].from, 0);
-    assert_int_equal(planned.conditions->effects[0].to, 2 * BYTES);
+    assert_int_equal(planned.conditions->effects[0].to, 2 * BYTES - 4);
     clear(&planned);
 }
 
