@@ -28,6 +28,7 @@ libfuser_la_SOURCES += \
 	fuser/kernel/order.c fuser/kernel/order.h \
 	fuser/kernel/places.c fuser/kernel/places.h \
 	fuser/kernel/plain.c fuser/kernel/plain.h \
+	fuser/kernel/chosen_arrays.c fuser/kernel/chosen_arrays.h \
 	fuser/kernel/chosen_loads.c fuser/kernel/chosen_loads.h \
 	fuser/kernel/pointer_use.c fuser/kernel/pointer_use.h \
 	fuser/kernel/from_data.c fuser/kernel/from_data.h \

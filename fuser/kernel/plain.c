@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rewrites loads in place; what holds an address follows from places.h. */
 #include "fuser/kernel/plain.h"
+#include "fuser/kernel/chosen_arrays.h"
 #include "fuser/kernel/chosen_loads.h"
 #include "fuser/kernel/inline.h"
 #include "fuser/kernel/places.h"
@@ -523,7 +524,8 @@ const struct ptx_function *plain_parameters(struct arena *arena, const struct pt
 
 const struct ptx_function *plain_function(struct arena *arena, const struct ptx_function *function)
 {
-    return chosen_loads_split(arena, plain_parameters(arena, inline_calls(arena, function)));
+    const struct ptx_function *plain = plain_parameters(arena, inline_calls(arena, function));
+    return chosen_loads_split(arena, chosen_arrays_split(arena, plain));
 }
 
 /* Each instruction keeps its text; what is new has another one's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A kernel in the form that all later parts see: calls are replaced by what they call (inline.h), parameters are read
- * by name, and loads whose address data choose are two (chosen_loads.h).
+ * by name, accesses whose array threads choose are several (chosen_arrays.h), and loads whose address data choose are two
+ * (chosen_loads.h).
  *
  * Kernels that take a struct or closure by value read it through its address (`mov.b64 %rd1, f_param_0;
  * ld.param.f64 %fd1, [%rd1+16]`), through a generic address (`cvta.param`), or through a copy in local memory. Where
