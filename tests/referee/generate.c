@@ -78,6 +78,7 @@ static void draw_theme(struct generator *generator)
     struct random own = {random->state ^ 0x7feb352du};
     theme->has_constants = random_chance(&own, 35);
     theme->has_upwind = random_chance(&own, 30);
+    theme->has_choices = random_chance(&own, 15);
 }
 
 /* Many programs have one allocation for most of their arrays. */

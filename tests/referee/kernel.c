@@ -38,6 +38,31 @@ static void make_upwind(struct writer *writer, struct kernel_access *access)
             (struct kernel_access){.pointer = access->pointer, .map = MAP_OWN};
 }
 
+/* Even elements of this pointer, odd ones of another. */
+static void make_choice(struct writer *writer, struct kernel_access *access)
+{
+    struct kernel *kernel = writer->kernel;
+    const struct kernel_pointer *own = &kernel->pointers[access->pointer];
+    if (!writer->theme->has_choices || kernel->access_count == KERNEL_ACCESSES ||
+        access->guard != GUARD_NONE || access->trips || access->is_in_loop || access->is_volatile ||
+        access->is_handed || own->variable || kernel_is_vector(writer, access) ||
+        (access->map != MAP_OWN && access->map != MAP_SHIFT) || kernel->sight ||
+        random_chance(writer->random, 40))
+        return;
+    for (uint32_t p = 0; p < kernel->pointer_count; p++) {
+        if (p == access->pointer || kernel->pointers[p].variable || kernel->pointers[p].type != own->type)
+            continue;
+        access->guard = GUARD_EVEN;
+        struct kernel_access odd = *access;
+        odd.pointer = p;
+        odd.guard = GUARD_ODD;
+        access->twin = p + 1;
+        kernel->accesses[kernel->access_count++] = odd;
+        if (access->is_write) writer->is_written[p] = true;
+        return;
+    }
+}
+
 void kernel_write_load(struct writer *writer, struct kernel_access *access)
 {
     const char *type = kernel_value_type(writer);
@@ -48,6 +73,7 @@ void kernel_write_load(struct writer *writer, struct kernel_access *access)
     if (is_nested) kernel_say(writer, "if (in) ");
     if (access->guard == GUARD_DATA && !value) access->guard = GUARD_NONE;
     if (writer->theme->has_upwind && access->map == MAP_SHIFT) make_upwind(writer, access);
+    make_choice(writer, access);
     access->is_volatile |= writer->kernel->sight == SIGHT_VOLATILE && !kernel_is_vector(writer, access);
     bool is_called =
         writer->kernel->sight == SIGHT_CALL && !access->is_volatile && !kernel_is_vector(writer, access);
@@ -177,9 +203,10 @@ static const char *storing_function(const struct writer *writer, const struct ke
     return writer->theme->has_calls && random_chance(writer->random, 30) ? "put" : NULL;
 }
 
-void kernel_write_store(struct writer *writer, const struct kernel_access *access)
+void kernel_write_store(struct writer *writer, struct kernel_access *access)
 {
     if (!access) return;
+    make_choice(writer, access);
     writer->is_written[access->pointer] = true;
     uint32_t value = random_chance(writer->random, writer->kernel->scene  ? 100
                                                    : writer->kernel->role ? 95

@@ -142,6 +142,8 @@ struct kernel_access {
     bool is_by_element;  /* likewise: which the element itself decides, in place of a value */
     bool is_in_loop;     /* in one with others: kernel_loop.c */
     bool is_write, is_atomic, is_volatile;
+    uint32_t
+        twin; /* one more than the pointer that odd elements take in place of this one, or 0; they have an access of their own */
     bool is_handed; /* reads what the first warp writes, behind a barrier, to the same array */
 };
 struct kernel {
@@ -202,6 +204,7 @@ struct kernel_theme {
     char value;
     bool has_tables;        /* the program has t and c */
     bool has_calls;         /* it has kernel_called */
+    bool has_choices;       /* accesses whose pointer threads choose */
     bool has_upwind;        /* loads beside the own element go by a value where to */
     bool has_constants;     /* it has u and b: kernel_constant.c */
     uint32_t unseen;        /* percent of the kernels outside of scenes that hide something */

@@ -82,6 +82,9 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
     if (access->is_volatile)
         kernel_say(writer, "((volatile %s *)p%u)[", writer->kernel->pointers[access->pointer].type->name,
                    access->pointer);
+    else if (access->twin)
+        kernel_say(writer, "(%s %% 2 == 0 ? p%u : p%u)[", writer->kernel->shape == KERNEL_PLANE ? "x" : "i",
+                   access->pointer, access->twin - 1);
     else
         kernel_say(writer, "p%u[", access->pointer);
     if (access->map == MAP_UPWIND) {
@@ -124,6 +127,7 @@ void kernel_write_element(struct writer *writer, const struct kernel_access *acc
 void kernel_write_guard(struct writer *writer, const struct kernel_access *access)
 {
     const char *i = writer->kernel->shape == KERNEL_PLANE ? "x" : "i";
+    if (access->twin) return;
     switch (access->guard) {
     case GUARD_INNER:
         kernel_say(writer, "if (%s > 0 && %s + 1 < n) ", i, i);

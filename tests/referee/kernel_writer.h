@@ -44,7 +44,7 @@ void kernel_draw_constants(struct writer *writer, struct kernel_access *access);
 void kernel_write_load(struct writer *writer, struct kernel_access *access);
 void kernel_write_compute(struct writer *writer);
 void kernel_write_inline(struct writer *writer);
-void kernel_write_store(struct writer *writer, const struct kernel_access *access);
+void kernel_write_store(struct writer *writer, struct kernel_access *access);
 const char *kernel_stored(const struct writer *writer, uint32_t pointer);
 void kernel_write_atomic(struct writer *writer);
 
