@@ -263,6 +263,38 @@ static bool sticks_out(const struct touch *inner, const struct touch *outer)
     return is_known && (inner->from < outer->from || inner->to > outer->to);
 }
 
+/* Sets the flag where a coefficient is large. */
+static isl_stat look_for_large(__isl_take isl_constraint *constraint, void *is_large)
+{
+    const int64_t large = INT64_C(1) << 36;
+    const enum isl_dim_type types[] = {isl_dim_in, isl_dim_out, isl_dim_div};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int d = 0; d < isl_constraint_dim(constraint, types[t]); d++) {
+            isl_val *factor = isl_val_abs(isl_constraint_get_coefficient_val(constraint, types[t], d));
+            if (isl_val_cmp_si(factor, large) > 0) *(bool *)is_large = true;
+            isl_val_free(factor);
+        }
+    isl_constraint_free(constraint);
+    return isl_stat_ok;
+}
+
+static isl_stat look_into(__isl_take isl_basic_map *piece, void *is_large)
+{
+    isl_stat done = isl_basic_map_foreach_constraint(piece, look_for_large, is_large);
+    isl_basic_map_free(piece);
+    return done;
+}
+
+/* What isl does with large numbers takes a hundred times as long, operation for operation, and seldom ends. */
+static void hurry(struct memo *memo, __isl_keep isl_map *a, __isl_keep isl_map *b)
+{
+    enum { FEW_OPERATIONS = 5000 };
+    bool is_large = false;
+    if (isl_map_foreach_basic_map(a, look_into, &is_large) == isl_stat_ok &&
+        isl_map_foreach_basic_map(b, look_into, &is_large) == isl_stat_ok && is_large)
+        isl_ctx_set_max_operations(memo->ctx, FEW_OPERATIONS);
+}
+
 bool overlap_covers(struct memo *memo, const struct touch *outer, const struct touch *inner)
 {
     enum { COVERS = 1, STICKS_OUT, GIVEN_UP };
@@ -273,6 +305,7 @@ bool overlap_covers(struct memo *memo, const struct touch *outer, const struct t
     if (!quota_ask(&quota, memo->ctx)) return false;
     uint32_t answer = is_known ? memo_value(memo, &question) : 0;
     if (!answer) {
+        hurry(memo, inner->bytes, outer->bytes);
         isl_bool is_subset = isl_map_is_subset(inner->bytes, outer->bytes);
         answer = is_subset < 0 ? GIVEN_UP : is_subset ? COVERS : STICKS_OUT;
         if (is_known) memo_keep_value(memo, &question, answer);
