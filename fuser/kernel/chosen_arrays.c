@@ -88,7 +88,7 @@ static int number_of(struct choosing *choosing, uint32_t load)
     return (int)choosing->load_count++;
 }
 
-/* Two ways to a join, none of them around a loop. */
+/* Ways that meet, none of them around a loop. */
 static bool is_join(const struct choosing *choosing, const struct ssa_value *phi)
 {
     const struct dominators *dominators = choosing->ssa->dominators;
@@ -271,7 +271,7 @@ static struct ptx_operand tell_which(struct choosing *choosing, uint32_t value)
             operands[way] =
                 tell_which(choosing, ssa_use(ssa, definition->instruction, instruction->operands[way].reg));
         operands[3] = instruction->operands[3];
-        /* before it: the condition may be in the register that it writes no more than the numbers are */
+        /* before it, as what it writes may be what it reads */
         insert_new(choosing, definition->instruction, false, PTX_OP_SELP, operands, 4);
         return of_register(which);
     }
@@ -415,42 +415,30 @@ static void copy_access(struct choosing *choosing, uint32_t at)
     choosing->is_replaced[at] = true;
 }
 
-/* The numbers' predicates and the arrays' addresses, where the value is there. */
-static void begin_arrays(struct choosing *choosing, uint32_t value, struct ptx_operand which)
-{
-    const struct ssa_value *definition = &choosing->ssa->values[value];
-    const struct ptx_instruction *instructions = choosing->function->instructions;
-    bool is_phi = definition->kind == SSA_PHI;
-    uint32_t at =
-        is_phi ? choosing->ssa->dominators->cfg->blocks[definition->block].first : definition->instruction;
-    for (uint32_t i = 0; i < choosing->load_count; i++) {
-        const struct ptx_instruction *load = &instructions[choosing->loads[i]];
-        struct ptx_operand address = of_register(copy_of(choosing, value, i));
-        choosing->guards[i] = add_register(choosing, PTX_PRED);
-        insert_new(choosing, at, !is_phi, PTX_OP_SETP,
-                   (struct ptx_operand[]){of_register(choosing->guards[i]), which, of_number(i)}, 3);
-        insert(choosing, at, !is_phi, *load, (struct ptx_operand[]){address, load->operands[1]}, 2);
-    }
-}
-
 /* The conversion that the addresses have had before they met. */
 static const struct ptx_instruction *conversion(const struct choosing *choosing)
 {
-    for (uint32_t i = 0; i < choosing->function->instruction_count; i++)
+    for (uint32_t i = 0; choosing->to_global && i < choosing->function->instruction_count; i++)
         if (is_to_global(&choosing->function->instructions[i])) return &choosing->function->instructions[i];
     return NULL;
 }
 
-static void convert_arrays(struct choosing *choosing, uint32_t value)
+/* The numbers' predicates and the arrays' addresses, where the value is there. */
+static void begin_arrays(struct choosing *choosing, uint32_t value, struct ptx_operand which)
 {
     const struct ssa_value *definition = &choosing->ssa->values[value];
     const struct ptx_instruction *converts = conversion(choosing);
     bool is_phi = definition->kind == SSA_PHI;
     uint32_t at =
         is_phi ? choosing->ssa->dominators->cfg->blocks[definition->block].first : definition->instruction;
-    for (uint32_t i = 0; choosing->to_global && converts && i < choosing->load_count; i++) {
+    for (uint32_t i = 0; i < choosing->load_count; i++) {
+        const struct ptx_instruction *load = &choosing->function->instructions[choosing->loads[i]];
         struct ptx_operand address = of_register(copy_of(choosing, value, i));
-        insert(choosing, at, !is_phi, *converts, (struct ptx_operand[]){address, address}, 2);
+        choosing->guards[i] = add_register(choosing, PTX_PRED);
+        insert_new(choosing, at, !is_phi, PTX_OP_SETP,
+                   (struct ptx_operand[]){of_register(choosing->guards[i]), which, of_number(i)}, 3);
+        insert(choosing, at, !is_phi, *load, (struct ptx_operand[]){address, load->operands[1]}, 2);
+        if (converts) insert(choosing, at, !is_phi, *converts, (struct ptx_operand[]){address, address}, 2);
     }
 }
 
@@ -466,7 +454,6 @@ static void choose(struct choosing *choosing, uint32_t value)
     if (!accesses || accesses * choosing->load_count > MOST_ACCESSES) choosing->register_count = registers;
     if (choosing->register_count == registers || choosing->has_failed) return;
     begin_arrays(choosing, value, tell_which(choosing, value));
-    convert_arrays(choosing, value);
     for (uint32_t b = 0; b < dominators->order_count; b++) {
         const struct ptx_block *block = &dominators->cfg->blocks[dominators->order[b]];
         for (uint32_t at = block->first; at < block->first + block->count; at++) {

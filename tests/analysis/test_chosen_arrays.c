@@ -7,6 +7,9 @@
 #include <setjmp.h>
 
 #include <cmocka.h>
+
+#include "tests/analysis/new_registers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +36,8 @@ static const struct {
     {"cvta.to.global.u64 %rd3, %rd1;\n@%p1 bra L1;\ncvta.to.global.u64 %rd3, %rd2;\nL1:\n"
      "ld.global.u64 %rd3, [%rd3];\nst.global.u64 [%rd4], %rd3;\n" TAIL,
      "cvta.to.global.u64 %rd3, %rd1; mov.u32 N2, 0; @%p1 bra L1; cvta.to.global.u64 %rd3, %rd2; "
-     "mov.u32 N2, 1; L1: setp.eq.u32 N3, N2, 0; ld.param.u64 N0, [a]; setp.eq.u32 N4, N2, 1; "
-     "ld.param.u64 N1, [b]; cvta.to.global.u64 N0, N0; cvta.to.global.u64 N1, N1; "
+     "mov.u32 N2, 1; L1: setp.eq.u32 N3, N2, 0; ld.param.u64 N0, [a]; cvta.to.global.u64 N0, N0; "
+     "setp.eq.u32 N4, N2, 1; ld.param.u64 N1, [b]; cvta.to.global.u64 N1, N1; "
      "@N3 ld.global.u64 %rd3, [N0]; @N4 ld.global.u64 %rd3, [N1]; st.global.u64 [%rd4], %rd3; ret; "},
     /* choices in a choice: of three */
     {"ld.param.u64 %rd6, [c];\nselp.b64 %rd7, %rd2, %rd6, %p2;\nselp.b64 %rd3, %rd1, %rd7, %p1;\n" STORE TAIL,
@@ -56,20 +59,6 @@ static const struct {
     {"mov.u64 %rd3, %rd1;\nL1:\n" STORE "mov.u64 %rd3, %rd2;\n@%p1 bra L1;\n" TAIL, NULL},
     {"@%p1 bra L1;\nmov.u64 %rd3, %rd2;\nL1:\n" STORE TAIL, NULL},
 };
-
-static const struct ptx_function *original;
-
-/* Those that the original lacks, by number. */
-static const char *name_of(void *context, const struct ptx_function *function, int32_t reg)
-{
-    static char names[64][8];
-    (void)context;
-    uint32_t number = (uint32_t)reg - original->register_count;
-    if (reg < (int32_t)original->register_count) return function->registers[reg].name;
-    assert_true(number < 64);
-    snprintf(names[number], sizeof names[number], "N%u", number);
-    return names[number];
-}
 
 static char *printed(const struct ptx_function *function, uint32_t first)
 {

@@ -7,6 +7,9 @@
 #include <setjmp.h>
 
 #include <cmocka.h>
+
+#include "tests/analysis/new_registers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,20 +93,6 @@ static const struct {
      "ld.global.f32 %f2, [%rd5];\n",
      NULL},
 };
-
-static const struct ptx_function *original;
-
-/* Those that the original lacks, by the order of their appearance. */
-static const char *name_of(void *context, const struct ptx_function *function, int32_t reg)
-{
-    static char names[64][8];
-    (void)context;
-    uint32_t number = (uint32_t)reg - original->register_count;
-    if (reg < (int32_t)original->register_count) return function->registers[reg].name;
-    assert_true(number < 64);
-    snprintf(names[number], sizeof names[number], "N%u", number);
-    return names[number];
-}
 
 static char *printed(const struct ptx_function *function, uint32_t first, uint32_t end)
 {
