@@ -39,6 +39,13 @@ static bool meets_passed(struct search *search, const struct search_group *group
     return false;
 }
 
+/* Where it lies in the use that begins with this launch. */
+static struct array_range range_of(struct search *search, const struct overwrite *item, uint32_t first)
+{
+    struct bound_launch bound = pairs_launch(search->pairs, first + item->step);
+    return array_range_behind(&bound, item->argument_offset, item->from, (int64_t)item->bytes);
+}
+
 static void add(struct overwrites *overwrites, const struct overwrite *item)
 {
     if (overwrites->count < OVERWRITES_MOST) overwrites->items[overwrites->count++] = *item;
@@ -49,14 +56,16 @@ static void add_stale(struct search *search, const struct search_group *group, s
     const struct stale *stale = &group->deferred->stale;
     for (uint32_t i = 0; i < stale->count; i++) {
         const struct stale_range *range = &stale->ranges[i];
-        if (meets_passed(search, group, &range->range)) continue;
-        add(overwrites, &(struct overwrite){.step = group->member_steps[range->range.writer],
-                                            .argument_offset = range->argument_offset,
-                                            .from = range->from,
-                                            .bytes = (uint64_t)(range->range.to - range->range.from),
-                                            .written = range->written,
-                                            .is_complete = range->is_complete,
-                                            .stale = i});
+        const struct overwrite item = {.step = group->member_steps[range->range.writer],
+                                       .argument_offset = range->argument_offset,
+                                       .from = range->from,
+                                       .bytes = (uint64_t)(range->range.to - range->range.from),
+                                       .written = range->written,
+                                       .is_complete = range->is_complete,
+                                       .stale = i};
+        /* In the program's arrays: range->range may be in a piece of an allocation. */
+        const struct array_range at = range_of(search, &item, group->launches[0]);
+        if (!meets_passed(search, group, &at)) add(overwrites, &item);
     }
 }
 
@@ -111,13 +120,6 @@ static struct overwrites *overwrites_of(struct search *search, struct search_gro
     group->overwrites = arena_calloc(search->arena, 1, sizeof *group->overwrites);
     if (group->overwrites) find(search, group, group->overwrites);
     return group->overwrites;
-}
-
-/* Where it lies in the use that begins with this launch. */
-static struct array_range range_of(struct search *search, const struct overwrite *item, uint32_t first)
-{
-    struct bound_launch bound = pairs_launch(search->pairs, first + item->step);
-    return array_range_behind(&bound, item->argument_offset, item->from, (int64_t)item->bytes);
 }
 
 /* --- and what of it was stale --- */

@@ -10,6 +10,7 @@
 #include "fuser/planner/neighbours.h"
 #include "fuser/planner/plan_source.h"
 #include "fuser/planner/plan_write.h"
+#include "fuser/planner/redirect.h"
 #include "fuser/planner/shift.h"
 
 #include <jansson.h>
@@ -185,18 +186,29 @@ static json_t *fetches_json(const struct search *search, const struct search_gro
     return texts;
 }
 
-static json_t *renames_json(const struct search *search, const struct search_group *planned)
+static json_t *renames_json(struct search *search, const struct search_group *planned)
 {
     json_t *texts = json_array();
     for (uint32_t i = 0; i < planned->group->rename_count; i++) {
         const struct group_rename *rename = &planned->group->renames[i];
+        const struct array_range at = redirect_range(search, planned, i, planned->launches[0]);
         json_array_append_new(
             texts, json_string(arena_printf(
-                       search->arena, "array %u, %llu bytes from byte %lld on: from member %u on%s",
-                       rename->of, (unsigned long long)rename->bytes, (long long)rename->start,
-                       rename->member, rename->is_partial ? ", which leaves some as they were" : "")));
+                       search->arena, "array %u, %llu bytes from byte %lld on: from member %u on%s", at.array,
+                       (unsigned long long)rename->bytes, (long long)at.from, rename->member,
+                       rename->is_partial ? ", which leaves some as they were" : "")));
     }
     return texts;
+}
+
+/* The program's array that the access touches. */
+static uint32_t array_of(const struct search_group *planned, const struct group_tile_access *tiled)
+{
+    const struct bound_launch *bound = &planned->bound[tiled->member];
+    for (uint32_t i = 0; i < bound->summary->access_count; i++)
+        if (bound->summary->accesses[i].instruction == tiled->instruction)
+            return bound->bindings[bound->summary->accesses[i].base].array;
+    return 0;
 }
 
 static json_t *block_tiles_json(const struct search *search, const struct search_group *planned)
@@ -205,21 +217,22 @@ static json_t *block_tiles_json(const struct search *search, const struct search
     json_t *texts = json_array();
     for (uint32_t t = 0; t < group->block_tile_count; t++) {
         const struct group_block_tile *tile = &group->block_tiles[t];
-        uint32_t loads = 0, stores = 0, kept_out = 0;
+        uint32_t loads = 0, stores = 0, kept_out = 0, array = 0;
         for (uint32_t i = 0; i < group->tile_access_count; i++) {
             const struct group_tile_access *access = &group->tile_accesses[i];
             const struct ptx_function *function = planned->bound[access->member].summary->function;
             if (access->tile != t) continue;
+            array = array_of(planned, access);
             bool is_store = ptx_is_store(&function->instructions[access->instruction]);
             *(is_store ? &stores : &loads) += 1;
             kept_out += is_store && !access->is_global;
         }
-        json_array_append_new(
-            texts, json_string(arena_printf(
-                       search->arena,
-                       "array %u, %u rows of %u bytes: %u loads take what %u stores leave, %u of "
-                       "which go nowhere else",
-                       tile->array, tile->layers * tile->rows, tile->width, loads, stores, kept_out)));
+        json_array_append_new(texts,
+                              json_string(arena_printf(
+                                  search->arena,
+                                  "array %u, %u rows of %u bytes: %u loads take what %u stores leave, %u of "
+                                  "which go nowhere else",
+                                  array, tile->layers * tile->rows, tile->width, loads, stores, kept_out)));
     }
     return texts;
 }

@@ -32,6 +32,7 @@ bench_scripts += \
 	tests/bench/other_size.sh \
 	tests/bench/parts_missing.sh \
 	tests/bench/patterns.sh \
+	tests/bench/pieces.sh \
 	tests/bench/plan_damaged.sh \
 	tests/bench/plan_other.sh \
 	tests/bench/plan_wrong_code.sh \
@@ -56,9 +57,9 @@ bench_scripts += \
 	tests/bench/vadd.sh
 long_tests += tests/bench/attack.sh tests/bench/lazy.sh tests/bench/lazy_streams.sh tests/bench/unseen.sh
 EXTRA_DIST += tests/bench/check_patterns.sh tests/bench/block_kernels.h tests/bench/staged_kernels.h tests/bench/pattern_kernels.h tests/bench/arrays.h tests/bench/on_gpu
-cuda_tests += tests/bench/attack tests/bench/behind tests/bench/closures tests/bench/colours tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/fields tests/bench/flat tests/bench/ghosts tests/bench/in_place tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/staged tests/bench/strides tests/bench/sweeps tests/bench/threads tests/bench/turning tests/bench/unseen tests/bench/waits
+cuda_tests += tests/bench/attack tests/bench/behind tests/bench/closures tests/bench/colours tests/bench/columns tests/bench/constants tests/bench/corners tests/bench/fields tests/bench/flat tests/bench/ghosts tests/bench/in_place tests/bench/jacobi tests/bench/lazy tests/bench/levels tests/bench/managed tests/bench/memops tests/bench/order tests/bench/patterns tests/bench/pieces tests/bench/reach tests/bench/regions tests/bench/sparse tests/bench/staged tests/bench/strides tests/bench/sweeps tests/bench/threads tests/bench/turning tests/bench/unseen tests/bench/waits
 own_stream_tests += tests/bench/corners tests/bench/managed tests/bench/memops tests/bench/threads
-tests/bench/behind tests/bench/colours tests/bench/fields tests/bench/ghosts tests/bench/in_place tests/bench/staged tests/bench/strides tests/bench/sweeps: tests/bench/arrays.h
+tests/bench/behind tests/bench/colours tests/bench/fields tests/bench/ghosts tests/bench/in_place tests/bench/pieces tests/bench/staged tests/bench/strides tests/bench/sweeps: tests/bench/arrays.h
 tests/bench/staged: tests/bench/staged_kernels.h
 tests/bench/patterns: tests/bench/pattern_kernels.h tests/bench/block_kernels.h
 
