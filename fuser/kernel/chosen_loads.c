@@ -92,6 +92,19 @@ static bool is_pure(const struct ptx_instruction *instruction)
     return true;
 }
 
+/* Of an argument: an array's address, mostly. It is the same wherever it is loaded; what a call has returned is not. */
+static bool is_argument(const struct ptx_function *function, const struct ptx_instruction *instruction)
+{
+    const struct ptx_operand *from = &instruction->operands[1];
+    if (instruction->opcode != PTX_OP_LD || instruction->space != PTX_PARAM || instruction->guard >= 0 ||
+        instruction->vector != 1 || instruction->operand_count != 2 ||
+        !is_register(&instruction->operands[0]) || from->kind != PTX_OPERAND_ADDRESS || from->reg >= 0)
+        return false;
+    for (uint32_t i = 0; i < function->variable_count; i++)
+        if (function->variables[i] == from->variable) return false;
+    return true;
+}
+
 static bool is_selection(const struct ptx_instruction *instruction)
 {
     return instruction && instruction->opcode == PTX_OP_SELP && instruction->operand_count == 4 &&
@@ -332,7 +345,8 @@ static bool renew_definition(struct splitting *splitting, uint32_t value, struct
     const struct ptx_instruction *instruction = definition_of(splitting, value);
     struct ptx_operand operands[8];
     bool is_same = true;
-    if (!is_pure(instruction) || instruction->operand_count > sizeof operands / sizeof *operands)
+    if ((!is_pure(instruction) && !is_argument(splitting->function, instruction)) ||
+        instruction->operand_count > sizeof operands / sizeof *operands)
         return false;
     for (uint32_t i = 1; i < instruction->operand_count; i++) {
         if (!renew_operand(splitting, value, &instruction->operands[i], &operands[i])) return false;

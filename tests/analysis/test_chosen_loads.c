@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define HEAD                                                                                                 \
-    ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry f(.param .u64 a, .param .u32 n)\n{\n"    \
+    ".version 9.0\n.target sm_90\n.address_size 64\n.func (.param .b64 r) g() { ret; }\n.visible .entry "    \
+    "f(.param .u64 a, .param .u32 n)\n{\n"                                                                   \
     ".reg .b64 %rd<20>;\n.reg .b32 %r<20>;\n.reg .f32 %f<8>;\n.reg .pred %p<8>;\n"                           \
     "ld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n"                                \
     "mul.wide.s32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n"                    \
@@ -42,6 +43,20 @@ static const struct {
      "@%p1 ld.global.f32 %f2, [N3]; "
      "add.s32 N4, %r2, 1; min.s32 N5, N4, %r1; add.s32 N6, %r2, N5; mul.wide.s32 N7, N6, 4; "
      "add.s64 N8, %rd1, N7; @!%p1 ld.global.f32 %f2, [N8]; "},
+    /* addresses of arrays, that each way has from the arguments; what a call returns is no argument */
+    {"@%p1 bra L1;\nld.param.u64 %rd6, [a];\nadd.s64 %rd5, %rd6, %rd2;\nbra.uni L2;\n"
+     "L1:\nld.param.u64 %rd7, [a];\nadd.s64 %rd5, %rd7, 64;\nL2:\nld.global.f32 %f2, [%rd5];\n",
+     "ld.param.u64 N0, [a]; add.s64 N1, N0, 64; @%p1 ld.global.f32 %f2, [N1]; "
+     "ld.param.u64 N2, [a]; add.s64 N3, N2, %rd2; @!%p1 ld.global.f32 %f2, [N3]; "},
+    {"{\n.param .b64 r;\ncall.uni (r), g, ();\nld.param.u64 %rd6, [r];\n}\n"
+     "@%p1 bra L1;\nadd.s64 %rd5, %rd6, %rd2;\nbra.uni L2;\n"
+     "L1:\nadd.s64 %rd5, %rd6, 64;\nL2:\nld.global.f32 %f2, [%rd5];\n",
+     "add.s64 N0, %rd6, 64; @%p1 ld.global.f32 %f2, [N0]; "
+     "add.s64 N1, %rd6, %rd2; @!%p1 ld.global.f32 %f2, [N1]; "},
+    {"{\n.param .b64 r;\ncall.uni (r), g, ();\n@%p1 bra L1;\nld.param.u64 %rd6, [r];\n"
+     "add.s64 %rd5, %rd6, %rd2;\nbra.uni L2;\n"
+     "L1:\nld.param.u64 %rd5, [a];\nL2:\nld.global.f32 %f2, [%rd5];\n}\n",
+     NULL},
     /* the way around, under a condition that is negated */
     {"mov.u32 %r3, 0;\n@!%p1 bra L1;\nmov.u32 %r3, 1;\nL1:\n" ADDRESS "ld.global.f32 %f2, [%rd5];\n",
      "mov.u32 N0, 1; add.s32 N1, %r2, N0; mul.wide.s32 N2, N1, 4; add.s64 N3, %rd1, N2; "
