@@ -13,6 +13,7 @@
 #include <isl/space.h>
 #include <isl/stride_info.h>
 #include <isl/val.h>
+#include <string.h>
 #include <stdlib.h>
 
 uint64_t overlap_common_divisor(uint64_t a, uint64_t b)
@@ -406,30 +407,49 @@ static int32_t coordinate(__isl_keep isl_point *point, int dimension)
     return (int32_t)known_or(isl_point_get_coordinate_val(point, isl_dim_set, dimension), 0);
 }
 
+struct sampled {
+    const struct touch *a, *b;
+    const struct overlap_apart *apart;
+};
+enum { BOTH_THREADS = 2 * ACCESS_THREAD_DIMENSIONS };
+
 /* Takes the relation. */
-static bool sample(__isl_take isl_map *shared, int32_t *thread_a, int32_t *thread_b)
+static bool sample(__isl_take isl_map *shared, int32_t threads[BOTH_THREADS])
 {
     isl_point *point = isl_set_sample_point(isl_map_wrap(shared));
     bool found = point && isl_point_is_void(point) == isl_bool_false;
-    for (int d = 0; found && d < ACCESS_THREAD_DIMENSIONS; d++) {
-        thread_a[d] = coordinate(point, d);
-        thread_b[d] = coordinate(point, ACCESS_THREAD_DIMENSIONS + d);
-    }
+    for (int d = 0; found && d < BOTH_THREADS; d++) threads[d] = coordinate(point, d);
     isl_point_free(point);
     return found;
 }
 
-bool overlap_sample_apart(const struct touch *a, const struct touch *b, const struct overlap_apart *apart,
-                          int32_t thread_a[ACCESS_THREAD_DIMENSIONS],
+/* numbers[0]: whether there is one; behind it, both threads. */
+static void find_sample(const void *user, struct memo_found *found)
+{
+    const struct sampled *of = user;
+    int32_t threads[BOTH_THREADS] = {0};
+    isl_map *shared = sharing(of->a, of->b);
+    for (uint32_t i = 0; shared && i < of->apart->count && !found->numbers[0]; i++)
+        found->numbers[0] =
+            sample(isl_map_intersect(isl_map_copy(shared), isl_map_copy(of->apart->conditions[i])), threads);
+    isl_map_free(shared);
+    _Static_assert(sizeof threads <= sizeof found->numbers - sizeof found->numbers[0], "has room");
+    memcpy(&found->numbers[1], threads, sizeof threads);
+}
+
+bool overlap_sample_apart(struct memo *memo, const struct touch *a, const struct touch *b,
+                          const struct overlap_apart *apart, int32_t thread_a[ACCESS_THREAD_DIMENSIONS],
                           int32_t thread_b[ACCESS_THREAD_DIMENSIONS])
 {
-    isl_map *shared = sharing(a, b);
-    bool found = false;
-    for (uint32_t i = 0; shared && i < apart->count && !found; i++)
-        found = sample(isl_map_intersect(isl_map_copy(shared), isl_map_copy(apart->conditions[i])), thread_a,
-                       thread_b);
-    isl_map_free(shared);
-    return found;
+    const struct sampled sampled = {a, b, apart};
+    struct memo_question question = question_of(MEMO_SAMPLE, a, b);
+    if (!b->number) question.words[0] = 0;
+    question.words[6] = apart->name.low, question.words[7] = apart->name.high;
+    struct memo_found found = memo_ask(memo, &question, find_sample, &sampled);
+    const int32_t *threads = (const int32_t *)&found.numbers[1];
+    memcpy(thread_a, threads, ACCESS_THREAD_DIMENSIONS * sizeof *threads);
+    memcpy(thread_b, threads + ACCESS_THREAD_DIMENSIONS, ACCESS_THREAD_DIMENSIONS * sizeof *threads);
+    return found.numbers[0];
 }
 
 static enum overlap ask(struct memo *memo, const struct touch *a, const struct touch *b,

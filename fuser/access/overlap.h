@@ -69,8 +69,8 @@ struct overlap_apart {
 enum overlap overlap_test_apart(struct memo *memo, const struct touch *a, const struct touch *b,
                                 const struct overlap_apart *apart, enum overlap reach);
 /* Two threads that are told apart so and share a byte, bz by bx tz ty tx each. False: there are none, or isl gave up. */
-bool overlap_sample_apart(const struct touch *a, const struct touch *b, const struct overlap_apart *apart,
-                          int32_t thread_a[ACCESS_THREAD_DIMENSIONS],
+bool overlap_sample_apart(struct memo *memo, const struct touch *a, const struct touch *b,
+                          const struct overlap_apart *apart, int32_t thread_a[ACCESS_THREAD_DIMENSIONS],
                           int32_t thread_b[ACCESS_THREAD_DIMENSIONS]);
 /* The access's threads -> first byte from the start of its array, in the launch's own threads; NULL: any
  * byte. */

@@ -4,24 +4,25 @@
 
 #include <isl/map.h>
 #include <isl/set.h>
+#include <isl/space.h>
 #include <isl/val.h>
 
 /* The first byte that a thread in the middle of the launch touches, moved on by one along an axis. */
 static bool byte_of(const struct access_summary *summary, const struct access *access, int moved,
                     int64_t *byte)
 {
-    isl_map *map = isl_map_copy(access->relation);
-    isl_size count = isl_map_dim(map, isl_dim_in);
+    isl_set *thread = isl_set_universe(isl_space_domain(isl_map_get_space(access->relation)));
+    isl_size count = isl_set_dim(thread, isl_dim_set);
     for (int axis = 0; axis < 3; axis++) {
         bool is_along = axis == moved, by_thread = summary->block[axis] > 1;
         uint32_t block = summary->grid[axis] / 2;
         if (is_along && !by_thread) block = block + 1 < summary->grid[axis] ? block + 1 : block - 1;
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)(2 - axis), (int)block);
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)(5 - axis), is_along && by_thread);
+        thread = isl_set_fix_si(thread, isl_dim_set, (unsigned)(2 - axis), (int)block);
+        thread = isl_set_fix_si(thread, isl_dim_set, (unsigned)(5 - axis), is_along && by_thread);
     }
     for (int d = ACCESS_THREAD_DIMENSIONS; d < count; d++)
-        map = isl_map_fix_si(map, isl_dim_in, (unsigned)d, 0);
-    isl_set *bytes = isl_map_range(map);
+        thread = isl_set_fix_si(thread, isl_dim_set, (unsigned)d, 0);
+    isl_set *bytes = isl_set_apply(thread, isl_map_copy(access->relation));
     isl_val *value = isl_set_plain_get_val_if_fixed(bytes, isl_dim_set, 0);
     bool is_known = value && isl_val_is_int(value) == isl_bool_true;
     if (is_known) *byte = isl_val_get_num_si(value);

@@ -63,7 +63,7 @@ static bool find_witness(struct space *space, const struct placed_access *a, con
         struct touch touch_a = touch_of(space->memo, bytes_a, a->access->width),
                      touch_b = touch_of(space->memo, bytes_b, b->access->width);
         if (apart_open_members(&apart, space, a->member, b->member)) {
-            found = overlap_sample_apart(&touch_a, &touch_b, &apart, witness->p, witness->q) &&
+            found = overlap_sample_apart(space->memo, &touch_a, &touch_b, &apart, witness->p, witness->q) &&
                     witness_complete(p, a->access, q, b->access, witness);
             apart_close(&apart);
         } else {

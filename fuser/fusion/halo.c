@@ -347,7 +347,7 @@ static double repeats_of(const struct halo *halo, uint32_t member)
 {
     isl_map *own = own_cells(halo, member, true);
     isl_set *once = isl_map_domain(own), *run = isl_map_domain(isl_map_copy(halo->spreads[member].cells));
-    double threads = halo_source_cell_count(once), cells = halo_source_set_count(run);
+    double threads = halo_source_cell_count(once), cells = halo_source_asked_count(halo->space->memo, run);
     isl_set_free(once);
     isl_set_free(run);
     if (threads < AT_A_TIME) threads = AT_A_TIME;
@@ -364,7 +364,7 @@ static double sparse_share(const struct halo *halo, const struct spread *spread)
 {
     const uint32_t *all = halo->group->cells;
     if (is_all_dense(spread) || !spread->sparse) return 0;
-    return halo_source_set_count(spread->sparse) / ((double)all[0] * all[1] * all[2]);
+    return halo_source_asked_count(halo->space->memo, spread->sparse) / ((double)all[0] * all[1] * all[2]);
 }
 
 /* Recomputed members have a stage each, others between them share one. */

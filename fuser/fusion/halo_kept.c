@@ -48,7 +48,9 @@ static bool keep_others(struct halo *halo, const struct placed_access *store, __
     }
     isl_set *all = isl_map_domain(isl_map_copy(halo->space->shapes[store->shape].touch.bytes));
     kept->cells = isl_set_coalesce(isl_set_subtract(kept->cells, overwritten));
-    kept->share = kept->cells && all ? halo_source_set_count(kept->cells) / halo_source_set_count(all) : 1;
+    kept->share = kept->cells && all ? halo_source_asked_count(halo->space->memo, kept->cells) /
+                                           halo_source_asked_count(halo->space->memo, all)
+                                     : 1;
     isl_set_free(all);
     return kept->cells;
 }

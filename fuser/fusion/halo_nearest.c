@@ -122,7 +122,7 @@ __isl_give isl_map *halo_periodic_places(const struct halo *halo, uint32_t membe
              "= ty + "
              "%lld j and x = tx + %lld k and -1 <= i <= 1 and -1 <= j <= 1 and -1 <= k <= 1 }",
              (long long)length[2], (long long)length[1], (long long)length[0]);
-    return isl_map_read_from_str(halo->space->ctx, text);
+    return memo_read(halo->space->memo, text);
 }
 
 static bool is_among(const struct spread *p, __isl_keep isl_map *needed, const int64_t offset[3],

@@ -51,7 +51,7 @@ static bool spread_to(const struct halo *halo, struct spread *p, const struct sp
     bool is_same = !offset[0] && !offset[1] && !offset[2], is_done = true;
     isl_set *cells = isl_map_domain(isl_map_copy(needed));
     widen(p, p->low, p->high, q->low, q->high, offset);
-    if (halo_source_set_count(cells) <= few * all[0] * all[1] * layers) {
+    if (halo_source_asked_count(halo->space->memo, cells) <= few * all[0] * all[1] * layers) {
         if (!is_same || q->is_recomputed) is_done = add_sparse(p, isl_set_copy(cells), offset);
     } else {
         widen(p, p->dense_low, p->dense_high, q->dense_low, q->dense_high, offset);
@@ -193,7 +193,7 @@ bool halo_serve(struct halo *halo, struct halo_load *load, const struct halo_wri
         is_served = serve_at(halo, writer->store, load->load, needed, before->offset, false);
     else if (p->is_small || q->is_small)
         is_served = serve_nearest(halo, writer->store, load->load, needed);
-    else if (halo_source_place(writer->source, p->is_flat, offset))
+    else if (halo_source_place(halo->space->memo, writer->source, p->is_flat, offset))
         is_served = serve_mostly_at(halo, writer->store, load->load, needed, offset);
     else if (halo->layers) /* each component's is one, and near */
         is_served = serve_nearest(halo, writer->store, load->load, needed);

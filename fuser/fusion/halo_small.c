@@ -147,10 +147,10 @@ static __isl_give isl_map *places(const struct halo *halo, uint32_t member, __is
 }
 
 /* Cells of the meeting lie as they are near those that they meet, most of them. */
-static bool is_near(__isl_keep isl_map *meeting)
+static bool is_near(const struct halo *halo, __isl_keep isl_map *meeting)
 {
     int64_t offset[3];
-    if (!halo_source_place(meeting, false, offset)) return false;
+    if (!halo_source_place(halo->space->memo, meeting, false, offset)) return false;
     for (int d = 0; d < 3; d++)
         if (llabs(offset[d]) > HALO_NEARBY) return false;
     isl_map *near =
@@ -184,7 +184,7 @@ static bool look_around(const struct halo *halo, uint32_t member, bool both_writ
                 if (both_write != (placed_writes(a) && placed_writes(b))) continue;
                 isl_map *met = meeting(halo, a, b);
                 if (!met) continue;
-                is_good = both_write ? is_same(met) : is_near(met);
+                is_good = both_write ? is_same(met) : is_near(halo, met);
                 if (!is_good && !*threads)
                     *threads = places(halo, member, met);
                 else

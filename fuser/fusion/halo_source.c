@@ -94,6 +94,23 @@ double halo_source_set_count(__isl_keep isl_set *set)
     return cells;
 }
 
+static void count_cells(const void *set, struct memo_found *found)
+{
+    double cells = halo_source_set_count((isl_set *)set);
+    memcpy(found->numbers, &cells, sizeof cells);
+}
+
+double halo_source_asked_count(struct memo *memo, __isl_keep isl_set *set)
+{
+    double cells;
+    isl_map *named = isl_map_from_range(isl_set_copy(set));
+    struct memo_question question = memo_question_of(memo, MEMO_CELLS, named, NULL, 0);
+    struct memo_found found = memo_ask(memo, &question, count_cells, set);
+    isl_map_free(named);
+    memcpy(&cells, found.numbers, sizeof cells);
+    return cells;
+}
+
 static isl_stat weigh_translation(__isl_take isl_point *point, void *user)
 {
     struct translations *all = user;
@@ -156,14 +173,46 @@ static bool find_place(__isl_keep isl_map *source, int64_t offset[3])
     return status == isl_stat_ok && all.best.cells > 0 && is_most(&all);
 }
 
-bool halo_source_place(__isl_keep isl_map *source, bool is_flat, int64_t offset[3])
+static void find_place_of(const void *source, struct memo_found *found)
 {
-    if (!is_flat) return find_place(source, offset);
-    isl_map *flat = isl_map_coalesce(
-        isl_map_apply_domain(isl_map_copy(source), halo_source_flatten(isl_map_get_ctx(source))));
-    bool is_found = find_place(flat, offset);
+    found->numbers[0] = find_place((isl_map *)source, &found->numbers[1]);
+}
+
+static void find_flat_place_of(const void *source, struct memo_found *found)
+{
+    isl_map *flat = isl_map_copy((isl_map *)source);
+    flat = isl_map_coalesce(isl_map_apply_domain(flat, halo_source_flatten(isl_map_get_ctx(flat))));
+    find_place_of(flat, found);
     isl_map_free(flat);
-    return is_found;
+}
+
+bool halo_source_place(struct memo *memo, __isl_keep isl_map *source, bool is_flat, int64_t offset[3])
+{
+    struct memo_question question = memo_question_of(memo, MEMO_PLACE, source, NULL, is_flat);
+    struct memo_found found = memo_ask(memo, &question, is_flat ? find_flat_place_of : find_place_of, source);
+    memcpy(offset, &found.numbers[1], 3 * sizeof *offset);
+    return found.numbers[0];
+}
+
+struct reading {
+    const struct touch *read, *written;
+};
+
+/* numbers[0]: as halo_source_cells returns. */
+static void find_cells(const void *user, struct memo_found *found)
+{
+    const struct reading *reading = user;
+    isl_map *pairs = overlap_relation(reading->read, reading->written);
+    isl_bool is_none = isl_map_is_empty(pairs);
+    isl_map *source = NULL;
+    if (is_none == isl_bool_false)
+        source = isl_map_coalesce(isl_map_apply_range(
+            isl_map_copy(reading->read->bytes), isl_map_reverse(isl_map_copy(reading->written->bytes))));
+    bool is_whole = source && isl_map_is_subset(pairs, source) == isl_bool_true &&
+                    isl_map_is_single_valued(source) == isl_bool_true;
+    isl_map_free(pairs);
+    found->relation = is_whole ? source : isl_map_free(source);
+    found->numbers[0] = is_none == isl_bool_true || is_whole;
 }
 
 bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint32_t width,
@@ -171,16 +220,10 @@ bool halo_source_cells(const struct space *space, __isl_keep isl_map *read, uint
 {
     const struct touch *written = &space->shapes[store->shape].touch;
     struct touch touch = touch_of(space->memo, read, width);
-    isl_map *pairs = overlap_relation(&touch, written);
-    *source = NULL;
-    isl_bool is_none = isl_map_is_empty(pairs);
-    isl_map *found = NULL;
-    if (is_none == isl_bool_false)
-        found = isl_map_coalesce(
-            isl_map_apply_range(isl_map_copy(read), isl_map_reverse(isl_map_copy(written->bytes))));
-    bool is_whole = found && isl_map_is_subset(pairs, found) == isl_bool_true &&
-                    isl_map_is_single_valued(found) == isl_bool_true;
-    isl_map_free(pairs);
-    *source = is_whole ? found : isl_map_free(found);
-    return is_none == isl_bool_true || is_whole;
+    const struct reading reading = {&touch, written};
+    struct memo_question question = memo_question_of(space->memo, MEMO_SOURCE, read, written->bytes,
+                                                     (uint64_t)width << 32 | written->width);
+    struct memo_found found = memo_ask(space->memo, &question, find_cells, &reading);
+    *source = found.relation;
+    return found.numbers[0];
 }

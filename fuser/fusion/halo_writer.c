@@ -185,6 +185,29 @@ static bool follow(struct search *search, const struct placed_access *store, __i
     return is_followed;
 }
 
+struct taking {
+    isl_map *rest, *source;
+};
+
+static void find_left(const void *user, struct memo_found *found)
+{
+    const struct taking *taking = user;
+    isl_set *served = isl_map_domain(isl_map_copy(taking->source));
+    struct quota quota = quota_begin(isl_map_get_ctx(taking->rest), TAKE_OPERATIONS);
+    found->relation = isl_map_coalesce(isl_map_subtract_domain(isl_map_copy(taking->rest), served));
+    quota_end(&quota);
+}
+
+/* What the source does not have of the rest, which it takes; NULL: that takes isl too long. */
+static __isl_give isl_map *take(struct memo *memo, __isl_take isl_map *rest, __isl_keep isl_map *source)
+{
+    const struct taking taking = {rest, source};
+    struct memo_question question = memo_question_of(memo, MEMO_REST, rest, source, 0);
+    struct memo_found found = memo_ask(memo, &question, find_left, &taking);
+    isl_map_free(rest);
+    return found.relation;
+}
+
 /* Takes from *rest what the store writes of it. left: what this member finds of it. */
 static bool find_in_store(struct search *search, const struct placed_access *store,
                           const struct placed_access *load, __isl_keep isl_map *left, isl_map **rest)
@@ -208,18 +231,15 @@ static bool find_in_store(struct search *search, const struct placed_access *sto
     else
         is_fit = true;
     isl_set_free(now);
-    isl_set *cells = isl_set_copy(served);
-    struct quota quota = quota_begin(halo->space->ctx, TAKE_OPERATIONS);
-    *rest = isl_map_coalesce(isl_map_subtract_domain(*rest, served));
-    quota_end(&quota);
+    *rest = take(halo->space->memo, *rest, source);
     if (!*rest) is_fit = refuse(search, store, load, "it takes too long to tell what else the load reads");
     bool is_added = is_known && *rest;
     if (is_fit && is_masked)
-        is_added = add_masked_writer(search, store, isl_map_copy(source), left, cells);
+        is_added = add_masked_writer(search, store, isl_map_copy(source), left, served);
     else if (is_fit)
         is_added = (search->through_copies && follow(search, store, source)) ||
                    add_writer(search, store, isl_map_copy(source));
-    isl_set_free(cells);
+    isl_set_free(served);
     isl_map_free(source);
     return is_added;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEAVE_OPERATIONS = 20000 }; /* of isl, for one member: with many divisions each is dear */
+
 /* { F }: the fused threads that run the member, and those of them that take none of its early exits. */
 struct passage {
     isl_set *run, *pass;
@@ -105,6 +107,35 @@ static __isl_give isl_set *decide_guard(const struct group *group, struct space 
     return arrive;
 }
 
+struct leaving {
+    isl_set *arrive, *run, *pass;
+};
+
+static void find_leaving_threads(const void *user, struct memo_found *found)
+{
+    const struct leaving *of = user;
+    struct quota quota = quota_begin(isl_set_get_ctx(of->run), LEAVE_OPERATIONS);
+    isl_set *leave = isl_set_intersect(isl_set_copy(of->arrive), isl_set_copy(of->run));
+    found->relation = isl_map_from_range(isl_set_subtract(leave, isl_set_copy(of->pass)));
+    quota_end(&quota);
+}
+
+/* Threads that arrive and run the member, but take one of its early exits; NULL: isl gave up. */
+static __isl_give isl_set *find_leaving(struct space *space, uint32_t member, __isl_keep isl_set *arrive,
+                                        __isl_keep isl_set *pass)
+{
+    const struct leaving of = {arrive, run_set(space, member), pass};
+    isl_map *named[] = {isl_map_from_range(isl_set_copy(arrive)), isl_map_from_range(isl_set_copy(of.run)),
+                        isl_map_from_range(isl_set_copy(pass))};
+    uint32_t number = memo_number(space->memo, named[2]);
+    struct memo_question question = memo_question_of(space->memo, MEMO_LEAVE, named[0], named[1], number);
+    if (!number) question.words[0] = 0;
+    struct memo_found found = memo_ask(space->memo, &question, find_leaving_threads, &of);
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) isl_map_free(named[i]);
+    isl_set_free(of.run);
+    return found.relation ? isl_map_range(found.relation) : NULL;
+}
+
 static __isl_give isl_set *decide_exits(struct group *group, struct space *space, uint32_t member,
                                         const struct order *order, __isl_take isl_set *arrive)
 {
@@ -112,8 +143,7 @@ static __isl_give isl_set *decide_exits(struct group *group, struct space *space
     struct passage passage = {.exits = calloc(function->instruction_count + 1, sizeof(bool))};
     if (passage.exits && find_passage(space, member, order, &passage) &&
         come_first(group, member, function->instruction_count, passage.exits)) {
-        isl_set *leave = isl_set_subtract(isl_set_intersect(isl_set_copy(arrive), run_set(space, member)),
-                                          isl_set_copy(passage.pass));
+        isl_set *leave = find_leaving(space, member, arrive, passage.pass);
         if (isl_set_is_empty(leave) == isl_bool_true) {
             add_exits(group, space, member, passage.exits, GROUP_EXIT_NEVER);
         } else if (!is_busy_later(group, space, member, leave)) {

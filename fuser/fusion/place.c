@@ -13,7 +13,7 @@ enum {
     WARP_THREADS = 32,
 };
 
-/* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. */
+/* True when the member, placed by this kind, has no conflict beyond the reach with those placed before. failure: NULL: nobody asks. */
 static bool place_legally(struct space *space, uint32_t member, enum remap_kind kind,
                           struct placement_failure *failure)
 {
@@ -23,7 +23,7 @@ static bool place_legally(struct space *space, uint32_t member, enum remap_kind 
         const struct placed_access *a, *b;
         if (!space_violation(space, other < member ? other : member, other < member ? member : other, &a, &b))
             continue;
-        if (!failure->reason[0]) failure_describe(space, a, b, failure);
+        if (failure && !failure->reason[0]) failure_describe(space, a, b, failure);
         space_unplace(space, member);
         return false;
     }
@@ -179,7 +179,7 @@ static bool find_first(struct space *space, const struct placement_attempt *atte
 {
     struct shape *shapes = arena_calloc(arena, member_count + 1, sizeof *shapes);
     uint32_t count = shapes ? candidate_shapes(members, member_count, shapes) : 0;
-    memset(failure, 0, sizeof *failure);
+    if (failure) memset(failure, 0, sizeof *failure);
     for (uint32_t i = 0; i < attempt_count * count; i++)
         if (find_in_shape(space, &attempts[i / count], memo, arena, members, member_count, &shapes[i % count],
                           failure))
@@ -201,8 +201,7 @@ bool space_place_coarsened(struct space *space, struct memo *memo, struct arena 
                            const struct bound_launch *members, uint32_t member_count)
 {
     static const struct placement_attempt attempt = {OVERLAP_BLOCK, true};
-    struct placement_failure failure;
-    return find_first(space, &attempt, 1, memo, arena, members, member_count, &failure);
+    return find_first(space, &attempt, 1, memo, arena, members, member_count, NULL);
 }
 
 uint32_t space_one_block_threads(const struct bound_launch *members, uint32_t member_count,
@@ -230,12 +229,11 @@ bool space_place_in_one_block(struct space *space, struct memo *memo, struct are
 {
     static const uint32_t grid[3] = {1, 1, 1};
     const uint32_t block[3] = {space_one_block_threads(members, member_count, most_threads), 1, 1};
-    struct placement_failure failure = {0};
     if (!block[0] || !space_open(space, memo, arena, members, member_count, grid, block)) return false;
     space->reach = OVERLAP_BLOCK;
     space->is_one_block = true;
     struct quota quota = quota_begin(memo->ctx, PLACE_OPERATIONS);
-    bool placed = place_members(space, &failure);
+    bool placed = place_members(space, NULL);
     quota_end(&quota);
     if (!placed) space_clear(space);
     return placed;

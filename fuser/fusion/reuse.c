@@ -4,6 +4,7 @@
 #include "fuser/fusion/reuse.h"
 
 #include <isl/point.h>
+#include <isl/space.h>
 #include <isl/val.h>
 
 enum {
@@ -15,7 +16,8 @@ enum {
 struct reuse {
     struct group *group;
     struct space *space;
-    isl_set **blocks; /* a shape's bytes in the block; NULL: not computed, or any */
+    isl_set **blocks;                    /* a shape's bytes in the block; NULL: not computed, or any */
+    isl_set *threads[REUSE_SAMPLES + 1]; /* those of each sample, and of the block */
 };
 
 static int middle(uint32_t count)
@@ -34,25 +36,38 @@ static void threads_of_block(const struct reuse *reuse, unsigned d, int *first, 
     *first += (int)(group->tile[2 - d] - *count) / 2;
 }
 
-static __isl_give isl_map *of_block(const struct reuse *reuse, __isl_take isl_map *bytes)
+/* The block's threads; those of a sample are spread over them by its number. Of two neighbours along x one may touch nothing. */
+static __isl_give isl_set *find_threads(const struct reuse *reuse, uint32_t number)
 {
+    isl_space *space = isl_space_set_alloc(reuse->space->ctx, 0, ACCESS_THREAD_DIMENSIONS);
+    isl_set *threads = isl_set_universe(isl_space_set_tuple_name(space, isl_dim_set, "F"));
     for (unsigned d = 0; d < 3; d++) {
-        int first;
+        int first, last;
         uint32_t count;
         threads_of_block(reuse, d, &first, &count);
-        bytes = isl_map_fix_si(bytes, isl_dim_in, d, middle(reuse->space->grid[2 - d]));
-        if (!reuse->group->stage_count) continue;
-        bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, first);
-        bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, first + (int)count - 1);
+        last = first + (int)count - 1;
+        threads = isl_set_fix_si(threads, isl_dim_set, d, middle(reuse->space->grid[2 - d]));
+        if (number == REUSE_SAMPLES && !reuse->group->stage_count) continue;
+        if (number < REUSE_SAMPLES) {
+            first += (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES));
+            last = d == 2 ? first + 1 : first;
+        }
+        threads = isl_set_lower_bound_si(threads, isl_dim_set, 3 + d, first);
+        threads = isl_set_upper_bound_si(threads, isl_dim_set, 3 + d, last);
     }
-    return bytes;
+    return threads;
+}
+
+/* What they touch. */
+static __isl_give isl_set *touched_by(const struct reuse *reuse, uint32_t number, __isl_keep isl_map *bytes)
+{
+    return isl_map_range(isl_map_intersect_domain(isl_map_copy(bytes), isl_set_copy(reuse->threads[number])));
 }
 
 static __isl_keep isl_set *block_bytes(struct reuse *reuse, uint32_t shape)
 {
     isl_map *bytes = reuse->space->shapes[shape].touch.bytes;
-    if (!reuse->blocks[shape] && bytes)
-        reuse->blocks[shape] = isl_map_range(of_block(reuse, isl_map_copy(bytes)));
+    if (!reuse->blocks[shape] && bytes) reuse->blocks[shape] = touched_by(reuse, REUSE_SAMPLES, bytes);
     return reuse->blocks[shape];
 }
 
@@ -89,22 +104,13 @@ static bool is_touched_before(struct reuse *reuse, const struct placed_access *a
     return false;
 }
 
-/* A byte that one of the block's threads touches, spread over them by the number of the sample. Of two neighbours along x one may
- * touch none. */
+/* A byte that a thread of the sample touches. */
 static bool sample(struct reuse *reuse, const struct placed_access *access, uint32_t number, int64_t *byte)
 {
     const struct space *space = reuse->space;
     if (!space->shapes[access->shape].touch.bytes) return false;
-    isl_map *bytes = of_block(reuse, isl_map_copy(space->shapes[access->shape].touch.bytes));
-    for (unsigned d = 0; d < 3; d++) {
-        int first;
-        uint32_t count;
-        threads_of_block(reuse, d, &first, &count);
-        int at = first + (int)(count * (2 * number + 1) / (2 * REUSE_SAMPLES));
-        bytes = isl_map_lower_bound_si(bytes, isl_dim_in, 3 + d, at);
-        bytes = isl_map_upper_bound_si(bytes, isl_dim_in, 3 + d, d == 2 ? at + 1 : at);
-    }
-    isl_point *point = isl_set_sample_point(isl_map_range(bytes));
+    isl_point *point =
+        isl_set_sample_point(touched_by(reuse, number, space->shapes[access->shape].touch.bytes));
     bool found = point && isl_point_is_void(point) == isl_bool_false;
     isl_val *value = found ? isl_point_get_coordinate_val(point, isl_dim_set, 0) : NULL;
     if (value) *byte = isl_val_get_num_si(value);
@@ -135,6 +141,8 @@ bool reuse_list_cached(struct group *group, struct space *space)
     reuse.blocks = arena_calloc(group->arena, space->shape_count + 1, sizeof(isl_set *));
     if (!group->cached || !reuse.blocks) return false;
     struct quota quota = quota_begin(space->ctx, REUSE_OPERATIONS);
+    for (uint32_t number = 0; number <= REUSE_SAMPLES; number++)
+        reuse.threads[number] = find_threads(&reuse, number);
     for (uint32_t member = 1; member < group->member_count; member++)
         for (uint32_t i = 0; i < group->members[member].summary->access_count; i++) {
             const struct placed_access *access = &space->accesses[member][i];
@@ -144,5 +152,6 @@ bool reuse_list_cached(struct group *group, struct space *space)
         }
     quota_end(&quota);
     for (uint32_t shape = 0; shape < space->shape_count; shape++) isl_set_free(reuse.blocks[shape]);
+    for (uint32_t number = 0; number <= REUSE_SAMPLES; number++) isl_set_free(reuse.threads[number]);
     return true;
 }

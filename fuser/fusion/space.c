@@ -121,30 +121,94 @@ static __isl_give isl_map *space_bytes(const struct space *space, uint32_t membe
     return bytes;
 }
 
-/* The member's threads as a function of fused threads, from its conflicts with all members that are placed.
- */
-static __isl_give isl_map *affine_relation(struct space *space, uint32_t member)
+/* Two accesses that may conflict: what a placed member touches, and, in its own threads, one that is to be placed. */
+struct meeting {
+    const struct touch *placed;
+    struct touch own; /* borrows the bytes of own_bytes */
+};
+struct meetings {
+    struct meeting *all;
+    uint32_t count, capacity;
+    isl_map **own_bytes; /* by access of the member, where it is needed */
+};
+
+static bool add_meeting(struct space *space, struct meetings *meetings, const struct meeting *meeting)
+{
+    if (meetings->count == meetings->capacity) {
+        uint32_t capacity = meetings->capacity ? 2 * meetings->capacity : 64;
+        void *grown =
+            arena_grow(space->arena, meetings->all, meetings->count, capacity, sizeof *meetings->all);
+        if (!grown) return false;
+        meetings->all = grown;
+        meetings->capacity = capacity;
+    }
+    meetings->all[meetings->count++] = *meeting;
+    return true;
+}
+
+/* False: an address is not known, or memory is out. */
+static bool find_meetings(struct space *space, uint32_t member, struct meetings *meetings)
 {
     const struct bound_launch *own = &space->members[member];
-    isl_map *all = NULL;
-    for (uint32_t other = 0; other < space->member_count; other++) {
-        if (!space->maps[other] || other == member) continue;
-        for (uint32_t i = 0; i < space->members[other].summary->access_count; i++) {
+    for (uint32_t other = 0; other < space->member_count; other++)
+        for (uint32_t i = 0;
+             space->maps[other] && other != member && i < space->members[other].summary->access_count; i++) {
             const struct placed_access *placed = &space->accesses[other][i];
             const struct touch *touch = &space->shapes[placed->shape].touch;
             for (uint32_t j = 0; touch->bytes && j < own->summary->access_count; j++) {
                 const struct access *access = &own->summary->accesses[j];
+                isl_map **bytes = &meetings->own_bytes[j];
                 if (!overlap_may_conflict(&space->members[other], placed->access, own, access)) continue;
-                isl_map *own_bytes = overlap_thread_bytes(own, access);
-                if (!own_bytes) return isl_map_free(all);
-                struct touch own_touch = touch_of(space->memo, own_bytes, access->width);
-                isl_map *pairs = overlap_relation(touch, &own_touch);
-                isl_map_free(own_bytes);
-                all = all ? isl_map_union(all, pairs) : pairs;
+                if (!*bytes) *bytes = overlap_thread_bytes(own, access);
+                if (!*bytes) return false;
+                const struct meeting meeting = {touch, touch_of(space->memo, *bytes, access->width)};
+                if (!add_meeting(space, meetings, &meeting)) return false;
             }
         }
+    return meetings->count;
+}
+
+static void find_threads(const void *user, struct memo_found *found)
+{
+    const struct meetings *meetings = user;
+    for (uint32_t i = 0; i < meetings->count; i++) {
+        isl_map *pairs = overlap_relation(meetings->all[i].placed, &meetings->all[i].own);
+        found->relation = found->relation ? isl_map_union(found->relation, pairs) : pairs;
     }
-    return all ? isl_map_coalesce(all) : NULL;
+    found->relation = isl_map_coalesce(found->relation);
+}
+
+static struct memo_question meetings_question(struct space *space, const struct meetings *meetings)
+{
+    uint32_t *words = arena_alloc(space->arena, 4 * meetings->count * sizeof *words);
+    struct memo_question question = {.kind = MEMO_MEETING};
+    for (uint32_t i = 0; words && i < meetings->count; i++) {
+        const struct meeting *meeting = &meetings->all[i];
+        uint32_t placed = memo_number(space->memo, meeting->placed->bytes),
+                 own = memo_number(space->memo, meeting->own.bytes);
+        if (!placed || !own) return question;
+        memcpy(words + 4 * i, (uint32_t[]){placed, meeting->placed->width, own, meeting->own.width},
+               4 * sizeof *words);
+    }
+    if (!words) return question;
+    struct hash128 hash = hash_bytes(words, 4 * meetings->count * sizeof *words);
+    question.words[0] = 1, question.words[1] = hash.low, question.words[2] = hash.high;
+    return question;
+}
+
+/* The member's threads as a function of fused threads, from its conflicts with all members that are placed.
+ */
+static __isl_give isl_map *affine_relation(struct space *space, uint32_t member)
+{
+    uint32_t count = space->members[member].summary->access_count;
+    struct meetings meetings = {.own_bytes = arena_calloc(space->arena, count + 1, sizeof(isl_map *))};
+    isl_map *threads = NULL;
+    if (meetings.own_bytes && find_meetings(space, member, &meetings)) {
+        const struct memo_question question = meetings_question(space, &meetings);
+        threads = memo_ask(space->memo, &question, find_threads, &meetings).relation;
+    }
+    for (uint32_t i = 0; meetings.own_bytes && i < count; i++) isl_map_free(meetings.own_bytes[i]);
+    return threads;
 }
 
 /* Of one pair of threads, neither is in another pair: for neighbours, who meet several, that tells at once. */

@@ -230,6 +230,34 @@ void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
     if (answer) memcpy(answer->numbers, numbers, sizeof answer->numbers);
 }
 
+struct memo_question memo_question_of(struct memo *memo, enum memo_kind kind, __isl_keep isl_map *a,
+                                      __isl_keep isl_map *b, uint64_t word)
+{
+    struct memo_question question = {.kind = kind,
+                                     .words = {memo_number(memo, a), b ? memo_number(memo, b) : 0, word}};
+    if (b && !question.words[1]) question.words[0] = 0;
+    return question;
+}
+
+struct memo_found memo_ask(struct memo *memo, const struct memo_question *question, memo_find *find_it,
+                           const void *user)
+{
+    struct memo_found found = {0};
+    struct memo_answer *answer = question->words[0] ? find(memo, question) : NULL;
+    if (!answer) {
+        struct quota quota = quota_begin(memo->ctx, QUOTA_QUESTION);
+        find_it(user, &found);
+        quota_end(&quota);
+        answer = question->words[0] ? add(memo, question) : NULL;
+        if (!answer) return found;
+        answer->relation = found.relation;
+        memcpy(answer->numbers, found.numbers, sizeof answer->numbers);
+    }
+    memcpy(found.numbers, answer->numbers, sizeof found.numbers);
+    found.relation = isl_map_copy(answer->relation);
+    return found;
+}
+
 const void *memo_bytes(struct memo *memo, const struct memo_question *question)
 {
     struct memo_answer *answer = find(memo, question);

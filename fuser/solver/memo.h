@@ -36,9 +36,16 @@ enum memo_kind {
     MEMO_COVERS,
     MEMO_AFFINE,
     MEMO_TEXT,
-    MEMO_PATTERN
+    MEMO_PATTERN,
+    MEMO_SAMPLE,
+    MEMO_CELLS,
+    MEMO_PLACE,
+    MEMO_SOURCE,
+    MEMO_REST,
+    MEMO_MEETING,
+    MEMO_LEAVE
 };
-enum { MEMO_NUMBERS = 5 };
+enum { MEMO_NUMBERS = 7 };
 struct memo_question {
     uint64_t kind, words[12];
 };
@@ -63,6 +70,18 @@ void memo_keep_relation(struct memo *memo, const struct memo_question *question,
 void memo_keep_value(struct memo *memo, const struct memo_question *question, uint32_t value);
 void memo_keep_numbers(struct memo *memo, const struct memo_question *question,
                        const int64_t numbers[MEMO_NUMBERS]);
+/* What is found once and kept, whatever it is. relation: to be freed; NULL as well where there is none, or isl gave up. */
+struct memo_found {
+    isl_map *relation;
+    int64_t numbers[MEMO_NUMBERS];
+};
+typedef void memo_find(const void *user, struct memo_found *found);
+/* The question about one or two relations, and a word; not kept (words[0] is 0) where one has no number. b may be NULL. */
+struct memo_question memo_question_of(struct memo *memo, enum memo_kind kind, __isl_keep isl_map *a,
+                                      __isl_keep isl_map *b, uint64_t word);
+/* What was kept under this question, or is found now, with QUOTA_QUESTION operations at most. */
+struct memo_found memo_ask(struct memo *memo, const struct memo_question *question, memo_find *find,
+                           const void *user);
 /* The bytes that were kept under this question, or NULL; valid until the memo is closed. */
 const void *memo_bytes(struct memo *memo, const struct memo_question *question);
 /* A copy of them is kept. */
