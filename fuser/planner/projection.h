@@ -38,10 +38,16 @@ struct projection_kernel { /* a fused kernel */
     double apart_ns;       /* of members to and from which hardly anything passes */
     double issued_ns;      /* that it takes at least to begin all of its instructions */
     double moved_ns;       /* that its traffic takes at least; 0: the members' times tell */
-    bool has_loops;        /* a member has: its iterations' loads are under way together */
+    double
+        alone_share; /* of a multiprocessor's threads, that are resident where its members run apart; 0: not known */
+    bool fits;      /* all of its blocks are resident at once */
+    bool is_deep;   /* stages run tiles of three dimensions */
+    bool has_loops; /* a member has: its iterations' loads are under way together */
     uint32_t threads, registers,
         static_shared; /* of a block; registers and shared memory 0 before it is compiled */
 };
+/* Of a multiprocessor's threads, the share that can be resident. */
+double projection_occupancy(const struct projection *projection, const struct projection_kernel *kernel);
 /* Blocks that are resident on a multiprocessor at a time, at most so many as its threads allow: *most. */
 uint32_t projection_blocks(const struct projection *projection, const struct projection_kernel *kernel,
                            uint32_t *most);

@@ -30,7 +30,7 @@ again --step Awx --size 151 110                   # other numbers
 recorded 3 --step wdx --size 300 40               # blocks that stay whole beside others
 recorded 3 --step wex --size 160 110              # threads of which leave early
 again --step wex --size 160 110 --streams 2
-recorded 2 --step dwFA --size 130 70              # fewer threads than the fused block has
+recorded 3 --step dwFA --size 130 70              # fewer threads than the fused block has
 recorded 2 --step dWwc                            # a block of which leaves early, and is followed
 recorded 3 --step iACgpwrb                        # what conflicts is passed over
 recorded 3 --step Awdcx --streams 2

@@ -330,6 +330,17 @@ static void test_projection(void **state)
     assert_float_equal(
         fused_ns((struct projection_kernel){.moved_ns = 9000, .registers = 64, .threads = 256}),
         1500 + 9000 * pow(0.75 / 0.5, 0.9), 1e-6);
+    /* half of the threads that its members have apart, but where all of its blocks are resident; short rows */
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.alone_share = 1, .registers = 64, .threads = 256}),
+        1500 + 4000 * sqrt(2), 1e-6);
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.alone_share = 0.25, .registers = 64, .threads = 256}),
+        1500 + 4000, 1e-6);
+    assert_float_equal(
+        fused_ns((struct projection_kernel){.alone_share = 1, .fits = true, .registers = 64, .threads = 256}),
+        1500 + 4000, 1e-6);
+    assert_float_equal(fused_ns((struct projection_kernel){.is_deep = true}), 1500 + 4000 * 1.15, 1e-6);
     /* never more than nine tenths of the bodies */
     assert_float_equal(fused_ns((struct projection_kernel){.saved_ns = 4000}), 1500 + 400, 1e-6);
     /* a block of 256 threads is alone on its multiprocessor, an eighth of the threads: 255 registers, much of
