@@ -368,7 +368,7 @@ static double inter_block_ns(struct search *search, const struct search_group *p
 {
     const double block_ns = 0.7; /* an H200 begins 1.6 blocks a ns */
     const double beside =
-        1.05; /* on an H200, large members of twelve groups took 0.97 to 1.29 times what they took alone */
+        1.05; /* on an H200, twelve groups with a large member took 0.97 to 1.29 times what was projected without this */
     double longest = 0, together = 0, moving = 0;
     for (uint32_t m = 0; m < planned->member_count; m++) {
         double body = (double)times[m] - search->projection.floor_ns;
