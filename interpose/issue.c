@@ -8,6 +8,7 @@
 #include "interpose/home_stream.h"
 #include "interpose/measure.h"
 #include "interpose/queue_parts.h"
+#include "interpose/screen.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
 #include "interpose/verify.h"
@@ -89,8 +90,12 @@ static CUresult issue_fused(void)
 {
     const struct plan_variant *variant = matched_variant();
     CUfunction code = queue.groups[queue.state.group].code[queue.state.variant];
-    return held_launch_packed(code, variant->grid, variant->block, variant->dynamic_shared,
-                              queue.held[0].stream, queue.parameters, variant->parameter_bytes);
+    CUstream stream = queue.held[0].stream;
+    bool is_looked_at = screen_is_on() && screen_begin((uint32_t)queue.state.group, stream);
+    CUresult result = held_launch_packed(code, variant->grid, variant->block, variant->dynamic_shared, stream,
+                                         queue.parameters, variant->parameter_bytes);
+    if (is_looked_at) screen_end(stream);
+    return result;
 }
 
 /* Of the launches whose pattern is complete. */
@@ -217,6 +222,13 @@ void issue_disable_losers(void)
     }
 }
 
+static void suspect_slow_groups(void)
+{
+    double longer_ns;
+    uint32_t group;
+    while (screen_next_suspect(&group, &longer_ns)) measure_suspect(group, longer_ns);
+}
+
 void issue_disable(uint32_t group, const char *reason)
 {
     switch_off(group);
@@ -303,6 +315,7 @@ void issue_group(void)
         issue_role(PLAN_AFTER);
     }
     rename_settle();
+    if (screen_is_on()) suspect_slow_groups();
     if (measure_is_due(index)) {
         measure_used(index, atomic_load_explicit(&queue.groups[index].uses, memory_order_relaxed),
                      queue.held[0].stream);

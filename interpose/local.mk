@@ -32,6 +32,7 @@ interpose_libkfuse_la_SOURCES = \
 	interpose/relaxed.h \
 	interpose/rename.c interpose/rename.h \
 	interpose/replay.c interpose/replay.h \
+	interpose/screen.c interpose/screen.h \
 	interpose/shadow.c interpose/shadow.h \
 	interpose/shim.c interpose/shim.h \
 	interpose/starts.c interpose/starts.h \

@@ -184,6 +184,24 @@ static void suspect_others(uint32_t loser)
     }
 }
 
+bool measure_lacks_rounds(uint32_t group)
+{
+    return measure.is_on && !measure.is_always && !measure.groups[group].all.round_count;
+}
+
+void measure_suspect(uint32_t group, double longer_ns)
+{
+    struct group *own = &measure.groups[group];
+    if (!measure_lacks_rounds(group)) return;
+    own->suspected_ns = longer_ns;
+    log_write(
+        LOG_INFO, "measure",
+        "group %s rests until it is measured: a launch takes %.2f us longer than its members when recorded",
+        measure.plan->strings + measure.plan->groups[group].name, longer_ns / 1e3);
+    measure_break("a group rests");
+    decide_rest(group);
+}
+
 static void append_round(struct measured_group *rounds, const struct measured_round *round)
 {
     if (rounds->round_count == GAIN_MOST)

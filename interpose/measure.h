@@ -45,6 +45,8 @@
  * A host that is a thousand launches ahead of its device hears late of what it has measured. While enough rounds
  * for a verdict are under way, the group runs as originals (WAITING) as far as the price below allows.
  *
+ * A group whose first uses take longer than its members did when recorded (screen.h) rests as well, until a round says otherwise.
+ *
  * The verdict (common/gain.h): a trimmed mean of the rounds' gains with its interval of 95% by Student's t.
  * Below zero, with 3 rounds at least: the group loses, and is off for the rest of the run, and in later runs
  * with the same plan. The rounds of earlier runs count (common/measured.h).
@@ -156,6 +158,10 @@ static inline void measure_note_wait(void)
 void measure_met_rival(void);
 /* The program is not the same in this round: it does not count. */
 void measure_break(const char *reason);
+/* It is to be measured, and nothing is known of it yet. */
+bool measure_lacks_rounds(uint32_t group);
+/* Its fused kernel takes longer than its members did, by so much: it rests until a round says otherwise. */
+void measure_suspect(uint32_t group, double longer_ns);
 /* A group that loses, and is to be switched off; MEASURE_NONE: there is none. */
 uint32_t measure_next_loser(void);
 

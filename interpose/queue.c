@@ -13,6 +13,7 @@
 #include "interpose/issue.h"
 #include "interpose/measure.h"
 #include "interpose/own_stream.h"
+#include "interpose/screen.h"
 #include "interpose/shadow.h"
 #include "interpose/shim.h"
 #include "interpose/starts.h"
@@ -771,6 +772,7 @@ void queue_fork_child(void)
     has_lock = false;
     chain_fork_child();
     measure_fork_child();
+    screen_forget();
     through_fork_child();
     own_stream_is_on = own_stream_is_lent = false;
     rename_forget();

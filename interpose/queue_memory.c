@@ -6,6 +6,7 @@
 #include "interpose/chain.h"
 #include "interpose/issue.h"
 #include "interpose/measure.h"
+#include "interpose/screen.h"
 #include "interpose/shadow.h"
 #include "interpose/starts.h"
 #include "interpose/verify.h"
@@ -121,11 +122,12 @@ void queue_stream_gone(CUstream stream)
 
 void queue_context_gone(void)
 {
-    bool has_any =
-        shadow_bytes() || deferred_is_pending() || measure_has_events() || home_on() || arrivals_has_any();
+    bool has_any = shadow_bytes() || deferred_is_pending() || measure_has_events() || screen_has_events() ||
+                   home_on() || arrivals_has_any();
     if (queue_has_lock() || !has_any) return;
     queue_enter();
     measure_context_gone();
+    screen_forget();
     rename_forget();
     shadow_forget();
     arrivals_forget();

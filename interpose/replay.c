@@ -9,6 +9,7 @@
 #include "common/setting.h"
 #include "interpose/measure.h"
 #include "interpose/queue.h"
+#include "interpose/screen.h"
 #include "interpose/shim.h"
 #include "interpose/verify.h"
 
@@ -63,7 +64,8 @@ bool replay_open(const char *directory)
     replay.modules = calloc((size_t)header->variants.count + 1, sizeof *replay.modules);
     replay.functions = calloc((size_t)header->variants.count + 1, sizeof *replay.functions);
     if (!replay.groups || !replay.modules || !replay.functions || !queue_start(&replay.plan) ||
-        !verify_start(&replay.plan, directory) || !measure_start(&replay.plan, directory)) {
+        !verify_start(&replay.plan, directory) || !measure_start(&replay.plan, directory) ||
+        !screen_start(&replay.plan)) {
         shim_latch("out of memory for the plan");
         return false;
     }
