@@ -154,12 +154,38 @@ static bool find_nearest(const struct halo *halo, const struct probe *probe, __i
     return false;
 }
 
+struct search {
+    const struct halo *halo;
+    const struct spread *p;
+    isl_map *needed;
+};
+
+static void find_place(const void *user, struct memo_found *found)
+{
+    const struct search *search = user;
+    struct probe probe = {.p = search->p};
+    isl_map_foreach_basic_map(search->needed, probe_part, &probe);
+    found->numbers[3] = (search->p->periodic && find_nearest(search->halo, &probe, search->needed,
+                                                             search->p->periodic, found->numbers)) ||
+                        find_nearest(search->halo, &probe, search->needed, NULL, found->numbers);
+}
+
+/* What else than the two relations the answer depends on. */
+static uint64_t where_to_look(const struct halo *halo, const struct spread *p)
+{
+    uint64_t where = p->is_flat;
+    for (int d = 0; d < 3; d++) where = where << 1 | is_extended(halo, d);
+    return where << 32 | (p->periodic ? memo_number(halo->space->memo, p->periodic) : 0);
+}
+
 bool halo_find_nearest(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed,
                        int64_t offset[3])
 {
     const struct spread *p = &halo->spreads[member];
-    struct probe probe = {.p = p};
-    isl_map_foreach_basic_map(needed, probe_part, &probe);
-    return (p->periodic && find_nearest(halo, &probe, needed, p->periodic, offset)) ||
-           find_nearest(halo, &probe, needed, NULL, offset);
+    const struct search search = {halo, p, needed};
+    struct memo_question question =
+        memo_question_of(halo->space->memo, MEMO_NEAREST, p->cells, needed, where_to_look(halo, p));
+    struct memo_found found = memo_ask(halo->space->memo, &question, find_place, &search);
+    memcpy(offset, found.numbers, 3 * sizeof *offset);
+    return found.numbers[3];
 }

@@ -43,7 +43,8 @@ enum memo_kind {
     MEMO_SOURCE,
     MEMO_REST,
     MEMO_MEETING,
-    MEMO_LEAVE
+    MEMO_LEAVE,
+    MEMO_NEAREST
 };
 enum { MEMO_NUMBERS = 7 };
 struct memo_question {
