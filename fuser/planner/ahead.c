@@ -21,11 +21,6 @@ void ahead_end(struct search *search)
 
 /* --- starts --- */
 
-struct start { /* the first launch of a situation */
-    struct hash128 key;
-    uint32_t launch;
-    UT_hash_handle hh;
-};
 enum look_kind { LOOK_AT_PAIRS, LOOK_UNASKED, LOOK_WHOLE, LOOK_AT_FEWER };
 struct look {
     uint32_t start, left_out; /* left_out: members, for LOOK_AT_FEWER */
@@ -33,7 +28,8 @@ struct look {
 };
 struct starts {
     struct search *search;
-    uint32_t *launches, count;
+    const uint32_t *launches; /* situations.h */
+    uint32_t count;
     struct look *looks;
     uint32_t look_count;
     atomic_bool *is_done; /* a start, by a worker; NULL: nobody looks at fewer */
@@ -53,27 +49,6 @@ static void look(void *context, uint32_t task)
                                                   : search_look(starts->search, launch) != NULL;
         if (starts->is_done && is_done) starts->is_done[look->start] = true;
     }
-}
-
-/* One launch of each situation, as the search comes to them. */
-static bool find_starts(struct search *search, struct starts *starts)
-{
-    struct start *seen = NULL, *start;
-    uint32_t launch_count = search->program->launch_count;
-    starts->launches = calloc(launch_count + 1, sizeof *starts->launches);
-    struct start *all = calloc(launch_count + 1, sizeof *all);
-    bool done = starts->launches && all;
-    for (uint32_t i = 0; done && i < launch_count; i++) {
-        struct start *next = &all[starts->count];
-        if (!search_situation(search, i, &next->key)) continue;
-        HASH_FIND(hh, seen, &next->key, sizeof next->key, start);
-        if (start) continue;
-        HASH_ADD(hh, seen, key, sizeof next->key, next);
-        starts->launches[starts->count++] = i;
-    }
-    HASH_CLEAR(hh, seen);
-    free(all);
-    return done;
 }
 
 static uint32_t reverse_bits(uint32_t number, uint32_t bits)
@@ -111,10 +86,11 @@ static void spread_fewer(struct starts *starts)
 
 void ahead_search(struct search *search)
 {
-    struct starts starts = {.search = search};
+    struct starts starts = {
+        .search = search, .launches = search->situations.launches, .count = search->situations.count};
     struct answers *answers = search->pairs->answers;
     uint32_t workers = worker_count(search);
-    if (workers && find_starts(search, &starts))
+    if (workers)
         starts.looks = calloc((size_t)starts.count * (SEARCH_MOST_STEPS + 1) + 1, sizeof *starts.looks);
     if (starts.looks) {
         spread(&starts);
@@ -123,7 +99,6 @@ void ahead_search(struct search *search)
         crew_start(&search->crew, answers, workers, starts.look_count, look, &starts);
     }
     free(starts.looks);
-    free(starts.launches);
 }
 
 /* --- groups to compile --- */

@@ -7,6 +7,7 @@
 #include "fuser/planner/redirect.h"
 #include "fuser/planner/rivals.h"
 #include "fuser/planner/search_memo.h"
+#include "fuser/planner/situations.h"
 #include "fuser/planner/verdict.h"
 #include "fuser/planner/profit.h"
 
@@ -20,6 +21,44 @@ static struct search_group *candidate_at(struct search *search, uint32_t launch,
     return rival && rival->is_compiled && !rival->refusal ? rival : NULL;
 }
 
+/* The launches of a situation's longest group, wherever it recurs. */
+static void cover(struct search *search, uint32_t first, bool *is_covered)
+{
+    const struct search_group *group = search->memo_of[first]->groups[CANDIDATE_LONGEST];
+    uint32_t count = search->program->launch_count;
+    for (uint32_t i = first; group && i < count; i++)
+        for (uint32_t k = 0; search->situations.of[i] == first && k < group->step_count && i + k < count; k++)
+            is_covered[i + k] = true;
+}
+
+/* Of what recurs, first what the groups found so far do not have: those of neighbours have the same launches, so that these are most
+ * of a plan, and soon found. */
+static bool look_beside_groups(struct search *search)
+{
+    bool *is_covered = arena_calloc(search->arena, search->program->launch_count + 1, sizeof *is_covered);
+    for (uint32_t i = 0; is_covered && i < search->situations.recurring; i++) {
+        uint32_t first = search->situations.launches[i];
+        if (is_covered[first]) continue;
+        if (!search_look(search, first)) return false;
+        cover(search, first, is_covered);
+    }
+    return is_covered;
+}
+
+static bool look_at_all(struct search *search)
+{
+    const struct situations *situations = &search->situations;
+    if (!look_beside_groups(search)) return false;
+    for (uint32_t i = 0; i < situations->count; i++) {
+        if (search->options->progress)
+            search->options->progress(search->options->context, "searching groups", i, situations->count);
+        if (!search_look(search, situations->launches[i])) return false;
+    }
+    for (uint32_t i = 0; i < search->program->launch_count; i++)
+        if (!search_look(search, i)) return false;
+    return true;
+}
+
 /* gain_from[i]: the most that groups of launch i and those after it gain. Of equal choices the first group
  * wins. */
 static bool weigh(struct search *search)
@@ -27,11 +66,7 @@ static bool weigh(struct search *search)
     const double equal = 1 - 1e-9;
     uint32_t count = search->program->launch_count;
     double *gain_from = search->gain_from;
-    for (uint32_t i = 0; i < count; i++) {
-        if (search->options->progress)
-            search->options->progress(search->options->context, "searching groups", i, count);
-        if (!search_look(search, i)) return false;
-    }
+    if (!look_at_all(search)) return false;
     for (uint32_t i = count; i-- > 0;) {
         search->start_of[i] = NULL;
         gain_from[i] = gain_from[i + 1];
@@ -235,7 +270,9 @@ bool search_open(struct search *search, const struct planner_options *options, s
 
 bool search_run(struct search *search, const struct planner_options *options, struct pairs *pairs)
 {
-    if (!search_open(search, options, pairs) || !measurements_read(search)) return false;
+    if (!search_open(search, options, pairs) || !measurements_read(search) ||
+        !situations_find(search, &search->situations))
+        return false;
     search->error = NULL;
     deadline_enter(search->deadline, DEADLINE_SEARCH);
     ahead_search(search);

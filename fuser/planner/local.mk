@@ -25,6 +25,7 @@ planner_sources = \
 	fuser/planner/rivals.c fuser/planner/rivals.h \
 	fuser/planner/redirect.c fuser/planner/redirect.h \
 	fuser/planner/projection.c fuser/planner/projection.h \
+	fuser/planner/situations.c fuser/planner/situations.h \
 	fuser/planner/search.c fuser/planner/search.h fuser/planner/search_memo.h \
 	fuser/planner/shift.c fuser/planner/shift.h \
 	fuser/planner/verdict.c fuser/planner/verdict.h \

@@ -70,6 +70,12 @@ static inline uint32_t search_flags(const struct search_group *group)
     return group->form == PAIRS_INTER_BLOCK ? PLAN_INTER_BLOCK : is_any ? 0 : PLAN_LAST_BLOCK;
 }
 
+struct situations { /* situations.h */
+    uint32_t *launches, count;
+    uint32_t recurring; /* so many of them, the first */
+    uint32_t *of;       /* launch -> the first one of its situation */
+};
+
 struct search {
     const struct planner_options *options;
     struct program *program;
@@ -85,8 +91,9 @@ struct search {
     uint32_t crew_certain; /* its first tasks: the rest is for those who would be idle */
     bool skips_asked,
         has_skipped; /* in a worker: a verdict that another process is asked for is not waited for */
-    uint32_t decided, compiled;           /* drafts that were decided whole, groups that were compiled */
-    struct verdict *verdicts;             /* uthash: verdict.h */
+    uint32_t decided, compiled; /* drafts that were decided whole, groups that were compiled */
+    struct verdict *verdicts;   /* uthash: verdict.h */
+    struct situations situations;
     struct search_memo *memo;             /* uthash: situation -> group or reason */
     struct search_memo **memo_of;         /* launch -> its situation */
     const struct search_group **group_of; /* launch -> the group that has it as a step, or NULL */

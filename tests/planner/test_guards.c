@@ -2,6 +2,7 @@
  * Guards that the planner makes of recorded launches hold for launches that differ in nothing that matters,
  * and for no others; and the projection that groups are chosen by. */
 #include "fuser/planner/guards.h"
+#include "fuser/planner/situations.h"
 #include "tests/common/temporary.h"
 #include "tests/planner/written_trace.h"
 
@@ -48,7 +49,7 @@ static struct runs *open_runs(char *error, size_t size)
     return runs_open(&(const char *){temporary_path}, 1, false, error, size);
 }
 
-static void plan(struct planned *planned)
+static void read_trace(struct planned *planned)
 {
     char error[512];
     memset(planned, 0, sizeof *planned);
@@ -63,6 +64,11 @@ static void plan(struct planned *planned)
     assert_true(launch_classes_build(&planned->classes, planned->program, &planned->deadline,
                                      &(struct launch_watch){0}));
     assert_true(pairs_open(&planned->pairs, &planned->classes, &(struct planner_options){0}));
+}
+
+static void plan(struct planned *planned)
+{
+    read_trace(planned);
     if (!search_run(&planned->search, &planned->options, &planned->pairs))
         fail_msg("%s", planned->search.error);
     assert_int_equal(planned->search.group_count, 1);
@@ -358,6 +364,34 @@ static void test_projection(void **state)
         1500 + 4000, 1e-6);
 }
 
+/* Twice what once is done at the beginning, and three steps: what the device takes longest for first, then what comes once. */
+static void test_situations(void **state)
+{
+    struct planned planned;
+    (void)state;
+    start();
+    trace.kernel_ns = 50000;
+    for (int i = 0; i < 2; i++) written_launch(&trace, WRITTEN_SCALE, B, 0.5f, WRITTEN_N / 2 + (uint32_t)i);
+    written_wall(&trace);
+    for (int i = 0; i < 3; i++) {
+        trace.kernel_ns = 1000;
+        written_launch(&trace, WRITTEN_FROM_ONE, A, 0.5f, WRITTEN_N);
+        trace.kernel_ns = 3000;
+        written_launch(&trace, WRITTEN_SCALE, A, 0.5f, WRITTEN_N);
+        written_wall(&trace);
+    }
+    read_trace(&planned);
+    assert_true(search_open(&planned.search, &planned.options, &planned.pairs));
+    assert_true(situations_find(&planned.search, &planned.search.situations));
+    const struct situations *found = &planned.search.situations;
+    static const uint32_t expected[] = {3, 2, 0, 1}, of[] = {0, 1, 2, 3, 2, 3, 2, 3};
+    assert_int_equal(found->count, 4);
+    assert_int_equal(found->recurring, 2);
+    assert_memory_equal(found->launches, expected, sizeof expected);
+    assert_memory_equal(found->of, of, sizeof of);
+    clear(&planned);
+}
+
 static void test_calibration(void **state)
 {
     char error[512];
@@ -384,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_parts_of_an_array), cmocka_unit_test(test_effects_are_the_members),
         cmocka_unit_test(test_written_anywhere),  cmocka_unit_test(test_what_is_guarded),
         cmocka_unit_test(test_projection),        cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_situations),
     };
     return cmocka_run_group_tests(tests, temporary_make, temporary_remove);
 }
