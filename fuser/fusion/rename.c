@@ -25,6 +25,7 @@ enum contents {
 /* A range that is to be renamed. Sets of bytes have coordinates of rows, where it has such. */
 struct renaming {
     const struct group *group;
+    struct memo *memo;
     struct array_range range;
     struct array_rows rows;
     bool has_rows;
@@ -125,7 +126,7 @@ static __isl_give isl_set *bytes_written(const struct renaming *of)
     isl_set *all = bytes_touched(of, of->range.writer, true, true);
     for (uint32_t m = of->range.writer + 1; m < of->group->member_count; m++)
         all = isl_set_union(all, bytes_touched(of, m, true, true));
-    all = isl_set_compute_divs(isl_set_coalesce(all));
+    all = memo_explicit(of->memo, isl_set_coalesce(all));
     for (uint32_t m = of->range.writer; all && m < of->group->member_count; m++)
         if (writes_by_chance(of, m) && !is_subset(bytes_touched(of, m, true, false), all))
             all = isl_set_free(all);
@@ -375,12 +376,11 @@ static bool find_range(struct renaming *of, uint32_t member, uint32_t access)
            array_range_find_writer(group->members, group->member_count, &of->range);
 }
 
-static bool follows_rules(struct renaming *of, struct memo *memo, unsigned long operations,
-                          struct group_box *written)
+static bool follows_rules(struct renaming *of, unsigned long operations, struct group_box *written)
 {
     *written = (struct group_box){0};
     memset(of->contents, 0, of->group->member_count * sizeof *of->contents);
-    struct quota quota = quota_begin(memo->ctx, operations);
+    struct quota quota = quota_begin(of->memo->ctx, operations);
     bool follows = reads_before_writing(of, of->range.writer, NULL) && writes_are_known(of, written);
     quota_end(&quota);
     bool is_partial = written->width < (uint64_t)(of->range.to - of->range.from);
@@ -388,30 +388,30 @@ static bool follows_rules(struct renaming *of, struct memo *memo, unsigned long 
 }
 
 /* By rows, where there are some, and by bytes. */
-static bool follows_rules_either_way(struct renaming *of, struct memo *memo, struct group_box *written)
+static bool follows_rules_either_way(struct renaming *of, struct group_box *written)
 {
-    struct quota quota = quota_begin(memo->ctx, RENAME_OPERATIONS);
+    struct quota quota = quota_begin(of->memo->ctx, RENAME_OPERATIONS);
     of->has_rows = array_rows_find(of->group->members, of->group->member_count, &of->range, &of->rows);
     quota_end(&quota);
-    if (of->has_rows && follows_rules(of, memo, RENAME_OPERATIONS, written)) return true;
+    if (of->has_rows && follows_rules(of, RENAME_OPERATIONS, written)) return true;
     of->has_rows = false;
     of->is_all_new = true;
-    if (follows_rules(of, memo, RENAME_OPERATIONS, written)) return true;
+    if (follows_rules(of, RENAME_OPERATIONS, written)) return true;
     of->is_all_new = false;
-    return follows_rules(of, memo, OLD_OPERATIONS, written);
+    return follows_rules(of, OLD_OPERATIONS, written);
 }
 
 /* Renames the range in which two accesses conflict; false where it cannot be, or would not part them. */
 static bool part(struct group *group, struct memo *memo, const struct placement_hazard *hazard)
 {
     const struct bound_launch *p = &group->members[hazard->p], *q = &group->members[hazard->q];
-    struct renaming of = {.group = group};
+    struct renaming of = {.group = group, .memo = memo};
     struct group_box written = {0};
     if (group->rename_count == RENAME_MOST ||
         p->bindings[p->summary->accesses[hazard->access_p].base].array !=
             q->bindings[q->summary->accesses[hazard->access_q].base].array)
         return false;
-    return find_range(&of, hazard->p, hazard->access_p) && follows_rules_either_way(&of, memo, &written) &&
+    return find_range(&of, hazard->p, hazard->access_p) && follows_rules_either_way(&of, &written) &&
            is_of_new(&of, hazard->p, hazard->access_p) != is_of_new(&of, hazard->q, hazard->access_q) &&
            add_view(group, &of.range, &written, of.contents);
 }

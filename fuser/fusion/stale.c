@@ -72,9 +72,9 @@ static __isl_give isl_set *bytes_written(const struct group *group, const struct
     return isl_set_coalesce(isl_set_apply(written, isl_map_read_from_str(ctx, text)));
 }
 
-static void find_written(const struct group *group, struct stale_range *range, isl_ctx *ctx)
+static void find_written(const struct group *group, struct stale_range *range, struct memo *memo)
 {
-    isl_set *written = isl_set_compute_divs(bytes_written(group, range, ctx));
+    isl_set *written = memo_explicit(memo, bytes_written(group, range, memo->ctx));
     int64_t bytes = range->range.to - range->range.from;
     bool is_box = written && box_of(written, &range->written);
     if (!is_box) range->written = (struct group_box){0};
@@ -118,7 +118,7 @@ void stale_collect(struct memo *memo, const struct group *group, struct stale *s
     stale_find(group, stale);
     struct quota quota = quota_begin(memo->ctx, STALE_OPERATIONS);
     for (uint32_t i = 0; i < stale->count; i++)
-        if (stale->ranges[i].is_stale) find_written(group, &stale->ranges[i], memo->ctx);
+        if (stale->ranges[i].is_stale) find_written(group, &stale->ranges[i], memo);
     quota_end(&quota);
 }
 

@@ -258,6 +258,21 @@ struct memo_found memo_ask(struct memo *memo, const struct memo_question *questi
     return found;
 }
 
+static void make_explicit(const void *user, struct memo_found *found)
+{
+    found->relation = isl_map_from_range(isl_set_compute_divs(isl_set_copy((isl_set *)user)));
+}
+
+__isl_give isl_set *memo_explicit(struct memo *memo, __isl_take isl_set *set)
+{
+    isl_map *named = isl_map_from_range(isl_set_copy(set));
+    struct memo_question question = memo_question_of(memo, MEMO_EXPLICIT, named, NULL, 0);
+    struct memo_found found = memo_ask(memo, &question, make_explicit, set);
+    isl_map_free(named);
+    isl_set_free(set);
+    return isl_map_range(found.relation);
+}
+
 const void *memo_bytes(struct memo *memo, const struct memo_question *question)
 {
     struct memo_answer *answer = find(memo, question);

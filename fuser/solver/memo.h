@@ -10,6 +10,7 @@
 #include "fuser/solver/answers.h"
 
 #include <isl/map.h>
+#include <isl/set.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,7 +45,8 @@ enum memo_kind {
     MEMO_REST,
     MEMO_MEETING,
     MEMO_LEAVE,
-    MEMO_NEAREST
+    MEMO_NEAREST,
+    MEMO_EXPLICIT
 };
 enum { MEMO_NUMBERS = 7 };
 struct memo_question {
@@ -83,6 +85,8 @@ struct memo_question memo_question_of(struct memo *memo, enum memo_kind kind, __
 /* What was kept under this question, or is found now, with QUOTA_QUESTION operations at most. */
 struct memo_found memo_ask(struct memo *memo, const struct memo_question *question, memo_find *find,
                            const void *user);
+/* The same set, with its existential variables as integer divisions (isl_set_compute_divs). Takes the set; NULL: not found. */
+__isl_give isl_set *memo_explicit(struct memo *memo, __isl_take isl_set *set);
 /* The bytes that were kept under this question, or NULL; valid until the memo is closed. */
 const void *memo_bytes(struct memo *memo, const struct memo_question *question);
 /* A copy of them is kept. */
