@@ -170,12 +170,17 @@ static void find_place(const void *user, struct memo_found *found)
                         find_nearest(search->halo, &probe, search->needed, NULL, found->numbers);
 }
 
-/* What else than the two relations the answer depends on. */
-static uint64_t where_to_look(const struct halo *halo, const struct spread *p)
+/* Not kept where one of the three relations has no number. */
+static struct memo_question question_of(const struct search *search)
 {
-    uint64_t where = p->is_flat;
-    for (int d = 0; d < 3; d++) where = where << 1 | is_extended(halo, d);
-    return where << 32 | (p->periodic ? memo_number(halo->space->memo, p->periodic) : 0);
+    struct memo *memo = search->halo->space->memo;
+    const struct spread *p = search->p;
+    uint64_t where = p->is_flat, periodic = p->periodic ? memo_number(memo, p->periodic) : 0;
+    for (int d = 0; d < 3; d++) where = where << 1 | is_extended(search->halo, d);
+    struct memo_question question =
+        memo_question_of(memo, MEMO_NEAREST, p->cells, search->needed, where << 32 | periodic);
+    if (p->periodic && !periodic) question.words[0] = 0;
+    return question;
 }
 
 bool halo_find_nearest(const struct halo *halo, uint32_t member, __isl_keep isl_map *needed,
@@ -183,8 +188,7 @@ bool halo_find_nearest(const struct halo *halo, uint32_t member, __isl_keep isl_
 {
     const struct spread *p = &halo->spreads[member];
     const struct search search = {halo, p, needed};
-    struct memo_question question =
-        memo_question_of(halo->space->memo, MEMO_NEAREST, p->cells, needed, where_to_look(halo, p));
+    struct memo_question question = question_of(&search);
     struct memo_found found = memo_ask(halo->space->memo, &question, find_place, &search);
     memcpy(offset, found.numbers, 3 * sizeof *offset);
     return found.numbers[3];
